@@ -17,6 +17,7 @@ from benchmarks import (
     checksums,
     explore,
     gangs,
+    gpu,
     live,
     memory,
     optimal,
@@ -25,6 +26,8 @@ from benchmarks import (
     policies,
     rbss,
     scale,
+    serving,
+    slurm,
     small_runs,
     start,
     symphony,
@@ -52,12 +55,15 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "optimal": optimal.run,
     "rbss": rbss.run,
     "placement": placement.run,
+    "serving": serving.run,
     "symphony": symphony.run,
     "plans": plans.run,
     "vectors": vectors.run,
     "gangs": gangs.run,
+    "gpu": gpu.run,
     "live": live.run,
     "explore": explore.run,
+    "slurm": slurm.run,
 }
 
 

@@ -1,4 +1,4 @@
-"""What a sweep costs beside the simulation, on each back-end: its start, each chunk, and each run.
+"""What a sweep costs besides the simulation, on each back-end: its start, each chunk, and each run.
 
 The runs are of one job, so that they cost next to nothing. Workers are 2 processes of this machine; wall times.
 """
@@ -53,4 +53,4 @@ def run(quick: bool) -> Report:
         rows.append([name, figure(start_s), figure(small_s * 1e3), figure(large_s / CHUNK * 1e3)])
     columns = ["Back-end", "start and end, s", "a chunk of one run, ms", f"a run in chunks of {CHUNK}, ms"]
     note = f"{WORKERS} workers but for this process; runs of one job, written to disk with their journal."
-    return Report([Table("What a sweep costs beside the simulation", columns, rows, note)])
+    return Report([Table("What a sweep costs besides the simulation", columns, rows, note)])

@@ -1,4 +1,4 @@
-"""What checksums cost beside writing and reading: parts and journals of sweeps, and results of single runs.
+"""What checksums cost besides writing and reading: parts and journals of sweeps, and results of single runs.
 
 CPU times of this process, the best of several. Each is measured with checksums and with functions in their place that
 compute none; so the same is written and read.

@@ -2,43 +2,45 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import vinesim as vs
-from vinesim.engine.binding import INLINED_FROM, Bound, bound
+from vinesim.core.code import INLINED_FROM, Code
+from vinesim.core.rules import GO_ON
+from vinesim.engine.code import code_of
 from vinesim.engine.compiled import CompiledRun
-from vinesim.engine.contract import GO_ON
-from vinesim.engine.simulate import deciding
-from vinesim.model.streams import stream, stream_seed
+from vinesim.engine.simulate import online_policy_for, unit_order_of
+from vinesim.model.streams import stream_seed
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 
 TASK_COLUMNS = ("operations", "data_bytes", "data_rack", "data_shelf", "preferred_type")
 
 
-def built(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound) -> CompiledRun:
-    """A run that is ready for its first event: model and state built, loop compiled."""
-    policy = deciding(resolve(scenario.policy, scenario.options), scenario)
-    order = policy.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
-    model = build_model(scenario, policy.groups, order)
-    seed = stream_seed(scenario.seed, "policy")
-    run = CompiledRun(model, policy, seed, policy.may_overcommit, policy.preempts, bind)
-    run.advance(math.inf, math.inf, 0)
+def built(scenario: vs.Scenario, *, is_inlined: bool = True) -> CompiledRun:
+    """A run that is ready for its first event: model and state built, loop compiled with the policy in it or not."""
+    policy = resolve(scenario.policy, scenario.options)
+    online = online_policy_for(policy, scenario)
+    model = build_model(scenario, online.groups, unit_order_of(online, scenario))
+    code = code_of(scenario, model, policy, online)
+    made = (_Inlined if is_inlined else _InSlot)(code.decide, code.own, lambda: code.features)
+    run = CompiledRun(scenario, model, policy, online, made, stream_seed(scenario.seed, "policy"))
+    run.compile()
     return run
 
 
 def advance(run: CompiledRun, n_events: int) -> None:
-    """Handle so many events, or those that there are: the loop stops to make room for segments that ended early."""
+    """Handle ``n_events`` events, or those that there are: the loop stops to make room for segments that ended
+    early."""
     last = run.n_events + n_events
     while run.n_events < last and run.advance(math.inf, math.inf, last - run.n_events) == GO_ON:
         pass
 
 
-def loop_of(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound):
+def loop_of(scenario: vs.Scenario, *, is_inlined: bool = True) -> Callable[[], object]:
     """The event loop alone, from the first event to the last."""
-    run = built(scenario, bind)
+    run = built(scenario, is_inlined=is_inlined)
 
-    def loop():
+    def loop() -> object:
         advance(run, 1 << 60)
         if run.n_done != scenario.workload.n_tasks:
             raise RuntimeError("not all tasks are done")
@@ -47,7 +49,7 @@ def loop_of(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound):
     return loop
 
 
-def simulation_of(scenario: vs.Scenario):
+def simulation_of(scenario: vs.Scenario) -> Callable[[], object]:
     """simulate(): model, state, loop, result with a record for each task; compiled before."""
     loop_of_policy_is_compiled(scenario)
     return lambda: vs.simulate(scenario, engine="compiled").outcome.task_finish_us
@@ -68,3 +70,13 @@ def loop_of_policy_is_compiled(scenario: vs.Scenario) -> None:
         built(first)
     else:
         vs.simulate(first, engine="compiled")
+
+
+class _Inlined(Code):
+    def is_inlined(self, n_tasks: int) -> bool:
+        return True
+
+
+class _InSlot(Code):
+    def is_inlined(self, n_tasks: int) -> bool:
+        return False

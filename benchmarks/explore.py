@@ -51,7 +51,7 @@ def run(quick: bool) -> Report:
     note = (
         f"Headless Chromium; means of {MOVES} moves of the slider of the time between jobs. The first four columns are "
         "CPU time, with the charts that are out of sight and are drawn afterwards. p50 and p95 are wall time from the "
-        "event to the painted charts, beside what else the machine did. Memory is that of the server's processes."
+        "event to the painted charts, and what else the machine did. Memory is that of the server's processes."
     )
     columns = ["tasks", "simulating", "serving", "browser", "sum", "p50, wall", "p95, wall", "memory, MiB"]
     found = [Table("From a slider to painted charts, ms", columns, rows, note)]
@@ -101,7 +101,7 @@ def memory_mib(server: Any) -> float:
 
 @contextmanager
 def opened(tasks: int) -> Iterator[tuple[Any, Any]]:
-    """Serve the quickstart with so many tasks, and open its page once the policy is compiled."""
+    """Serve the quickstart with ``tasks`` tasks, and open its page once the policy is compiled."""
     from playwright.sync_api import sync_playwright
 
     words = [sys.executable, "-m", "vinesim", "explore", str(QUICKSTART), "--no-browser"]

@@ -1,5 +1,5 @@
-"""A request to a live cluster beside a bare call of a Ray actor, and the memory of the manager over many requests:
-``python -m benchmarks.live_requests [--calls N] [--seconds S]``.
+"""A request to a live cluster compared with a bare call of a Ray actor, and the memory of the manager over many
+requests: ``python -m benchmarks.live_requests [--calls N] [--seconds S]``.
 
 Both calls carry the same small payload to a process that returns it. Blocks of both alternate, so that the load of the
 machine is the same for both.

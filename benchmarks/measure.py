@@ -1,4 +1,4 @@
-"""Clocks: the best of several runs, runs in a process of their own, and the peak of memory.
+"""Clocks: the best of several runs, runs in their own process, and the peak of memory.
 
 The clock of what runs here is the CPU time of this process (user and system), which on an idle machine is the wall time
 of one thread. On a machine of 2 cores with 3 others at work, wall times of one kernel spread by a factor of 2 to 4, CPU
@@ -38,7 +38,7 @@ def in_process(command: list[str], cache: str | None = None) -> tuple[float, str
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
         environment["PYTHONPYCACHEPREFIX"] = cache
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # some machines set it; every start would then parse anew
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # some machines set it; every start would then parse again
     begun = time.perf_counter()
     done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
     took = time.perf_counter() - begun

@@ -1,4 +1,4 @@
-"""Memory of C above its columns: what simulate() needs beside the workload it was given and the records it returns."""
+"""Memory of C above its columns: what simulate() needs besides the workload it was given and the records it returns."""
 
 import json
 
@@ -32,5 +32,5 @@ def run(quick: bool) -> Report:
         rows.append([name, *(figure(v / n) for v in values)])
         targets = [Target(f"{name}, memory above the columns, bytes a task", (peak - n_out) / n, 40, 0, "", True)]
     columns = ["", "workload", "records", "peak above both", "kept above both"]
-    note = "In a process of its own; the peak of simulate() over what the process held before it."
+    note = "In its own process; the peak of simulate() over what the process held before it."
     return Report([Table("Bytes a task", columns, rows, note)], targets)

@@ -94,7 +94,7 @@ class Enumerated:
     def contenders(self) -> list[int]:
         """The points that may keep the limits and that no point, which surely does, surely beats in all objectives.
 
-        The same few seeds for all points err together, so what is the best point is told by other seeds.
+        The same few seeds for all points err together, so other seeds say which point is best.
         """
         signed = np.array(
             [g.sign * np.broadcast_to(g.expression.value(dict(self.values)), self._shape) for g in self.plan.objectives]
@@ -171,7 +171,7 @@ def _digest(mapping: Mapping[str, Any]) -> str:
 
 
 class Looked:
-    """Runs that are looked up, in an order of seeds of its own; stands in for the runs of a plan."""
+    """Runs that are looked up, in the order of its seeds; stands in for the runs of a plan."""
 
     def __init__(self, every: Enumerated, seed: int):
         self.plan, self.every = every.plan, every

@@ -1,4 +1,4 @@
-"""How good the search of a plan is at 2 % of the runs of an enumeration, beside random search and plain Optuna.
+"""How good the search of a plan is at 2 % of the runs of an enumeration, compared with random search and plain Optuna.
 
 Every point of each space that the screen leaves is run. The searches then look their runs up, each in an order of seeds
 of its own, so that a search costs no simulation. What they recommend is judged by the means over 200 fresh seeds. The
@@ -22,7 +22,7 @@ from vinesim.plans.runs import Runs
 from vinesim.plans.search import search
 from vinesim.plans.solve import plan
 
-SHARE, PER_POINT = 0.02, 20  # of an enumeration with so many runs of each point
+SHARE, PER_POINT = 0.02, 20  # of an enumeration with this number of runs of each point
 SHARES = (SHARE, 0.05, 0.1)  # for fronts
 NAIVE_RUNS = 5  # of a point, by the searches without statistics
 LIMIT_PCT, WORST_PCT, VOLUME = 1.0, 4.0, 0.99  # what was asked
@@ -197,7 +197,7 @@ def _targets(name: str, every: Enumerated, goals: Goals, found: list[Found]) -> 
 
 
 def _overhead(quick: bool) -> Table:
-    """The search beside the simulation, for a plan of many runs of 2,500 tasks."""
+    """The search compared with the simulation, for a plan of many runs of 2,500 tasks."""
     n_runs = 100 if quick else 2000
     mapping = {
         "scenario": {
@@ -234,4 +234,4 @@ def _overhead(quick: bool) -> Table:
     rest_s = total_s - spent[0]
     row = [f"{found.counts['runs']:,}", figure(spent[0]), figure(rest_s), f"{rest_s / spent[0]:.0%}"]
     columns = ["runs", "in runs and their store, s", "search, screen and answer, s", "share"]
-    return Table("The search beside its runs of 2,500 tasks", columns, [row], "One process.")
+    return Table("The search compared with its runs of 2,500 tasks", columns, [row], "One process.")

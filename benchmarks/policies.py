@@ -105,7 +105,7 @@ def run(quick: bool) -> Report:
     tables.append(Table("ns an event, by number of pending tasks", ["", *titles], pending, note))
     begun = {name: compile_s(name) for name in names}
     rows = [[name, figure(compiled), figure(auto)] for name, (compiled, auto) in begun.items()]
-    note = "CPU time after the import, each policy in processes of its own with nothing on the disk; 500 jobs."
+    note = "CPU time after the import, each policy in its own processes with nothing on the disk; 500 jobs."
     tables.append(Table("s to the first result", ["", "compiled", "auto"], rows, note))
     if quick:
         return Report(tables)

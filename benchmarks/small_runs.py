@@ -1,4 +1,5 @@
-"""Thousands of small runs: A at ten loads, many seeds of arrivals each; beside the peers in as many processes."""
+"""Thousands of small runs: A at ten loads, many seeds of arrivals each; compared with the peers in as many
+processes."""
 
 import importlib
 import math

@@ -78,7 +78,7 @@ def run(quick: bool) -> Report:
         rows.append(["first result ever, HIGH: compiles", figure(first)])
         rows += [[f"a further policy, {name}: compiles", figure(s)] for name, s in zip(further, others, strict=True)]
         rows += [
-            [f"{name} in a process of its own, after others: compiles", figure(s)]
+            [f"{name} in its own process, after others: compiles", figure(s)]
             for name, s in zip(further, alone, strict=True)
         ]
         warm = [first_results(cache, "high") for _ in range(n)]
@@ -98,9 +98,9 @@ def run(quick: bool) -> Report:
     shares = [[what, figure(took), figure(took / numpy_s)] for what, took in processes.items()]
     shares_note = f"User and system time of whole processes on all their threads, warm, the least of {n}."
     note = (
-        f"Each in a process of its own, with its start: wall time, the least of {n}. Results: CPU time from the import "
+        f"Each in its own process, with its start: wall time, the least of {n}. Results: CPU time from the import "
         "on; those that compile once each, one policy after the other in one process, so later ones share some work; "
-        "then each in a process of its own, which has only what the others left on the disk."
+        "then each in its own process, which has only what the others left on the disk."
     )
     targets = [
         Target("import vinesim, s", imported, 0.3, 0.3, " s", True),

@@ -15,7 +15,7 @@ POLICIES = ("symphony", "symphony_recommended", "fcfs", "edf")
 
 
 def scenario(n_nodes: int, policy: str, duration_us: float, copies: int = 1, scale: float = 1.0) -> vs.Scenario:
-    """Nodes of a CPU unit and two GPUs; the paper's applications, so many of each."""
+    """Nodes of a CPU unit and two GPUs; the paper's applications, n of each."""
     options = {"duration_us": duration_us, "copies": copies, "scale": scale / copies, "spikes": 2}
     options |= {"spike_width_low_us": duration_us / 20, "spike_width_high_us": duration_us / 10}
     work = vs.generator("requests").generate(options)

@@ -1,4 +1,4 @@
-"""Tasks per second of A, B and C under HIGH, beside what one would use instead and what is possible by hand."""
+"""Tasks per second of A, B and C under HIGH, compared with what one would use instead and what is possible by hand."""
 
 import math
 from collections.abc import Callable

@@ -44,7 +44,7 @@ def run(quick: bool) -> Report:
         "A text trace to columns",
         ["", "s", "CPU s", "MB/s", "peak memory, MB", "of it columns, MB"],
         [[f"{n_lines:,} lines, {size / 1e6:,.0f} MB", *map(figure, figures)]],
-        "The best of 3, each in a process of its own.",
+        "The best of 3, each in its own process.",
     )
     targets = [] if quick else [Target("ten million lines to columns", took, 5, 2, " s", True)]
     return Report([table], targets)

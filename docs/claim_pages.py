@@ -31,7 +31,7 @@ def claims() -> str:
     rows = {item.id: [found[claim.id] for claim in item.claims] for item in items().values()}
     text = [
         "# The claims of the papers",
-        "What `vinesim reproduce --all` prints with this version; the rule beside a verdict is the tolerance that it "
+        "What `vinesim reproduce --all` prints with this version; the rule next to a verdict is the tolerance that it "
         "follows from. [Reproduction of the papers](../../explanation/reproduction.md) says how to read it.",
         _counts_of_claims(found.values()).rstrip(),
     ]
@@ -69,7 +69,7 @@ def _table_of_claims(rows: list[dict[str, str]]) -> str:
 def wrong_policies() -> str:
     """What turns when a policy does the opposite, as ``python -m verification.wrong_policies`` found it.
 
-    A part of the page on reproduction, not a page of its own.
+    A part of the page on reproduction, not its own page.
     """
     found = json.loads(WRONG_POLICIES.read_text())
     text = []

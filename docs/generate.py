@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from claim_pages import claims, wrong_policies
 from markdown_table import table
 from mutation_page import mutations
@@ -40,6 +41,7 @@ def columns() -> str:
         "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
         "periods": ("PERIODS", "One row a period; only with a batch policy."),
         "applications": ("APPLICATIONS", "One row an application; only if jobs have applications and deadlines."),
+        "labels": ("LABELS", "One row a job: whose it is; only where a workload says so."),
     }
     text = [
         "# Columns of the result tables",
@@ -49,15 +51,23 @@ def columns() -> str:
     for name, (constant, what) in files.items():
         listed = list(getattr(declared, constant))
         if name == "tasks":
-            listed += [*declared.TASKS_SHARED, *declared.TASKS_OUTAGES]
+            listed += [*declared.TASKS_SHARED, *declared.TASKS_AHEAD, *declared.TASKS_OUTAGES, *declared.TASKS_TOKENS]
         if name == "segments":
             listed += declared.SEGMENTS_PARTS
+        if name == "labels":
+            listed += declared.LABELS_KINDS
         if name == "units":
-            listed += [*declared.UNITS_NAMES, *declared.UNITS_ENERGY]
+            listed += [*declared.UNITS_NAMES, *declared.UNITS_ENERGY, *declared.UNITS_MEMORY]
         if name == "periods":
             listed += declared.PERIODS_OPTIMUM
         if name == "jobs":
-            listed += [*declared.JOBS_ID, *declared.JOBS_DEADLINE, *declared.JOBS_WITHDRAWN, *declared.JOBS_APPLICATION]
+            listed += [
+                *declared.JOBS_ID,
+                *declared.JOBS_ELIGIBLE,
+                *declared.JOBS_DEADLINE,
+                *declared.JOBS_WITHDRAWN,
+                *declared.JOBS_APPLICATION,
+            ]
         rows = [
             (f"`{c.name}`", f"`{c.dtype}`", c.unit or "-", "yes" if c.nullable else "no", c.meaning) for c in listed
         ]
@@ -66,7 +76,7 @@ def columns() -> str:
 
 
 def promises() -> dict[str, str]:
-    """What a policy may declare, and what that means: the comments beside the class attributes of the contract."""
+    """What a policy may declare, and what that means: the comments next to the class attributes of the contract."""
     from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 
     found = {}
@@ -98,7 +108,7 @@ def policies() -> str:
         kept = [name for name in meanings if name != "compiled" and getattr(policy, name, False)]
         text.append("Promises: " + (", ".join(f"`{name}`" for name in kept) or "none") + ".")
         groups = getattr(policy, "groups", ())
-        text.append("Tasks are told apart by task type" + "".join(f", {g.replace('_', ' ')}" for g in groups) + ".")
+        text.append("Tasks are distinguished by task type" + "".join(f", {g.replace('_', ' ')}" for g in groups) + ".")
     text += ["## What the promises mean", table(("promise", "meaning"), [(f"`{k}`", v) for k, v in meanings.items()])]
     return "\n\n".join(text)
 
@@ -108,6 +118,7 @@ def queries() -> str:
     from vinesim.policies import __all__ as exported
     from vinesim.state import layout
     from vinesim.state import queries as module
+    from vinesim.state.arrays import MODEL, STATE
 
     text = [
         "# What a policy may ask and read",
@@ -127,11 +138,11 @@ def queries() -> str:
         "## Arrays",
         "`model` never changes. Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, "
         "N tasks, G groups of tasks. An array of length 0 stands for the default everywhere; the queries know that.",
-        table(("model.", "dimensions and type", "meaning"), _fields(layout.Model)),
+        table(("model.", "dimensions and type", "meaning"), _arrays(MODEL)),
         "Of `state` a policy may read these; everything else in it belongs to the engine:",
         table(
             ("state.", "dimensions and type", "meaning"),
-            [row for row in _fields(layout.State) if row[0].strip("`") in READABLE],
+            [*_arrays(row for row in STATE if row.name in READABLE), UNIT_LOAD],
         ),
         "`view` is what happened:",
         table(("view.", "meaning"), [(name, f"{kind} {what}".strip()) for name, kind, what in _fields(layout.View)]),
@@ -142,11 +153,20 @@ def queries() -> str:
     return "\n\n".join(text)
 
 
-READABLE = ("task_unit", "task_init_us", "task_start_us", "task_finish_us", "unit_load")
+READABLE = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
+UNIT_LOAD = ("`unit_load`", "[U] float64", "demand of the tasks that run on it")  # a field of a record of units
 
 
 def _default(parameter: inspect.Parameter) -> str:
     return "" if parameter.default is parameter.empty else f"={parameter.default}"
+
+
+def _arrays(rows: Iterable[Any]) -> list[tuple[str, str, str]]:
+    """(name, dimensions and dtype, meaning) of rows of the table of arrays."""
+    return [
+        (f"`{row.name}`", f"[{row.size}] {np.dtype(row.dtype)}", row.meaning or row.name.replace("_", " "))
+        for row in rows
+    ]
 
 
 def _fields(kind: Any) -> list[tuple[str, str, str]]:
@@ -278,8 +298,9 @@ def errors() -> str:
             "## Errors in Python",
             table(("class of `vinesim`", "meaning"), [(f"`{c.__name__}`", _first(c.__doc__)) for c in classes]),
             "Every message about an input says where, what was expected, what was found and, where that helps, "
-            f"what to do. All problems are told at once, the first {declared.MAX_PROBLEMS} in words. "
-            "`InputError.problems` holds them with `where`, `expected`, `found` and `remedy`.",
+            f"what to do. All problems are reported at once, the first {declared.MAX_PROBLEMS} in words. "
+            "`InputError.problems` holds them with `where`, `path` (the steps to the value; empty for a file), "
+            "`expected`, `found` and `remedy`.",
             "## Rules for what a policy may ask for",
             "A policy that breaks one ends the run with a `PolicyError` that names the time, the task and the unit.",
             "\n".join(f"- {rule}" for rule in RULES if rule),
@@ -326,7 +347,7 @@ def catalogs() -> str:
             "## Processor types and task types",
             table(("code", "processor type"), enumerate(p.name for p in PROCESSOR_TYPES)),
             table(("code", "task type"), enumerate(tasks)),
-            "`UNSPECIFIED` as a task's preferred type means any. A scenario file adds types of its own.",
+            "`UNSPECIFIED` as a task's preferred type means any. A scenario file adds its own types.",
             "## What a processor type has",
             table(
                 ("field", "default", "meaning"),
@@ -347,6 +368,7 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
+    from vinesim.formats.importers import serving_log
     from vinesim.formats.scenario import (
         offer,
         servers,
@@ -368,7 +390,7 @@ def formats() -> str:
     text = [
         "# File formats",
         "In the text files a record is a line, fields are between spaces or tabs, `#` starts a comment, and blank "
-        "lines are skipped. Numbers are 0 or more. Every problem is told as file:line:column.",
+        "lines are skipped. Numbers are 0 or more. Every problem is reported as file:line:column.",
     ]
     for title, name in modules.items():
         module = importlib.import_module(f"vinesim.formats.{name}")
@@ -390,6 +412,8 @@ def formats() -> str:
         _prose(offer.__doc__),
         "## Servers as a table",
         _prose(servers.__doc__),
+        "## Measurements of a serving engine",
+        _prose(serving_log.__doc__),
         "## Quantities with units",
         _prose(quantities.__doc__),
         table(
@@ -431,7 +455,7 @@ def scenario_file() -> str:
     text = [
         "# Scenario file",
         "A YAML file. `vinesim schema` prints its JSON Schema, which editors use to complete and check; "
-        "`vinesim validate FILE` checks a file. [A datacenter of your own](../../tutorial/own_datacenter.md) builds "
+        "`vinesim validate FILE` checks a file. [Your own datacenter](../../tutorial/own_datacenter.md) builds "
         "one step by step. Where a time, a size or a bandwidth is asked for, write a number or "
         "[a quantity with its unit](formats.md#quantities-with-units).",
         "## The file",
@@ -450,7 +474,7 @@ def study_file() -> str:
     from vinesim.formats.study.file import study_schema
 
     schema = study_schema()
-    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has a page of its own
+    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has its own page
     schema["properties"]["axes"] = {**schema["properties"]["axes"], "additionalProperties": True}
     definitions = schema.pop("$defs")
     text = [
@@ -472,7 +496,7 @@ def plan_file() -> str:
     from vinesim.formats.plan.numbers import OWN
 
     schema = plan_schema()
-    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has a page of its own
+    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has its own page
     for name in ("choose", "limits"):
         schema["properties"][name] = {**schema["properties"][name], "additionalProperties": True}
     definitions = schema.pop("$defs")

@@ -12,7 +12,7 @@ MUTATIONS = Path(__file__).with_name("mutations.json")
 def mutations() -> str:
     """The score, every mutation, the tests that were added, and why some cannot be seen.
 
-    A part of the page on verification, not a page of its own.
+    A part of the page on verification, not its own page.
     """
     rows = json.loads(MUTATIONS.read_text())
     counts = [[area, *_counts([row for row in rows if row["area"] == area])] for area in _areas(rows)]

@@ -1,4 +1,4 @@
-"""A policy of your own: vinesim run examples/quickstart.yaml --policy examples/my_policy.py:Patient"""
+"""Your own policy: vinesim run examples/quickstart.yaml --policy examples/my_policy.py:Patient"""
 
 from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, preferred_type, start
 

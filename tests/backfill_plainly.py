@@ -61,7 +61,7 @@ class Cluster:
         self.reserved: tuple[Job, int, bool, list[Any]] | None = None  # EASY: job, shadow time, firm, places
 
     def free(self, taken: list[tuple[Job, list[Any]]]) -> list[Node]:
-        """What is left beside jobs at their places."""
+        """What jobs at their places leave."""
         gpus, cores, memory = self.sizes
         found = [Node(set(range(gpus)), cores, memory) for _ in self.nodes]
         for job, places in taken:
@@ -121,13 +121,15 @@ def easy(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:
         cluster.begin(waiting.pop(0), places)
     if not waiting or cluster.reserved is None:
         return waiting
-    _, shadow, _, mine = cluster.reserved
+    shadow = cluster.reserved[1]
     still = [waiting[0]]
     for job in waiting[1:]:
         free = cluster.free(cluster.at(now, late=True))
         if now + job.estimate > shadow:
-            keep_back(cluster, free, waiting[0], mine, shadow)
-        places = cluster.place(job, free)
+            then = cluster.free(cluster.at(shadow))
+            places = cheapest(cluster, job, free, then, waiting[0])
+        else:
+            places = cluster.place(job, free)
         if places is None:
             still.append(job)
         else:
@@ -135,16 +137,39 @@ def easy(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:
     return still
 
 
-def keep_back(cluster: Cluster, free: list[Node], head: Job, mine: list[Any], shadow: int) -> None:
-    """Take off what the reservation needs and what ends by its time does not free."""
-    freed = [(j, j.places) for j in cluster.running if j.ends_by(shadow, True)]
-    for node in cluster.nodes:
-        taken = [gpus for n, gpus in mine if n == node]
-        given = [(j, gpus) for j, places in freed for n, gpus in places if n == node]
-        if taken:
-            free[node].gpus -= {gpu for gpus in taken for gpu in gpus}
-            free[node].cores -= max(0, len(taken) * head.cores - sum(j.cores for j, _ in given))
-            free[node].memory -= max(0, len(taken) * head.memory - sum(j.memory for j, _ in given))
+def slots(node: Node, head: Job) -> int:
+    """How many tasks of the head a node has room for; whether it has room for all if they go to one node."""
+    n = min(head.n_tasks, node.takes(head))
+    return n // head.n_tasks if head.within_node else n
+
+
+def cheapest(cluster: Cluster, job: Job, free: list[Node], then: list[Node], head: Job) -> list[Any] | None:
+    """The place that takes the fewest slots of the head, found node by node; None if it takes too many."""
+    before = [slots(node, head) for node in then]
+    spare = sum(before) - (1 if head.within_node else head.n_tasks)
+    item, chosen = job.n_tasks if job.within_node else 1, [0] * len(free)
+
+    def lost(node: int, n: int) -> int:
+        rest = Node(set(range(len(then[node].gpus) - n * job.gpus)), then[node].cores - n * job.cores,
+                    then[node].memory - n * job.memory)  # fmt: skip
+        return before[node] - slots(rest, head)
+
+    left = job.n_tasks
+    while left > 0:
+        steps = [
+            ((lost(node, chosen[node] + n) - lost(node, chosen[node])) / n, node, -n)
+            for node in cluster.nodes
+            for n in range(item, min(left, free[node].takes(job) - chosen[node]) + 1, item)
+        ]
+        if not steps:
+            return None
+        _, node, n = min(steps)
+        chosen[node], left = chosen[node] - n, left + n
+    if sum(lost(node, n) for node, n in enumerate(chosen)) > spare:
+        return None
+    home = next(node for node, n in enumerate(chosen) if n > 0)
+    order = [home, *sorted((node for node in cluster.nodes if node != home), key=lambda node: -chosen[node])]
+    return [(node, free[node].hold(job)) for node in order for _ in range(chosen[node])]
 
 
 def conservative(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vinesim.engine import tier
+from vinesim.engine import engine_choice
 from vinesim.policies.contract import Policy
 from vinesim.policies.registry import policies
 
@@ -71,7 +71,7 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(autouse=True)
 def _no_runs_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs of other tests took does not choose the engine: it would be compiled for, sooner or later, or not."""
-    monkeypatch.setattr(tier, "_took_s", {})
+    monkeypatch.setattr(engine_choice, "_took_s", {})
 
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

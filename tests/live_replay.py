@@ -1,10 +1,10 @@
-"""Record what a run of the reference engine was told and decided, and tell the same to the component."""
+"""Record what a run of the reference engine saw and decided, and give the same to the component."""
 
 from typing import Any
 
 import vinesim as vs
+from vinesim.core.rules import NO_EVENTS
 from vinesim.engine import reference, reference_run
-from vinesim.engine.contract import NO_EVENTS
 from vinesim.engine.simulate import unit_order_of
 from vinesim.live.scheduler import Scheduler
 from vinesim.model.streams import stream_seed
@@ -21,7 +21,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
     in the order of the run."""
     policy = resolve(scenario.policy, scenario.options)
     model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
-    run = reference_run.ReferenceRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    run = reference_run.ReferenceRun(scenario, model, policy, policy, stream_seed(scenario.seed, "policy"))
     record: list[tuple[Any, ...]] = []
 
     def finish(state, _finish=reference.finish):
@@ -59,7 +59,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
 
 
 def replay(scenario: vs.Scenario, record: list[tuple[Any, ...]], poll: bool = False) -> tuple[Scheduler, int]:
-    """Tell a component what a run was told, and demand that it decides the same. With ``poll`` each application asks
+    """Give a component what a run saw, and demand that it decides the same. With ``poll`` each application asks
     for itself. Returns the component and how many grants it gave."""
     scheduler = Scheduler.of(scenario, **LEASE)
     work = scenario.workload

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from vinesim.state import machine_code
+from vinesim.jit import machine_code
 
 
 def copy_loops(cache: Path) -> None:

@@ -1,6 +1,5 @@
 """Random scenarios with partitions and quotas: gangs or single tasks, of one unit or of several, that may end early."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -34,18 +33,20 @@ def partition_scenario(
         quotas = [{dice.pick(names): dice.pick(amounts) for _ in range(dice.integer(0, 2))} for _ in range(2)]
         nodes = None if chosen.all() and dice.integer(0, 1) else places[chosen]
         partitions.append(vs.Partition(f"part{number}", nodes, *quotas))
+    partitions = in_cohorts(partitions, SeededDice(seed + 30_000))
     of = np.array([dice.integer(-1, len(partitions) - 1) for _ in range(n_jobs)])
     of[0] = max(0, of[0])
-    told = tuple(one.name for one in partitions)
+    labels = tuple(one.name for one in partitions)
     task_job = np.repeat(np.arange(n_jobs), np.diff(work.job_first))
     while (of != NO_PARTITION).any():
-        found = replace(case, workload=replace(work, partition=of, partition_names=told), partitions=tuple(partitions))
+        found = replace(
+            case, workload=replace(work, partition=of, partition_names=labels), partitions=tuple(partitions)
+        )
         try:
             build_model(found)
             return found
         except vs.InputError as wrong:
-            numbers = [re.search(r"task (\d+)$|\[(\d+)\]$", problem.where) for problem in wrong.problems]
-            jobs = task_job[[int(number[1] or number[2]) for number in numbers if number]]
+            jobs = task_job[[problem.path[-1] for problem in wrong.problems if isinstance(problem.path[-1], int)]]
             alone = jobs[of[jobs] == NO_PARTITION]
             if not len(jobs) or (len(alone) and work.gang_within is None):
                 raise
@@ -55,10 +56,25 @@ def partition_scenario(
     return replace(case, workload=work)
 
 
+def in_cohorts(partitions: list[vs.Partition], dice: SeededDice) -> list[vs.Partition]:
+    """Partitions of which some lend each other what they do not use."""
+    names = sorted({name for one in partitions for name in one.quota})
+    if not names or dice.integer(0, 1) == 0:
+        return partitions
+    found = []
+    for one in partitions:
+        quota = {name: one.quota.get(name, dice.pick((0.0, 1.0, 4.0))) for name in names[:1]}
+        borrowing = {name: dice.pick((0.0, 1.0, 2.5)) for name in quota if dice.integer(0, 2) == 0}
+        lending = {name: most * dice.pick((0.0, 0.5)) for name, most in quota.items() if dice.integer(0, 2) == 0}
+        terms = {"borrowing_limit": borrowing, "lending_limit": lending, "weight": dice.pick((0.0, 1.0, 2.0))}
+        found.append(replace(one, quota=quota, cohort="shared", **terms))
+    return found
+
+
 def without_gangs(work: vs.Workload, jobs: np.ndarray) -> vs.Workload:
     """The workload where some jobs are no gangs."""
     columns = {"gang_within": NO_GANG, "gang_spread": False, "tasks_per_node": 0, "gang_nodes": 0}
-    told = {name: np.array(getattr(work, name)) for name in columns if getattr(work, name) is not None}
-    for name, column in told.items():
+    given = {name: np.array(getattr(work, name)) for name in columns if getattr(work, name) is not None}
+    for name, column in given.items():
         column[jobs] = columns[name]
-    return replace(work, **told)
+    return replace(work, **given)

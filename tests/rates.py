@@ -14,12 +14,12 @@ def with_rates(case: vs.Scenario, dice: Dice, by_task_type: bool = True) -> vs.S
     by task type, with one for the others or without."""
     names = ["*", *(one.name for one in case.workload.task_types)]
     types = []
-    for kind in case.datacenter.processor_types:
-        most = math.ceil(kind.capacity)
+    for processor_type in case.datacenter.processor_types:
+        most = math.ceil(processor_type.capacity)
         rates: object = dice.pick(TABLES)[:most]
         if by_task_type and dice.integer(0, 3):
             rates = {name: dice.pick(TABLES)[:most] for name in names if dice.integer(0, 2)} or rates
-        types.append(replace(kind, parallelism=None, rates=rates))
+        types.append(replace(processor_type, parallelism=None, rates=rates))
     return replace(case, datacenter=replace(case.datacenter, processor_types=tuple(types)))
 
 

@@ -38,27 +38,27 @@ def is_possible(case: vs.Scenario, task: int) -> bool:
     """Whether a node without tasks has all that the task holds."""
     work, center = case.workload, case.datacenter
     names = [p.name for p in center.processor_types]
-    kind = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
+    type_of_task = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
     n_units = 1 if work.units is None else int(work.units[task])
     demand = float(demands_of(work)[task])
-    beside = {names.index(name): float(amount[task]) for name, amount in (work.companions or {}).items()}
-    beside = {p: amount for p, amount in beside.items() if amount > 0}
+    companions = {names.index(name): float(amount[task]) for name, amount in (work.companions or {}).items()}
+    companions = {p: amount for p, amount in companions.items() if amount > 0}
     code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
     for node in nodes_of(case):
         here = [(int(center.unit_type[unit]), float(center.unit_capacity[unit])) for unit in node]
         for lead in range(len(names)):
             is_named = code == ANY_LEAD or names[lead] in work.lead_sets[code]
-            if not is_named or lead in beside or case.affinity[lead, kind] <= 0:
+            if not is_named or lead in companions or case.affinity[lead, type_of_task] <= 0:
                 continue
             enough = sum(p == lead and taken(demand, size) <= size * OVER for p, size in here) >= n_units
-            on_one = all(any(p == q and amount <= size * OVER for q, size in here) for p, amount in beside.items())
+            on_one = all(any(p == q and amount <= size * OVER for q, size in here) for p, amount in companions.items())
             if enough and on_one and not (n_units > 1 and shares_speed(case, lead)):
                 return True
     return False
 
 
 def one_of_a_type_at_a_node(center: vs.Datacenter, seed: int) -> vs.Datacenter:
-    """The datacenter with the units of each type but one at nodes of their own, so that companions need not be looked
+    """The datacenter with the units of each type but one at their own nodes, so that companions need not be looked
     for."""
     kind = center.unit_type
     number = np.array([np.count_nonzero(kind[:unit] == kind[unit]) for unit in range(center.n_units)])
@@ -129,16 +129,16 @@ def placeable(case: vs.Scenario, placed: np.ndarray) -> np.ndarray:
         others = [u for u in node if kind[u] == kind[own] and u != own and has_room(u, needs[u])]
         n_others = 0 if work.units is None else int(work.units[task]) - 1
         asked = [(names.index(name), float(amount[task])) for name, amount in (work.companions or {}).items()]
-        beside = {p: amount for p, amount in asked if amount > 0}
-        found = [[u for u in node if kind[u] == p and has_room(u, amount)] for p, amount in beside.items()]
+        companions = {p: amount for p, amount in asked if amount > 0}
+        found = [[u for u in node if kind[u] == p and has_room(u, amount)] for p, amount in companions.items()]
         code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
-        is_lead = kind[own] not in beside and (code == ANY_LEAD or names[kind[own]] in work.lead_sets[code])
+        is_lead = kind[own] not in companions and (code == ANY_LEAD or names[kind[own]] in work.lead_sets[code])
         if is_lead and len(others) >= n_others and all(found) and has_room(own, needs[own]):
             kept[task] = own
             for unit in (own, *others[:n_others]):
                 load[unit] += needs[unit]
             for units in found:
-                load[units[0]] += beside[int(kind[units[0]])]
+                load[units[0]] += companions[int(kind[units[0]])]
     return kept
 
 

@@ -82,6 +82,7 @@ class Limits:
     horizons: bool = True
     outages: bool = False
     early: bool = False  # priorities, limits, withdrawals, checkpoints, failures, tasks placed and without end
+    after: bool = False  # jobs wait for others
 
 
 def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
@@ -118,30 +119,48 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
         outages=_outages(dice, center) if limits.outages else (),
         period_us=dice.pick((5.0, 2.3)),
     )
-    return _ends_early(dice, limits, case) if limits.early else case
+    case = _ends_early(dice, limits, case) if limits.early else case
+    return with_after(dice, case) if limits.after else case
+
+
+def with_after(dice: Dice, case: vs.Scenario) -> vs.Scenario:
+    """The scenario with jobs that wait for some others, which may arrive later."""
+    work, rank = case.workload, list(range(case.workload.n_jobs))
+    for i in range(len(rank)):  # each waits for those before it in some order
+        j = dice.integer(i, min(i + 3, len(rank) - 1))
+        rank[i], rank[j] = rank[j], rank[i]
+    waits: list[list[int]] = [[] for _ in rank]
+    placed = np.zeros(work.n_tasks) if work.placed is None else work.placed + 1
+    for i in range(1, len(rank)):
+        is_free = (placed[work.job_first[rank[i]] : work.job_first[rank[i] + 1]] == 0).all()
+        if is_free:
+            waits[rank[i]] = sorted({rank[dice.integer(max(0, i - 4), i - 1)] for _ in range(dice.pick((0, 1, 2, 0)))})
+    first = np.r_[0, np.cumsum([len(some) for some in waits])]
+    after = np.array([one for some in waits for one in some], np.int64)
+    return replace(case, workload=replace(work, after_first=first, after=after))
 
 
 def _ends_early(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
     """The scenario with columns about early ends, and failures."""
-    told: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     work, center, speeds = case.workload, case.datacenter, case.affinity
     jobs, tasks = range(work.n_jobs), range(work.n_tasks)
     if dice.integer(0, 2):
-        told["priority"] = [dice.pick((0.0, 1.0, 2.5, -1.0)) for _ in jobs]
+        columns["priority"] = [dice.pick((0.0, 1.0, 2.5, -1.0)) for _ in jobs]
     if dice.integer(0, 2) == 2:
-        told |= {"user": [dice.integer(0, 1) for _ in jobs], "user_names": ("ada", "bob")}
+        columns |= {"user": [dice.integer(0, 1) for _ in jobs], "user_names": ("ada", "bob")}
     if dice.integer(0, 2) == 2:
-        told["limit_us"] = [dice.pick((math.inf, 2.0, 5.0, 0.7)) for _ in jobs]
+        columns["limit_us"] = [dice.pick((math.inf, 2.0, 5.0, 0.7)) for _ in jobs]
     if dice.integer(0, 2) == 2:
-        told["withdraw_us"] = [time + dice.pick((math.inf, 0.0, 3.0, 8.5)) for time in work.arrival_us]
+        columns["withdraw_us"] = [time + dice.pick((math.inf, 0.0, 3.0, 8.5)) for time in work.arrival_us]
     if dice.integer(0, 1):
-        told["checkpoint_us"] = [dice.pick((1.0, math.inf, 0.4)) for _ in tasks]
+        columns["checkpoint_us"] = [dice.pick((1.0, math.inf, 0.4)) for _ in tasks]
     if dice.integer(0, 1):
-        told["restart_us"] = [dice.pick((0.0, 0.5, 1.25)) for _ in tasks]
+        columns["restart_us"] = [dice.pick((0.0, 0.5, 1.25)) for _ in tasks]
     if dice.integer(0, 4) == 4 and work.times_us is None:
-        told["operations"] = [dice.pick((size, size, size, math.inf)) for size in work.operations]
+        columns["operations"] = [dice.pick((size, size, size, math.inf)) for size in work.operations]
     if dice.integer(0, 3) == 3 and work.arrival_us[0] == 0:
-        told["placed"] = _placed(dice, center, speeds, work)
+        columns["placed"] = _placed(dice, center, speeds, work)
     failures = []
     for _ in range(dice.integer(0, 2) if limits.outages else 0):
         until = vs.Times(dice.pick((5.0, 20.0)), *dice.pick((("exponential",), ("weibull", 0.7), ("constant",))))
@@ -150,7 +169,7 @@ def _ends_early(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
         failures.append(vs.Failures(until, repair, kind, running=dice.pick(("requeue", "finish"))))
     return replace(
         case,
-        workload=replace(work, **told),
+        workload=replace(work, **columns),
         failures=tuple(failures),
         preemption=dice.pick(("resume", "checkpoint", "restart")),
         horizon_us=min(case.horizon_us, 150.0) if failures else case.horizon_us,  # else a task may never be done
@@ -160,11 +179,11 @@ def _ends_early(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
 def _placed(dice: Dice, center: vs.Datacenter, speeds: np.ndarray, work: vs.Workload) -> np.ndarray:
     """At most one task on each unit, of jobs that arrive at 0."""
     placed, left = np.full(work.n_tasks, -1), list(range(center.n_units))
-    kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+    type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
     for task in np.flatnonzero(np.repeat(work.arrival_us, np.diff(work.job_first)) == 0):
         need = 1.0 if work.demand is None or np.isnan(work.demand[task]) else work.demand[task]
         sizes = [center.processor_types[k].capacity for k in center.unit_type]
-        able = [u for u in left if speeds[center.unit_type[u], kind[task]] > 0]
+        able = [u for u in left if speeds[center.unit_type[u], type_of_task[task]] > 0]
         able = [u for u in able if min(need, sizes[u]) == need or work.demand is None or np.isinf(need)]
         if able and dice.integer(0, 1):
             placed[task] = dice.pick(able)
@@ -223,7 +242,7 @@ def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, speeds: np.ndar
     prefers = dice.integer(0, 2) > 0
     n_types = len(center.processor_types)
     return vs.Workload(
-        **_told(dice, n_jobs, n_tasks, n_types, arrival),
+        **_columns_of(dice, n_jobs, n_tasks, n_types, arrival),
         job_task_type=kinds,
         job_first=np.r_[0, np.cumsum(counts)],
         arrival_us=np.array(arrival),
@@ -240,22 +259,24 @@ def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, speeds: np.ndar
     )
 
 
-def _told(dice: Dice, n_jobs: int, n_tasks: int, n_types: int, arrival: Sequence[float]) -> dict[str, Any]:
+def _columns_of(dice: Dice, n_jobs: int, n_tasks: int, n_types: int, arrival: Sequence[float]) -> dict[str, Any]:
     """Columns that few workloads have: measured times, hidden factors, estimates, requests, deadlines."""
-    told: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if dice.integer(0, 3) == 3:
-        told["times_us"] = np.array([[dice.pick((3.0, 1.0, 0.0, 4.5)) for _ in range(n_types)] for _ in range(n_tasks)])
+        columns["times_us"] = np.array(
+            [[dice.pick((3.0, 1.0, 0.0, 4.5)) for _ in range(n_types)] for _ in range(n_tasks)]
+        )
     if dice.integer(0, 3) == 3:
-        told["time_factor"] = np.array([dice.pick((1.0, 0.5, 1.75)) for _ in range(n_tasks)])
+        columns["time_factor"] = np.array([dice.pick((1.0, 0.5, 1.75)) for _ in range(n_tasks)])
     if dice.integer(0, 3) == 3:
-        told["estimate_us"] = np.array([dice.pick((1.0, 2.0, 8.0)) for _ in range(n_tasks)])
+        columns["estimate_us"] = np.array([dice.pick((1.0, 2.0, 8.0)) for _ in range(n_tasks)])
     if dice.integer(0, 2) == 2:
-        told["requests"] = {
+        columns["requests"] = {
             name: np.array([dice.pick((0.0, 1.0, 4.0, 6.0)) for _ in range(n_tasks)]) for name in ("cores", "sms")
         }
     if dice.integer(0, 2) == 2:
-        told["deadline_us"] = np.array([time + dice.pick((3.0, math.inf, 9.0)) for time in arrival])
-    return told
+        columns["deadline_us"] = np.array([time + dice.pick((3.0, math.inf, 9.0)) for time in arrival])
+    return columns
 
 
 def seeded_scenario(

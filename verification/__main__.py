@@ -2,7 +2,8 @@
 
 ``python -m verification.scenarios``: any scenarios under every policy; ``python -m verification.nodes``: real nodes and
 gangs. ``python -m verification.kill``: sweeps or plans that are killed. ``python -m verification.bitflips``: files that
-are damaged. ``python -m verification.mutations``: small changes of meaning, each of which the tests must notice.
+are damaged. ``python -m verification.serving``: measured runs of serving engines. ``python -m
+verification.mutations``: small changes of meaning, each of which the tests must notice.
 """
 
 import sys

@@ -64,7 +64,7 @@ def blank(file: Path, dice: random.Random) -> list[Path]:
 
 def swap(file: Path, dice: random.Random) -> list[Path]:
     """Exchange it with any other file of the folder."""
-    root = file.parent.parent if file.parent.name in ("runs", "journal") else file.parent
+    root = file.parent.parent if file.parent.name in ("runs", "journal", "inputs") else file.parent
     other = dice.choice([path for path in _files(root) if path != file])
     ours, theirs = file.read_bytes(), other.read_bytes()
     file.write_bytes(theirs)
@@ -84,17 +84,17 @@ def judge(case: Case, kind: str, harm: Harm, work: Path, dice: random.Random) ->
     named, same = _attempt(lambda: case.read(work), case.expected, touched)
     if case.go_on is None:
         return "found" if named else "harmless" if same else "missed"
-    told, is_mended = _attempt(lambda: case.go_on(work), case.after, touched)
-    if not is_mended or (told and not named and harm.name != "swap"):
+    reported, is_mended = _attempt(lambda: case.go_on(work), case.after, touched)
+    if not is_mended or (reported and not named and harm.name != "swap"):
         return "missed"
     if not (named or same):
-        return "as after a kill" if harm.name == "cut" and kind == "journal" and not told else "missed"
-    return "found" if named or told else "harmless"
+        return "as after a kill" if harm.name == "cut" and kind == "journal" and not reported else "missed"
+    return "found" if named or reported else "harmless"
 
 
 def _attempt(do: Callable[[], object], expected: object, touched: list[Path]) -> tuple[bool, bool]:
     """Whether a touched file was named, by an error or a warning, and whether all is as expected."""
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found: object = do()
@@ -103,7 +103,7 @@ def _attempt(do: Callable[[], object], expected: object, touched: list[Path]) ->
         except Exception as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             return False, False
-    words = " ".join(str(warning.message) for warning in heard)
+    words = " ".join(str(warning.message) for warning in caught)
     return any(path.name in words for path in touched), found == expected
 
 
@@ -112,7 +112,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _kind(file: Path) -> str:
-    return {"runs": "part", "journal": "journal"}.get(file.parent.name, file.name)
+    return {"runs": "part", "journal": "journal", "inputs": "input"}.get(file.parent.name, file.name)
 
 
 def measure(cases: Sequence[Case], work: Path, n_bits: int, n_others: int, seed: int) -> Found:

@@ -143,7 +143,7 @@ def checks() -> list[Check]:
 
 
 def cover(check: Check, experiments: int, first_seed: int) -> Coverage:
-    """Do the experiments of a check, each with seeds of its own."""
+    """Do the experiments of a check, each with its own seeds."""
     held = runs = 0
     for k in range(experiments):
         interval = check.experiment(count(first_seed + k * SEEDS_EACH))

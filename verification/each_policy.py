@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from tests.properties.equivalence import Checked
 from vinesim import InputWarning
-from vinesim.engine import binding
+from vinesim.core import code
 
 FIRST_SEED = 1_000_000
-MOST_TOLD = 10  # of each policy
+MOST_SHOWN = 10  # of each policy
 
 Check = Callable[[int, str], Checked]  # of the scenario of a seed, under a policy of that name
 
@@ -40,7 +40,7 @@ def look_at(check: Check, name: str, n: int, first_seed: int) -> Found:
     different, violating, texts = 0, 0, []
     for seed in range(first_seed, first_seed + n):
         if seed - first_seed == (n + 1) // 2:
-            binding.INLINED_FROM = 0
+            code.INLINED_FROM = 0
         try:
             checked = check(seed, name)
         except Exception as wrong:  # of the package, of a policy, or of a rule that cannot read the result
@@ -74,7 +74,7 @@ def main(
             found.append(one)
             ends = ", ".join(f"{n} {end}" for end, n in sorted(one.ends.items()))
             print(f"{one.policy:24} {one.ends.total():6} scenarios in {one.took_s:5.0f} s: {ends}", flush=True)
-            for text in one.texts[:MOST_TOLD]:
+            for text in one.texts[:MOST_SHOWN]:
                 print(f"  {text[:1000]}", flush=True)
     different, violating = (sum(getattr(one, name) for one in found) for name in ("n_different", "n_violating"))
     n = sum(one.ends.total() for one in found)

@@ -20,7 +20,10 @@ def shares(n: int) -> dict[str, int]:
     names = [
         name
         for name, policy in policies().items()
-        if issubclass(policy, OnlinePolicy) and policy.takes_vectors and policy.takes_gangs and not policy.plans
+        if issubclass(policy, OnlinePolicy)
+        and policy.supports_multi_unit_tasks
+        and policy.takes_gangs
+        and not policy.plans
     ]
     return dict.fromkeys(names, -(-n // len(names)))
 

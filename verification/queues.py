@@ -108,7 +108,7 @@ def gangs(random: np.random.Generator, n: int, rate: float) -> vs.Scenario:
     return replace(tasks, workload=replace(tasks.workload, job_first=first, gang_within=3 * (sizes > 1), **columns))
 
 
-RATES = (1.0, 0.8, 0.6)  # of each of so many tasks; what three get done together is the most, 1.8
+RATES = (1.0, 0.8, 0.6)  # of each of a number of tasks; what three get done together is the most, 1.8
 
 
 def birth_death_response(rate: float, rates: tuple[float, ...], states: int = 10_000) -> float:
@@ -148,7 +148,7 @@ def responses_by_type(
 
 
 def two_types(random: np.random.Generator, n: int) -> vs.Scenario:
-    """Poisson arrivals of tasks of A and of B, which share a unit by curves of their own."""
+    """Poisson arrivals of tasks of A and of B, which share a unit by their own curves."""
     base = scenario(random, n, sum(OF_EACH), random.exponential(1.0, n), capacity=1e6)
     types = tuple(replace(one, rates=CURVES) for one in base.datacenter.processor_types)
     kinds = random.random(n) < OF_EACH[1] / sum(OF_EACH)

@@ -48,7 +48,7 @@ def scenario(
     slots: float | None = None,
     parallelism: float | None = None,
 ) -> vs.Scenario:
-    """Poisson requests of one application; GPUs of speed 1, and a CPU of speed 1/2 with so many slots, or none."""
+    """Poisson requests of one application; GPUs of speed 1, and a CPU of speed 1/2 with ``slots`` slots, or none."""
     types = (vs.ProcessorType("CPU", capacity=slots or 1.0, parallelism=parallelism), vs.ProcessorType("GPU"))
     units = [1] * n_gpus + ([0] if slots else [])
     work = vs.Workload(

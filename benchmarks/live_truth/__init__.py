@@ -1,1 +1,2 @@
-"""Does the simulation tell the truth? A live cluster of three local nodes beside the simulation of what it recorded."""
+"""Does the simulation tell the truth? A live cluster of three local nodes compared with the simulation of what it
+recorded."""

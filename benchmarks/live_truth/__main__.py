@@ -36,15 +36,17 @@ def live(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "vinesim", "live", *words], check=True)
 
 
-async def load(folder: Path, seconds: float, is_quiet: bool) -> tuple[Played, dict[str, Any]]:
-    """Play the load. Returns what the client saw, and the cluster's status after it."""
+async def load(
+    folder: Path, seconds: float, is_quiet: bool, of: Path = HERE / "load.yaml"
+) -> tuple[Played, dict[str, Any]]:
+    """Play a load. Returns what the client saw, and the cluster's status after it."""
     share = seconds / FULL_S
     changes = [f"workload.options.duration_us={seconds} s"]
     changes += [
         f"workload.options.spike_width_{end}_us={width * share} s" for end, width in (("low", 30), ("high", 60))
     ]
     changes += ["workload.options.spikes=0"] if is_quiet else []
-    work = vs.read_scenario(HERE / "load.yaml", changes).workload
+    work = vs.read_scenario(of, changes).workload
     session: Session
     async with connect(folder) as session:
         played = await play(session, work, KERNELS)
@@ -63,14 +65,18 @@ def one_policy(policy: str, seconds: float, is_quiet: bool) -> dict[str, Any]:
             played, status = asyncio.run(load(folder, seconds, is_quiet))
         finally:
             live("stop", "--folder", str(folder))
-        recorded = record(folder)
-        lines = validate(recorded)
-        journal = Journal(folder / JOURNAL)
-        again = journal.one("SELECT count(*) AS n FROM requests WHERE n_attempts > 1")["n"]
-        journal.close()
+        found = numbers(folder, played, status)
+    return {"policy": policy, "load_average": [before, os.getloadavg()[0]], **found}
+
+
+def numbers(folder: Path, played: Played, status: dict[str, Any]) -> dict[str, Any]:
+    """Return what clients saw, what the cluster's folder recorded, and what is simulated of that."""
+    lines = validate(record(folder))
+    journal = Journal(folder / JOURNAL)
+    again = journal.one("SELECT count(*) AS n FROM requests WHERE n_attempts > 1")["n"]
+    journal.close()
     n_sent = sum(map(len, played.response_us.values()))
     return {
-        "policy": policy,
         "engine": status["engine"],
         "sent": n_sent,
         "answered": status["counters"]["n_done"],
@@ -78,7 +84,6 @@ def one_policy(policy: str, seconds: float, is_quiet: bool) -> dict[str, Any]:
         "failures": {f"{kind}: {why}": n for (kind, why), n in played.failures.items()},
         "late_us": played.late_us,
         "dispatch_us": status["dispatch_us"],
-        "load_average": [before, os.getloadavg()[0]],
         "lines": [asdict(line) for line in lines],
     }
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vinesim.engine.many import Runs, simulate_many
-    from vinesim.engine.patience import Progress
     from vinesim.engine.simulate import simulate
+    from vinesim.engine.watchdog import Progress
     from vinesim.formats.plan.file import read_plan
     from vinesim.formats.study.file import read_study, study
     from vinesim.live.scheduler import Scheduler
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vinesim.model.outage import Outage
     from vinesim.model.partition import Partition
     from vinesim.model.plan import Plan
+    from vinesim.model.reservation import Reservation
     from vinesim.model.result import ExitReason, Result, Table
     from vinesim.model.scenario import Scenario
     from vinesim.model.study import Study
@@ -32,15 +33,18 @@ if TYPE_CHECKING:
     from vinesim.plots.plot import plot
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.replacing import changed
+    from vinesim.studies.again import read_result
+    from vinesim.studies.backtest import backtest
     from vinesim.studies.compare import compare
     from vinesim.studies.expand import expand
+    from vinesim.studies.start_times import start_times
     from vinesim.studies.statistics import mean_interval, quantile_interval, summarize_points
     from vinesim.studies.sweep import Sweep, read_sweep, sweep
     from vinesim.workloads.registry import generator
 
 _HOMES = {
     "engine.many": ("Runs", "simulate_many"),
-    "engine.patience": ("Progress",),
+    "engine.watchdog": ("Progress",),
     "engine.simulate": ("simulate",),
     "formats.plan.file": ("read_plan",),
     "formats.study.file": ("read_study", "study"),
@@ -52,6 +56,7 @@ _HOMES = {
     "model.failure": ("Failures", "Times"),
     "model.outage": ("Outage",),
     "model.partition": ("Partition",),
+    "model.reservation": ("Reservation",),
     "model.result": ("ExitReason", "Result", "Table"),
     "model.scenario": ("Scenario",),
     "model.study": ("Study",),
@@ -63,8 +68,11 @@ _HOMES = {
     "plots.plot": ("plot",),
     "policies.documents": ("read_scenario",),
     "policies.replacing": ("changed",),
+    "studies.again": ("read_result",),
+    "studies.backtest": ("backtest",),
     "studies.compare": ("compare",),
     "studies.expand": ("expand",),
+    "studies.start_times": ("start_times",),
     "studies.statistics": ("mean_interval", "quantile_interval", "summarize_points"),
     "studies.sweep": ("Sweep", "read_sweep", "sweep"),
     "workloads.registry": ("generator",),
@@ -90,6 +98,7 @@ __all__ = [
     "Problem",
     "ProcessorType",
     "Progress",
+    "Reservation",
     "Result",
     "Runs",
     "Scenario",
@@ -102,6 +111,7 @@ __all__ = [
     "VineSimError",
     "Workload",
     "__version__",
+    "backtest",
     "changed",
     "compare",
     "expand",
@@ -111,11 +121,13 @@ __all__ = [
     "plot",
     "quantile_interval",
     "read_plan",
+    "read_result",
     "read_scenario",
     "read_study",
     "read_sweep",
     "simulate",
     "simulate_many",
+    "start_times",
     "study",
     "summarize_points",
     "sweep",
@@ -132,4 +144,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+    return sorted(__all__)

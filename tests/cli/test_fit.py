@@ -115,7 +115,7 @@ def test_logs_of_other_forms(vinesim, tmp_path):
         ("a.csv", "when\n1\n2\n", "arrival"),
     ],
 )
-def test_what_cannot_be_fitted_is_told(vinesim, tmp_path, name, text, says):
+def test_what_cannot_be_fitted_is_reported(vinesim, tmp_path, name, text, says):
     if text is not None:
         (tmp_path / name).write_text(text)
     done = vinesim("fit", tmp_path / name, "--out", tmp_path / "part.yaml")
@@ -124,7 +124,7 @@ def test_what_cannot_be_fitted_is_told(vinesim, tmp_path, name, text, says):
     assert not (tmp_path / "part.yaml").exists()
 
 
-@pytest.mark.skipif(not (DATA / "wagap2013").exists(), reason="wagap2013 is not beside the repository")
+@pytest.mark.skipif(not (DATA / "wagap2013").exists(), reason="wagap2013 is not next to the repository")
 def test_a_real_log_that_no_distribution_fits_is_called_so(vinesim, tmp_path):
     done = vinesim("fit", DATA / "wagap2013" / "wagap-2013.swf.gz", "--out", tmp_path / "part.yaml")
     assert done.code == 0, done.err

@@ -1,4 +1,4 @@
-"""``vinesim import``, then ``vinesim run``, on made-up files and on the real ones beside the repository."""
+"""``vinesim import``, then ``vinesim run``, on made-up files and on the real ones next to the repository."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ SWF = "".join(f"{i} {i} 0 {run} {n} -1 -1 -1 {asked} -1 1 1 1 1 1 1 -1 -1\n" for
 
 
 def needs(name):
-    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{name} is not beside the repository")
+    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{name} is not next to the repository")
 
 
 def run(vinesim, scenario, *words):
@@ -60,7 +60,7 @@ def test_a_partition_is_an_option_and_the_report_can_be_json(vinesim, tmp_path):
         "dropped 1: cancelled before it ran (status 5) (line 4)",
         "status: 1 (completed) 2 kept; 5 (cancelled) 1 kept, 1 dropped",
         "partition: 1 2 kept, 1 dropped; 2 1 kept",
-        "not used: wait time (4 lines), user (4 lines)",
+        "not used: user (4 lines), group (4 lines)",
         "requested time (4 lines)",
         "left out: node boundaries",
     ):

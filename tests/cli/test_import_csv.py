@@ -65,7 +65,7 @@ def test_partitions_need_a_scenario_that_names_them(imported):
     assert not imported.scenario.exists()
 
 
-def test_what_is_wrong_in_a_row_is_told_with_its_line_in_the_log(imported):
+def test_what_is_wrong_in_a_row_is_reported_with_its_line_in_the_log(imported):
     log = "submit,duration,cpus,app\n0,10,1,a\n1,0,1,b\n2,10,1,\n3,10,1,c\n"
     err = imported(log, "--column", "app=application", code=2)
     assert "log.csv:4: expected app: a name, found nothing" in err  # the second row is dropped
@@ -85,7 +85,7 @@ def test_a_log_of_slurm(imported, tmp_path):
     assert "UTC" in report["columns"]["Submit"]["why"]
     assert report["columns"]["End"]["why"] == "the time of a job is already Elapsed"
     assert report["dropped"] == {
-        "a step of a job that has a line of its own": {"count": 1, "lines": [3]},
+        "a step of a job that has its own line": {"count": 1, "lines": [3]},
         "a duration of 0, or none": {"count": 1, "lines": [5]},
     }
     assert report["values"]["State"]["CANCELLED"] == {"kept": 0, "dropped": 1}
@@ -159,13 +159,16 @@ def test_a_guess_can_be_corrected_by_option_or_in_the_scenario(imported):
     log = "submit,duration,weight\n0,5,1\n60,6,2\n"
     report = imported(log, "--column", "duration=time_min", "--column", "weight=priority")
     assert report["columns"]["duration"] == {"is": "time_min", "why": "as given", "is_doubtful": False}
-    work = vs.read_scenario(imported.scenario).workload
+    work = vs.read_scenario(imported.scenario, ["policy=priority"]).workload
     assert work.times_us[:, 0].tolist() == [300e6, 360e6]
     assert work.priority.tolist() == [1, 2]
     text = imported.scenario.read_text()
     assert "    duration: time_min  # as given\n" in text
     imported.scenario.write_text(text.replace("time_min", "time_h"))
-    assert vs.read_scenario(imported.scenario).workload.times_us[:, 0].tolist() == [5 * 3600e6, 6 * 3600e6]
+    assert vs.read_scenario(imported.scenario, ["policy=priority"]).workload.times_us[:, 0].tolist() == [
+        5 * 3600e6,
+        6 * 3600e6,
+    ]
 
 
 def test_the_datacenter_can_be_that_of_another_scenario(imported, tmp_path):
@@ -218,7 +221,7 @@ def test_what_cannot_be_imported_is_said_and_nothing_is_written(vinesim, importe
     assert "a name that ends in .csv" in done.err
 
 
-@pytest.mark.skipif(not (DATA / "openb2023").exists(), reason="openb2023 is not beside the repository")
+@pytest.mark.skipif(not (DATA / "openb2023").exists(), reason="openb2023 is not next to the repository")
 def test_a_real_log(vinesim, imported, tmp_path):
     log = DATA / "openb2023" / "pods_gpuspec33.csv"
     done = vinesim("import", "csv", log, "-o", tmp_path / "jobs.csv", "--json")
@@ -306,7 +309,7 @@ def test_steps_decide_nothing(imported):
     steps = "".join(f"1001.{step},,,,00:00:05,\n" for step in ("batch", "extern", "0", "1"))
     report = imported(header + "1001,ann,p,2024-05-01T00:00:00,00:10:00,4\n" + steps)
     assert meanings(report) | {"User": "user", "AllocCPUS": "cores", "JobID": "job_id"} == meanings(report)
-    assert report["dropped"]["a step of a job that has a line of its own"]["lines"] == [3, 4, 5, 6]
+    assert report["dropped"]["a step of a job that has its own line"]["lines"] == [3, 4, 5, 6]
     floats = imported(header + "".join(f"{i}.0,ann,p,2024-05-01T0{i}:00:00,00:10:00,4\n" for i in range(3)))
     assert (floats["jobs"], floats["dropped"]) == (3, {})
 
@@ -391,3 +394,134 @@ def test_more_work_than_any_datacenter_can_do_is_an_error(imported):
 def test_statuses_are_counted_unless_there_are_too_many(imported, n, is_counted):
     report = imported("submit,duration,cpus,status\n" + "".join(f"{i},1,1,S{i}\n" for i in range(n)))
     assert ("status" in report["values"]) == is_counted
+
+
+GERMAN = """Job;Beginn submit;submit;Laufzeit;duration;ncpus;mem_gb
+1;x;31.12.2024 23:50:00;x;1.234,5;4;1,5
+2;x;01.01.2025 00:10;x;600;1;16
+"""
+
+
+def test_decimal_commas_thousands_and_days_first(imported):
+    report = imported(GERMAN)
+    assert "dates written d/m/y" in report["columns"]["submit"]["why"]
+    assert report["columns"]["duration"] == {
+        "is": "time_s",
+        "why": "its name; no unit is given, in s its median is 15.3 min; numbers with a decimal comma such as 1.234,5",
+        "is_doubtful": False,
+    }
+    work = vs.read_scenario(imported.scenario).workload
+    assert work.arrival_us.tolist() == [0.0, 1200e6]
+    assert work.times_us[:, 0].tolist() == [1234.5e6, 600e6]
+    assert work.companions["memory"].tolist() == [1.5e9, 16e9]
+
+
+def test_what_can_be_read_in_two_ways_is_in_doubt_until_an_option_says_it(imported):
+    log = 'submit,duration,cpus\n01/02/2024 8:00 AM,"1,234",4\n02/02/2024 1:30 PM,"2,345",4\n'
+    report = imported(log)
+    assert report["columns"]["submit"]["is_doubtful"]
+    assert report["columns"]["duration"]["is_doubtful"]
+    assert "say --decimal" in report["columns"]["duration"]["why"]
+    work = vs.read_scenario(imported.scenario).workload
+    assert work.times_us[:, 0].tolist() == [1234e6, 2345e6]
+    assert work.arrival_us.tolist() == [0.0, (24 + 5.5) * 3600e6]
+    report = imported(log, "--decimal", "comma", "--date-format", "m/d/y")
+    assert not any(found["is_doubtful"] for found in report["columns"].values())
+    work = vs.read_scenario(imported.scenario).workload
+    assert work.times_us[:, 0].tolist() == [1.234e6, 2.345e6]
+    assert work.arrival_us.tolist() == [0.0, (31 * 24 + 5.5) * 3600e6]  # 2 January to 2 February
+
+
+def test_months_first_if_a_day_says_so(imported):
+    report = imported("submit,duration,cpus\n12/31/2024 08:00,60,4\n01/02/2025 08:00,60,4\n")
+    assert "dates written m/d/y" in report["columns"]["submit"]["why"]
+    assert vs.read_scenario(imported.scenario).workload.arrival_us[1] == 48 * 3600e6
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--date-format", "%d %b %Y"), "a column with dates such as %d %b %Y, found submit: '12/31/2024'"),
+        (("--date-format", "%Q"), "a format such as %d/%m/%Y %H:%M"),
+        (("--date-format", "DD/MM"), "d/m/y, m/d/y or a format such as"),
+        (("--decimal", ","), "expected comma or point, found ','"),
+    ],
+)
+def test_a_wrong_format_is_refused_before_anything_is_written(imported, tmp_path, words, expected):
+    assert expected in imported("submit,duration,cpus\n12/31/2024,60,4\n", *words, code=2)
+    assert [file.name for file in tmp_path.iterdir()] == ["log.csv"]
+
+
+def test_a_date_format_with_names_of_months(imported):
+    imported("submit,duration,cpus\n31-Dec-24 08:00,60,4\n01-Jan-25 08:00,60,4\n", "--date-format", "%d-%b-%y %H:%M")
+    assert vs.read_scenario(imported.scenario).workload.arrival_us[1] == 24 * 3600e6
+
+
+def test_json_lines_with_objects_in_objects(vinesim, tmp_path):
+    rows = [
+        {"submit": "2024-05-01T08:00:00Z", "duration": 60, "cpus": 4, "mem_gb": 1.5, "owner": {"user": "ann"}},
+        None,
+        {"submit": "2024-05-01T08:00:10Z", "duration": 0, "cpus": 4},
+        {"submit": "2024-05-01T08:00:20Z", "duration": 9007199254740993, "cpus": 2, "note": 'a, "b"'},
+        {"submit": "2024-05-01T08:00:30Z", "duration": 30, "cpus": 2, "mem_gb": None},
+    ]
+    log = tmp_path / "log.jsonl.gz"
+    log.write_bytes(gzip.compress("\n".join(json.dumps(row) if row else "" for row in rows).encode()))
+    done = vinesim("import", "csv", log, "-o", tmp_path / "jobs.csv", "--json")
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert report["columns"]["owner.user"]["is"] == "user"
+    assert report["dropped"]["a duration of 0, or none"]["lines"] == [3]
+    assert report["dropped"]["duration: too large to be true"]["lines"] == [4]
+    work = vs.read_scenario(tmp_path / "jobs.yaml").workload
+    assert work.times_us[:, 0].tolist() == [60e6, 30e6]
+
+
+def test_lines_that_are_no_objects_are_named(vinesim, tmp_path):
+    (tmp_path / "log.jsonl").write_bytes(b'[{"submit": 0}]\n{"submit": 0\n{"submit": 1}\n7\n{"submit": "\xa9"}\n')
+    done = vinesim("import", "csv", tmp_path / "log.jsonl", "-o", tmp_path / "jobs.csv")
+    assert done.code == 2
+    for place in ("log.jsonl:1: expected a JSON object, found a list", "log.jsonl:2: ", "log.jsonl:4: "):
+        assert place in done.err
+    assert "log.jsonl:5: expected a JSON object, found bytes that are not UTF-8 text" in done.err
+    assert not (tmp_path / "jobs.csv").exists()
+
+
+def test_the_mapping_is_a_file_that_can_be_corrected(imported, vinesim, tmp_path):
+    log = "submit,duration,cpus,mem_mb\n0,60,4,1000\n9,60,4,1000\n"
+    imported(log)
+    mapping = tmp_path / "jobs.mapping.yaml"
+    assert yaml.safe_load(mapping.read_text())["columns"]["mem_mb"] == "memory_mb"
+    mapping.write_text(mapping.read_text().replace("mem_mb: memory_mb", "mem_mb: memory_mib"))
+    report = imported(log, "--mapping", mapping)
+    assert report["columns"]["mem_mb"] == {"is": "memory_mib", "why": "as given", "is_doubtful": False}
+    assert str(mapping) in report["wrote"]
+    mapping.write_text("decimal: dot\ncolumns: {mem: memory_mb}\nunits: x\n")
+    err = imported(log, "--mapping", mapping, code=2)
+    assert "units" in err
+    assert "comma or point" in err
+
+
+def test_a_doubt_is_marked_in_the_mapping(imported, tmp_path):
+    imported("submit,duration,cpus\n01/02/2024 08:00,60,4\n02/02/2024 08:00,60,4\n")
+    (line,) = (line for line in (tmp_path / "jobs.mapping.yaml").read_text().splitlines() if "submit" in line)
+    assert line.startswith("  submit: arrival_date  # ! ")
+
+
+def test_gpus_in_total_over_any_nodes(imported):
+    log = "submit,duration,cpus,mem_gb,total_gpus,gpu_type\n0,60,16,32,4,A100\n10,60,8,8,,\n20,60,2,4,1,A100\n"
+    report = imported(log)
+    assert report["columns"]["total_gpus"]["is"] == "total_gpus"
+    work = vs.read_scenario(imported.scenario).workload
+    assert work.job_first.tolist() == [0, 4, 5, 6]
+    assert work.units is None  # one GPU for each task
+    assert work.companions["CPU"].tolist() == [4, 4, 4, 4, 0, 2]
+    assert work.companions["memory"].tolist() == [8e9] * 5 + [4e9]
+    assert np.isfinite(work.demand).tolist() == [False, False, False, False, True, False]  # whole GPUs
+    assert (work.gang_within > 0).tolist() == [True, False, False]
+    assert vs.simulate(vs.read_scenario(imported.scenario), engine="reference").summary["jobs"]["finished"] == 3
+
+
+def test_gpus_are_in_total_or_at_each_node(imported):
+    log = "submit,duration,gpus,all_gpus\n0,60,1,4\n"
+    assert "expected no column gpus" in imported(log, "--column", "all_gpus=total_gpus", code=2)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_jobs_become_gangs_of_a_task_for_each_node(imported):
     assert work.estimate_us.tolist() == [7200e6, 600e6, 7200e6, 7200e6, 14400e6, 14400e6]  # Slurm knows the limit
     assert work.withdraw_us.tolist() == [np.inf, np.inf, np.inf, 2700e6]
     assert report["dropped"] == {
-        "a step of a job that has a line of its own": {"count": 1, "lines": [3]},
+        "a step of a job that has its own line": {"count": 1, "lines": [3]},
         "it had not started when the log ended": {"count": 1, "lines": [7]},
         "no node is in its partition, old": {"count": 1, "lines": [8]},
     }
@@ -99,7 +100,7 @@ def test_jobs_become_gangs_of_a_task_for_each_node(imported):
     assert report["waited_us"] == {"mean": 74e6 / 3, "p50": 9e6, "p90": 60e6, "p99": 60e6}
 
 
-@pytest.mark.parametrize("engine", ["reference", "compiled"])
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
 def test_they_run_in_their_partitions_until_their_limits_or_until_they_are_withdrawn(imported, engine):
     imported()
     scenario = vs.read_scenario(imported.scenario)
@@ -114,8 +115,10 @@ def test_nodes_are_groups_and_partitions_name_them(imported):
     imported()
     document = yaml.safe_load(imported.scenario.read_text())
     assert document["datacenter"]["racks"][0]["nodes"] == [
-        {"count": 2, "units": {"CPU": {"cores": 62}, "a100": 8}, "memory": "515000 MiB", "group": "gpu+long"},
-        {"count": 2, "units": {"CPU": {"cores": 64}}, "memory": "256000 MiB", "group": "batch"},
+        {"count": 2, "units": {"CPU": {"cores": 62}, "a100": 8}, "memory": "515000 MiB", "group": "gpu+long"}
+        | {"names": ["gpu01", "gpu02"]},
+        {"count": 2, "units": {"CPU": {"cores": 64}}, "memory": "256000 MiB", "group": "batch"}
+        | {"names": ["c01", "c02"]},
     ]
     assert document["partitions"] == [
         {"name": "batch", "groups": ["batch"]},
@@ -123,6 +126,19 @@ def test_nodes_are_groups_and_partitions_name_them(imported):
         {"name": "long", "groups": ["gpu+long"]},
     ]
     assert document["policy"] == "easy_backfill"
+
+
+@pytest.mark.parametrize(("zone", "date"), [("", "2024-05-01 08:00:00"), ("+02:00", "2024-05-01 06:00:00+00:00")])
+def test_the_scenario_begins_when_the_first_job_arrived(imported, zone, date):
+    imported(re.sub(r"(?<=T)(\d\d:\d\d:\d\d)", rf"\1{zone}", JOBS))
+    assert yaml.safe_load(imported.scenario.read_text())["start_date"] == date
+    assert str(vs.read_scenario(imported.scenario).start_date) == date
+
+
+def test_times_that_are_no_dates_give_no_date(imported):
+    far = -2 * 10**11  # s since 1970
+    imported(log(f"1|a|p|{far}|{far + 10}|10|COMPLETED|cpu=1,mem=1G,node=1"), nodes=None)
+    assert "start_date" not in yaml.safe_load(imported.scenario.read_text())
 
 
 def test_without_nodes_some_are_made_that_hold_the_widest_job(imported):
@@ -346,7 +362,7 @@ def test_the_parts_of_a_heterogeneous_job_start_together(imported):
     assert report["gangs"] == 3
     assert "jobs of several parts, which start together: 3" in report["notes"]
     assert {reason: found["lines"] for reason, found in report["dropped"].items()} == {
-        "a step of a job that has a line of its own": [4],
+        "a step of a job that has its own line": [4],
         "cpu: no amount that can be read": [7],
         "a part of a heterogeneous job of which another part is dropped": [6],
         "its partition has too few nodes with all that it asks for": [8],

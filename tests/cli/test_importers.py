@@ -65,7 +65,7 @@ def operations(path):
 
 
 def test_all_importers_are_found():
-    assert set(importers()) == {"csv", "swf", "gavel", "starpu", "requests", "openb", "slurm"}
+    assert set(importers()) == {"csv", "swf", "gavel", "starpu", "requests", "openb", "slurm", "pbs", "kubectl", "lsf"}
 
 
 def test_a_new_file_is_a_command_with_its_options_and_help(vinesim, tmp_path, with_lines):
@@ -115,7 +115,7 @@ arrivals: {iat: 1 s}
 """
 
 
-def test_every_import_keeps_its_checks_beside_what_it_wrote(vinesim, tmp_path):
+def test_every_import_keeps_its_checks_next_to_what_it_wrote(vinesim, tmp_path):
     files = {
         "swf": ("".join(f"{i} {600 * i} 0 300 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n" for i in range(11)), "w.parquet"),
         "csv": ("submit,duration\n" + "".join(f"{600 * i},300\n" for i in range(11)), "w.csv"),
@@ -154,6 +154,22 @@ def test_the_checks_say_where_the_jobs_cannot_run(vinesim, tmp_path):
     refused = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "x.csv", "--on", tmp_path / "base.yaml")
     assert refused.code == 2
     assert not (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "finding"), [(4, "4 GiB", ""), (4, "9 GiB", "never run"), (9, "4 GiB", "cannot run")]
+)
+def test_an_import_names_what_a_run_would_refuse_and_does_not_say_to_run_it(vinesim, tmp_path, cores, memory, finding):
+    """One node has 2 cores and 64 GiB, the other 8 cores and 8 GiB."""
+    (tmp_path / "nodes.csv").write_text("name,cores,memory\na,2,64 GiB\nb,8,8 GiB\n")
+    (tmp_path / "log.csv").write_text(f"submit,duration,cores,memory\n0,10,{cores},{memory}\n5,20,{cores},{memory}\n")
+    scenario = tmp_path / "w.yaml"
+    done = vinesim("import", "csv", tmp_path / "log.csv", "--nodes", tmp_path / "nodes.csv", "-o", tmp_path / "w.csv")
+    assert done.code == 0
+    last = done.out.splitlines()[-1]
+    expected = f"it does not run yet, see {finding!r} above" if finding else f"run it: vinesim run {scenario}"
+    assert last == f"wrote {scenario}; {expected}"
+    assert vinesim("run", scenario, "--out", tmp_path / "out").code == (2 if finding else 0)
 
 
 NUMBERED = {  # names that YAML 1.2 takes for numbers, and 1.1 does not

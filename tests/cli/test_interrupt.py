@@ -16,24 +16,24 @@ pytestmark = pytest.mark.xdist_group("endless")  # one after another, so that th
 
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "tests" / "policies" / "kinds" / "endless.py"
-QUICK = "import vinesim.engine.patience as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"
+QUICK = "import vinesim.engine.watchdog as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"
 MAIN = "from vinesim.cli.start import main; main()"
 RUN = QUICK + MAIN
 PATIENCE_S = 100.0
 WORKING = """
 import sys
-import vinesim.engine.beside as threads
+import vinesim.engine.threads as threads
 begin = threads._Worker.begin
-def told(self, work):
+def reported(self, work):
     begin(self, work)
     print("at work", file=sys.stderr, flush=True)
-threads._Worker.begin = told
+threads._Worker.begin = reported
 import vinesim.engine.reference_run as plain
 advance = plain.ReferenceRun.advance
-def told_too(self, *arguments):
+def advanced(self, *arguments):
     print("at work", file=sys.stderr, flush=True)
     return advance(self, *arguments)
-plain.ReferenceRun.advance = told_too
+plain.ReferenceRun.advance = advanced
 """
 
 
@@ -69,7 +69,7 @@ STUCK = "ends the run and keeps what is done"
 def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind, engine):
     code, text = run("Endless", [(STUCK, kind)], "--engine", engine, "--out", tmp_path / "result")
     assert code == 130
-    assert "the policy test_endless, asked at 7 us, has not answered" in text
+    assert "the policy test_endless, called at 7 us, has not returned" in text
     summary = json.loads((tmp_path / "result" / "summary.json").read_text())
     assert summary["exit_reason"] == "INTERRUPTED"
     assert "test_endless" in summary["provenance"]["reason"]
@@ -78,10 +78,10 @@ def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind, engine):
 
 def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
     twice = [(STUCK, signal.SIGINT), ("press Ctrl-C again", signal.SIGINT)]
-    stays = "p.Patience.looks_up = lambda self: False\n"  # else one may be enough on a busy machine
+    stays = "p.Watchdog.report_progress = lambda self: False\n"  # else one may be enough on a busy machine
     code, text = run("Endless", twice, "--out", tmp_path / "result", code=QUICK + stays + MAIN)
     assert code == 130
-    assert "vinesim: interrupted; the policy test_endless, asked at 7 us, has not answered" in text
+    assert "vinesim: interrupted; the policy test_endless, called at 7 us, has not returned" in text
     assert not (tmp_path / "result").exists()
 
 
@@ -96,7 +96,7 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
 def test_a_policy_that_sleeps_forever_ends_too(signals):
     code, text = run("Asleep", signals)
     assert code == 130
-    assert "under the policy test_asleep" in text or "the policy test_asleep, asked at 7 us, has not answered" in text
+    assert "under the policy test_asleep" in text or "the policy test_asleep, called at 7 us, has not returned" in text
 
 
 def test_many_runs_in_a_script_end_with_ctrl_c():
@@ -133,10 +133,10 @@ def test_a_sweep_of_processes_ends(tmp_path):
     says_when_its_workers_work = """
 import sys, vinesim.studies.backends.loky as loky
 submit = loky.Loky.submit
-def told(self, order):
+def reported(self, order):
     submit(self, order)
     print("at work", file=sys.stderr, flush=True)
-loky.Loky.submit = told
+loky.Loky.submit = reported
 """
     arguments = ["sweep", study, "--out", tmp_path / "sweep", "--workers", "2"]
     code, text = ended(says_when_its_workers_work + RUN, arguments, [("at work", signal.SIGINT)])

@@ -51,8 +51,8 @@ def test_the_answer_fits_a_terminal_and_says_what_to_do(vinesim, file, tmp_path)
     assert "2 times as long: " in done.out
     assert "Relaxing a limit by 10 %" in done.out
     assert "One step more or less" in done.out
-    assert "12 points: " in done.out
-    assert "Proof: none of" in done.out
+    assert "12 candidates: " in done.out
+    assert "Proven: " in done.out
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
     document = json.loads((out / "plan.json").read_text())
     assert document["recommended"]["verdict"] == "holds"
@@ -60,9 +60,9 @@ def test_the_answer_fits_a_terminal_and_says_what_to_do(vinesim, file, tmp_path)
     assert vinesim("run", out / "recommendation.yaml").code == 0
     page = (out / "plan.html").read_bytes()
     (out / "plan.html").unlink()
-    told = vinesim("report", out).out
-    assert f"wrote {out / 'report.html'}" in told
-    assert f"wrote {out / 'plan.html'}: the answer of the plan" in told
+    reported = vinesim("report", out).out
+    assert f"wrote {out / 'report.html'}" in reported
+    assert f"wrote {out / 'plan.html'}: the answer of the plan" in reported
     assert (out / "plan.html").read_bytes() == page
     (out / "plan.html").unlink()
     vinesim("report", out, "-o", tmp_path / "other.html")
@@ -78,8 +78,8 @@ def test_a_utility_has_no_unit(vinesim, file, tmp_path):
     done = vinesim("plan", file, "--out", tmp_path / "out", "--workers", 1)
     value = json.loads((tmp_path / "out" / "plan.json").read_text())["recommended"]["objectives"][0]["estimate"]
     assert f"  {utility} (least): {value:.4g} [" in done.out
-    beside = done.out.partition("One step more or less")[2].replace("\n", " ")
-    assert re.search(rf"{re.escape(utility)} [+-][\d.]+; ", beside)
+    steps = done.out.partition("One step more or less")[2].replace("\n", " ")
+    assert re.search(rf"{re.escape(utility)} [+-][\d.]+; ", steps)
     html = (tmp_path / "out" / "plan.html").read_text()
     tables = html.partition('id="tables"')[2]
     assert not re.search(r"<td[^>]*>[\d.,]+ (us|ms)</td>", tables.partition("relaxing")[0])
@@ -95,14 +95,14 @@ def test_no_plan_has_its_own_exit_code(vinesim, file, tmp_path):
     file.write_text(PLAN.replace("450 us", "10 us"))
     done = vinesim("plan", file, "--out", tmp_path / "out", "--workers", 1)
     assert done.code == 4
-    assert done.out.startswith("No point keeps the limits\n")
+    assert done.out.startswith("No candidate keeps all limits: ")
     assert "Nearest to the limits" in done.out
 
 
 def test_where_all_are_overloaded_it_says_how_to_run_them_all_the_same(vinesim, file, tmp_path):
     file.write_text(PLAN.replace("mean: 300", "mean: 3").replace("450 us", "20 ms"))
     done = vinesim("plan", file, "--out", tmp_path / "out", "--workers", 1)
-    assert (done.code, "12 left out: overloaded" in done.out) == (4, True)
+    assert (done.code, "12 without a run: overloaded" in done.out) == (4, True)
     assert "screen: false" in done.out
     assert max(map(len, done.out.splitlines())) <= 80 + len(str(tmp_path))
     file.write_text(file.read_text() + "screen: false\n")
@@ -110,7 +110,7 @@ def test_where_all_are_overloaded_it_says_how_to_run_them_all_the_same(vinesim, 
     assert (again.code, "screen: false" in again.out) == (0, False)
 
 
-def test_wrong_input_is_told_at_its_place_and_writes_nothing(vinesim, file, tmp_path):
+def test_wrong_input_is_reported_at_its_place_and_writes_nothing(vinesim, file, tmp_path):
     file.write_text(PLAN.replace("cost.purchase", "cost.purchse"))
     done = vinesim("plan", file, "--out", tmp_path / "out")
     assert done.code == 2

@@ -70,7 +70,7 @@ def test_a_command_spends_little_on_what_it_does_not_need(threads):
     environment |= {"OPENBLAS_NUM_THREADS": threads} if threads else {}
     command = [sys.executable, "-c", AT_THE_END]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    n_frozen, threshold, told = json.loads(done.stdout.splitlines()[-1])
+    n_frozen, threshold, reported = json.loads(done.stdout.splitlines()[-1])
     assert n_frozen > 10_000  # the interpreter does not look through them at the end
     assert threshold == 50_000
-    assert told == (threads or "1")
+    assert reported == (threads or "1")

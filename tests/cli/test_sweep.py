@@ -82,7 +82,7 @@ record: [jobs.latency_us.mean]
     return tmp_path / "stalling.yaml"
 
 
-def test_points_that_stalled_are_named_at_the_end_and_told_by_the_exit_code(vinesim, stalling, tmp_path):
+def test_points_that_stalled_are_named_at_the_end_and_by_the_exit_code(vinesim, stalling, tmp_path):
     done = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1)
     assert done.code == 3
     end = done.out[done.out.index("2 runs STALLED: some tasks can never start") :]
@@ -132,7 +132,7 @@ def test_a_scenario_is_no_study_and_a_study_no_scenario(vinesim, file, tmp_path)
     assert (done.code, "expected a scenario, found a study" in done.err) == (2, True)
 
 
-def test_wrong_words_are_told(vinesim, file, tmp_path):
+def test_wrong_words_are_reported(vinesim, file, tmp_path):
     assert "--shard: expected K/N" in vinesim("sweep", file, "--out", tmp_path / "out", "--shard", "2").err
     done = vinesim("sweep", file, "--out", tmp_path / "out", "--backend", "pbs", "--workers", 0)
     assert (done.code, "2 problems in the input" in done.err) == (2, True)
@@ -146,7 +146,7 @@ def test_one_wide_study_fits_the_terminal(vinesim, file, tmp_path):
     file.write_text(text)
     lines = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1).out.splitlines()
     assert max(map(len, lines[:30])) <= 100
-    assert lines[2].split()[:4] == ["policy", "mean", "GPU", "sampling"]
+    assert lines[2].split()[:6] == ["policy", "poisson.mean,", "us", "units.GPU", "sampling,", "us"]
 
 
 TELLS_OF_CHUNKS = """
@@ -156,11 +156,11 @@ import vinesim.studies.sweep as sweep
 from vinesim.cli.start import main
 chunks.MAX_RUNS = 20
 progress = sweep.SweepProgress
-def told(n_done, *others):
+def reported(n_done, *others):
     if n_done:
         print("a chunk is done", file=sys.stderr, flush=True)
     return progress(n_done, *others)
-sweep.SweepProgress = told
+sweep.SweepProgress = reported
 main()
 """
 
@@ -178,8 +178,8 @@ def test_ctrl_c_stops_it_cleanly_and_it_goes_on(vinesim, file, tmp_path, kind):
         workers = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, kind)  # as a terminal does: to all its processes
         _, err = process.communicate(timeout=60)
-    told = [*until_a_chunk_is_done, *err.splitlines(keepends=True)]
-    assert [line.rstrip("\n") for line in told if line.startswith("vinesim: ")] == [  # libraries may warn beside them
+    reported = [*until_a_chunk_is_done, *err.splitlines(keepends=True)]
+    assert [line.rstrip("\n") for line in reported if line.startswith("vinesim: ")] == [  # libraries may warn too
         f"vinesim: running the code in {tmp_path / 'policies.py'}",
         "vinesim: stopped; finished runs are in out, repeat the command to continue",
     ]

@@ -1,5 +1,7 @@
 """What the terminal shows of runs and sweeps: complete, with units, within 80 columns."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import vinesim as vs
 from vinesim.cli import progress
 from vinesim.cli.sweep_table import print_sweep
 from vinesim.cli.tables import print_summary
+from vinesim.cli.terminal import LEAST_COLUMNS
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.study.file import study
 from vinesim.model.result import Table
@@ -60,7 +63,7 @@ def test_a_run_has_waits_slowdown_and_load(capsys):
     assert f"mean {jobs['bounded_slowdown']['mean']:.4g}" in rows["bounded slowdown of jobs"]
     busy = (result.tasks["finish_us"] - result.tasks["init_us"]).sum()
     load = busy / (40 * np.ptp(result.jobs["arrival_us"]))
-    assert f"{load:.1%}" in rows["load, work done per time of arrivals"]
+    assert f"{load:.1%}" in rows["load (work / capacity while jobs arrive)"]
 
 
 def test_a_run_has_a_line_for_each_application(capsys):
@@ -142,3 +145,49 @@ def test_the_commands_that_read_and_draw_say_what_they_do(vinesim, tmp_path, mon
         said.clear()
         assert vinesim(*words).code == 0
         assert len(said) == 1
+
+
+@pytest.mark.parametrize("columns", ["0", "", "00"])
+def test_a_terminal_without_columns_counts_as_one_of_80(columns):
+    command = [sys.executable, "-m", "vinesim", "run", "examples/quickstart.yaml"]
+    done = subprocess.run(command, env={**os.environ, "COLUMNS": columns}, capture_output=True, text=True)
+    assert "p99.9" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("columns", ["1", "20", "59"])
+def test_a_narrow_terminal_gets_longer_lines_and_all_numbers(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    print_summary(vs.simulate(read_scenario("examples/quickstart.yaml"), engine="reference"), None)
+    out = capsys.readouterr().out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
+    assert "25.0 us" in out
+    assert max(map(len, out.splitlines())) <= LEAST_COLUMNS
+
+
+def test_all_percentiles_fit_on_80_columns(capsys):
+    print_summary(vs.simulate(read_scenario("examples/quickstart.yaml"), engine="reference"), None)
+    (head,) = (line for line in capsys.readouterr().out.splitlines() if "count" in line)
+    assert head.split() == ["count", "mean", "p50", "p90", "p99", "p99.9", "max"]
+
+
+def test_flags_are_shown_without_a_type(vinesim):
+    for words in ((), ("run",), ("import", "swf"), ("live", "submit")):
+        shown = vinesim(*words, "--help").out
+        assert "--help" in shown
+        assert "<bool>" not in shown
+
+
+def test_times_of_options_have_units_as_in_files(vinesim, paper, tmp_path):
+    words = [word for word in paper.words if word not in ("--iat", "7")]
+    numbers = [
+        json.loads(vinesim(*words, *more, "--out", tmp_path / "out", "--json").out)["jobs"]
+        for more in (("--iat", "7", "--sampling", "1000"), ("--iat", "7 us", "--sampling", "1 ms"))
+    ]
+    assert numbers[0] == numbers[1]
+    assert (tmp_path / "out/utilization.parquet").exists()
+    vinesim(*words, "--iat", "7 us", "--sampling", "none", "--out", tmp_path / "out")
+    assert not (tmp_path / "out/utilization.parquet").exists()
+    wrong = vinesim(*words, "--iat", "7 parsecs", "--sampling", "-2")
+    assert wrong.code == 2
+    assert "--iat: expected a time, 0 or more" in wrong.err

@@ -83,11 +83,11 @@ class TextOfPage(HTMLParser):
 
 
 def test_json_has_both_always(vinesim, folder):
-    told = json.loads(vinesim("run", folder / "shared.yaml", "--json").out)["utilization"]
-    assert (told["overall"], told["allocated"]["overall"], told["active"]["overall"]) == (0.5, 0.5, 0.75)
-    assert told["active"]["by_type"] == {"NODE": 1.0, "GPU": 0.5}
-    assert told["active"]["percentiles"]["p99"] == 1.0
-    assert told["percentiles"] == told["allocated"]["percentiles"]
+    reported = json.loads(vinesim("run", folder / "shared.yaml", "--json").out)["utilization"]
+    assert (reported["overall"], reported["allocated"]["overall"], reported["active"]["overall"]) == (0.5, 0.5, 0.75)
+    assert reported["active"]["by_type"] == {"NODE": 1.0, "GPU": 0.5}
+    assert reported["active"]["percentiles"]["p99"] == 1.0
+    assert reported["percentiles"] == reported["allocated"]["percentiles"]
     whole = json.loads(vinesim("run", folder / "whole.yaml", "--json").out)["utilization"]
     assert whole["active"] == whole["allocated"] == {name: whole[name] for name in whole["active"]}
 

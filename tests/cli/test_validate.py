@@ -50,7 +50,7 @@ def test_a_policy_in_a_file_is_left_unchecked_and_that_is_said(vinesim, folder, 
     assert checked.err == f"vinesim: running the code in {folder / 'mine.py'}\n"
 
 
-def test_what_a_policy_in_a_file_would_be_told_is_told_only_by_running_it(vinesim, folder):
+def test_what_a_policy_in_a_file_would_raise_is_reported_only_by_running_it(vinesim, folder):
     (folder / "s.yaml").write_text(json.dumps({**SCENARIO, "options": {"speed": 3}}))
     assert vinesim("validate", folder / "s.yaml").code == 0
     refused = vinesim("validate", folder / "s.yaml", "--run-policy-file")
@@ -88,11 +88,107 @@ def test_reading_what_was_run_before_runs_nothing(vinesim, folder):
 
 @pytest.mark.parametrize("json_too", [(), ("--json",)])
 def test_run_and_sweep_say_once_whose_code_they_run(vinesim, folder, json_too):
-    line = f"vinesim: running the code in {folder / 'mine.py'}\n"
-    done = vinesim("run", folder / "s.yaml", "--engine", "reference", *json_too)
-    assert (done.code, done.err) == (0, line)
-    done = vinesim("run", folder / "s.yaml", "--engine", "reference", "--policy", "high", *json_too)
-    assert (done.code, done.err) == (0, "")
+    def words_of_run(*words):
+        done = vinesim("run", folder / "s.yaml", "--engine", "reference", *words, *json_too)
+        assert done.code == 0, done.err
+        return "".join(line for line in done.err.splitlines() if "Overloaded" not in line)
+
+    assert words_of_run() == f"vinesim: running the code in {folder / 'mine.py'}"
+    assert words_of_run("--policy", "high") == ""
     done = vinesim("sweep", folder / "old.yaml", "--out", folder / "out", "--workers", 1, *json_too)
     assert done.code == 0
     assert done.err.count("running the code") == 1
+
+
+PLAN = {
+    "scenario": {name: value for name, value in SCENARIO.items() if name != "policy"},
+    "choose": {
+        "datacenter.racks[0].units.CPU_INTEL": {"from": 1, "to": 4, "label": "CPUs"},
+        "policy": ["high", "flat"],
+    },
+    "minimize": "units.count",
+    "limits": {"jobs.latency_us.p99": {"below": "10 ms"}},
+}
+
+
+def test_a_plan_is_checked_and_summarised(vinesim, folder):
+    (folder / "plan.yaml").write_text(json.dumps(PLAN))
+    done = vinesim("validate", folder / "plan.yaml")
+    assert done.code == 0, done.err
+    summary = "CPUs (4) x policy (2); 8 candidates; least units.count; jobs.latency_us.p99 below 10.0 ms; at most 2,000"
+    assert f"plan.yaml is valid: {summary} runs" in done.out.replace("\n", "")
+    wrong = {**PLAN, "minimize": "energy_j", "limits": {"jobs.latncy_us.p99": {"below": 1}}}
+    (folder / "plan.yaml").write_text(json.dumps(wrong))
+    refused = vinesim("validate", folder / "plan.yaml")
+    assert (refused.code, "Did you mean jobs.latency_us.p99?" in refused.err) == (2, True)
+
+
+def test_no_code_of_a_plan_is_run(vinesim, folder):
+    choose = {"policy": ["high", "mine.py:Mine"]}
+    (folder / "plan.yaml").write_text(json.dumps({**PLAN, "choose": choose}))
+    done = vinesim("validate", folder / "plan.yaml")
+    assert done.code == 0, done.err
+    assert not (folder / "proof").exists()
+    assert "Not checked: the policy" in done.out
+
+
+def test_a_scenario_is_checked_with_the_changes_that_a_run_takes(vinesim, folder):
+    s = folder / "s.yaml"
+    done = vinesim("validate", s, "--policy", "flat", "--set", "workload.options.n_jobs=7")
+    assert done.code == 0, done.err
+    assert "7 jobs of " in done.out
+    assert "policy flat" in done.out
+    options = ("--policy", "delay", "--option")
+    assert vinesim("validate", s, *options, "wait_us=5").code == 0
+    for words in ((*options, "wait=5"), ("--policy", "flt"), ("--policy", "high", "--set", "arrivals.iaat=7")):
+        checked, run = vinesim("validate", s, *words), vinesim("run", s, *words)
+        assert (checked.code, checked.err) == (run.code, run.err)
+        assert "Did you mean" in checked.err
+    twice = vinesim("validate", s, "--policy", "flat", "--set", "policy=high")
+    assert "expected it, or --policy, found both" in twice.err
+
+
+@pytest.mark.parametrize("file", ["study.yaml", "plan.yaml"])
+def test_changes_are_for_scenarios(vinesim, folder, file):
+    (folder / "plan.yaml").write_text(json.dumps(PLAN))
+    done = vinesim("validate", folder / file, "--policy", "flat", "--set", "arrivals.iat=3")
+    assert done.code == 2
+    assert "--set: expected a scenario file with it" in done.err
+    assert "--policy: expected a scenario file with it" in done.err
+
+
+@pytest.mark.parametrize("document", [{**PLAN, "choose": {"policy": ["high"]}}, {"scenario": PLAN["scenario"]}])
+def test_a_warm_up_that_leaves_no_jobs_is_refused_before_the_run(vinesim, folder, document):
+    file = folder / "file.yaml"
+    study = {} if "choose" in document else {"axes": {"workload.options.n_jobs": [4, 3]}}
+    file.write_text(json.dumps({**document, **study, "warm_up": {"jobs": 2}}))
+    assert vinesim("validate", file).code == 0
+    file.write_text(json.dumps({**document, **study, "warm_up": {"jobs": 3}}))
+    column = len(file.read_text()) - 2
+    text = f"file.yaml:1:{column}: warm_up.jobs: expected fewer than the 3 jobs of the workload, found 3 jobs"
+    verb = ("plan",) if "choose" in document else ("sweep",)
+    for words in (("validate", file), (*verb, file, "--out", folder / "out")):
+        done = vinesim(*words)
+        assert (done.code, text in done.err) == (2, True), done.err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("policy", ["srtf", "optimal"])
+def test_a_policy_that_a_run_refuses_is_refused_before(vinesim, tmp_path, policy):
+    """Here as it takes requests from serving engines, or plans before the run."""
+    batching = {"max_sequences": 4, "max_batched_tokens": 64, "memory_tokens": 640, "step": {"base": "1 ms"}}
+    scenario = {
+        "extends": "none",
+        "processor_types": [{"name": "GPU", "batching": batching}],
+        "task_types": ["TASK"],
+        "affinity": {"absolute": {"GPU": 1}},
+        "network": "none",
+        "datacenter": {"racks": [{"units": {"GPU": 1}}]},
+        "workload": {"file": "requests.csv"},
+        "policy": policy,
+    }
+    (tmp_path / "requests.csv").write_text("arrival_s,input_tokens,output_tokens\n0,9,2\n")
+    (tmp_path / "s.yaml").write_text(json.dumps(scenario))
+    found = [vinesim(command, tmp_path / "s.yaml") for command in ("validate", "run")]
+    assert [one.code for one in found] == [2, 2]
+    assert all(f"no batching; {policy}" in one.err for one in found)

@@ -21,14 +21,16 @@ def quickstart():
 
 
 class Listener:
-    """Notes what a job tells; says stop when there are so many messages."""
+    """Notes what a job tells; says stop when there are ``stops_after`` messages."""
 
     def __init__(self, stops_after=10**9):
-        self.told, self.stops_after = [], stops_after
+        self.progress, self.stops_after = [], stops_after
 
     @property
     def watch(self):
-        return Watch(lambda told: self.told.append(dict(told)), lambda: len(self.told) >= self.stops_after)
+        return Watch(
+            lambda reported: self.progress.append(dict(reported)), lambda: len(self.progress) >= self.stops_after
+        )
 
 
 def asked(app, method, path, headers, body=None):

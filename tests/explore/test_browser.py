@@ -20,7 +20,7 @@ GPU_KNOB = "GPU units of rack 0"
 
 @pytest.fixture(scope="module")
 def address():
-    """The address of a server in a process of its own, which ends without a word on Ctrl-C."""
+    """The address of a server in its own process, which ends without a word on Ctrl-C."""
     words = [sys.executable, "-m", "vinesim", "explore", str(EXAMPLES / "quickstart.yaml"), "--no-browser"]
     words += ["--engine", "reference", "--set", JOBS, "--set", POISSON]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
@@ -125,7 +125,24 @@ def test_a_link_restores_what_is_shown_and_what_is_pinned(opened, browser):
     )
 
 
-def test_a_combination_that_cannot_be_is_told_in_place(opened):
+def test_a_result_that_arrives_does_not_overwrite_what_is_being_typed(opened):
+    page, held = opened(), []
+    page.route("**/show*", lambda route: held.append(route))
+    page.get_by_label("Policy", exact=True).select_option("delay")
+    exact = page.get_by_label(f"{GPU_KNOB}, exact value")
+    exact.fill("9")
+    while not held:
+        page.wait_for_timeout(10)
+    after(page, lambda: held[0].continue_())
+    assert exact.input_value() == "9"
+    page.unroute("**/show*")
+    exact.press("Enter")
+    page.locator("#status", has_text="on 29 units").wait_for()
+    assert page.get_by_label("Policy", exact=True).input_value() == "delay"
+    page.locator('[data-key="options.in_order"]').wait_for(state="detached")
+
+
+def test_a_combination_that_cannot_be_is_reported_in_place(opened):
     page = opened()
     exact = page.get_by_label("Mean time between jobs, exact value")
     exact.fill("fast")

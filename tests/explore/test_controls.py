@@ -126,7 +126,7 @@ def test_a_change_that_no_control_makes_is_refused(quickstart, tmp_path):
     assert "a control of this page" in text
 
 
-def test_a_variant_that_cannot_be_is_told_as_run_tells_it(quickstart):
+def test_a_variant_that_cannot_be_is_reported_as_run_reports_it(quickstart):
     with pytest.raises(InputError, match=r"arrivals\.iat.*a time, 0 or more"):
         quickstart.scenario({"arrivals.iat": "7 parsecs"})
 

@@ -1,4 +1,4 @@
-"""What a page is told: the numbers of a run, differences as vinesim compare gives them, and curves."""
+"""What a page gets: the numbers of a run, differences as vinesim compare gives them, and curves."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_a_stopped_run_is_shown_as_far_as_it_came(quickstart):
     found = show(explored, {"changes": {}}, listener.watch)
     assert found["reason"]["name"] == "INTERRUPTED"
     assert 0 < found["counts"]["tasksDone"] < found["counts"]["tasks"] == 100_000
-    assert listener.told[0]["of"] == 100_000
+    assert listener.progress[0]["of"] == 100_000
 
 
 def test_differences_are_those_of_compare():
@@ -62,18 +62,18 @@ def test_differences_are_those_of_compare():
         expected = (pair.difference.low, pair.difference.estimate, pair.difference.high)
         np.testing.assert_allclose([row["low"], row["estimate"], row["high"]], expected, rtol=1e-9)
         assert row["isSignificant"] == pair.significant
-    assert listener.told[-1] == {"done": 9, "of": 9, "what": "runs"}
+    assert listener.progress[-1] == {"done": 9, "of": 9, "what": "runs"}
     assert found["hasSameJobs"] is False
     assert "deadlines.missed_pct" not in found["rows"]
 
 
-def test_a_curve_is_told_point_by_point_and_ends_when_it_is_stopped():
+def test_a_curve_is_reported_point_by_point_and_ends_when_it_is_stopped():
     explored = Explored(EXAMPLES / "quickstart.yaml", RANDOM, "reference")
     asked = {"changes": {}, "key": GPUS, "values": [10, 20, 40], "replications": 3}
     listener = Listener()
     assert curve(explored, asked, listener.watch) == {"n": 3}
-    assert [told["value"] for told in listener.told] == [10, 20, 40]
-    low, mean, high = listener.told[0]["point"]["jobs.latency_us.mean"]
+    assert [reported["value"] for reported in listener.progress] == [10, 20, 40]
+    low, mean, high = listener.progress[0]["point"]["jobs.latency_us.mean"]
     runs = [
         vs.simulate(read_scenario(explored.path, [*RANDOM, f"{GPUS}=10", f"seed={seed}"]), engine="reference")
         for seed in range(3)
@@ -83,7 +83,7 @@ def test_a_curve_is_told_point_by_point_and_ends_when_it_is_stopped():
     listener = Listener(stops_after=1)
     with pytest.raises(Stopped):
         curve(explored, asked, listener.watch)
-    assert len(listener.told) == 1
+    assert len(listener.progress) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 from tests.explore.conftest import EXAMPLES, GPUS, asked
 from vinesim.cli.errors import report_errors
 from vinesim.cli.main import app as commands
+from vinesim.explore.asked import asked_of
 from vinesim.explore.guard import MAX_BODY
 from vinesim.explore.line import Line
 from vinesim.explore.server import Server, listening
+from vinesim.model.errors import InputError
 
 PORT = 4321
 HOST = {"host": f"127.0.0.1:{PORT}"}
@@ -67,9 +69,9 @@ def test_the_page_is_for_who_knows_the_token(server):
 )
 def test_others_are_refused(server, method, path, headers, status):
     given = {**HOST, **{key: value.replace("{token}", server.token) for key, value in headers.items()}}
-    found, told, text = asked(server.app, method, path.replace("{token}", server.token), given, {})
+    found, reported, text = asked(server.app, method, path.replace("{token}", server.token), given, {})
     assert found == status
-    assert told["x-content-type-options"] == "nosniff"
+    assert reported["x-content-type-options"] == "nosniff"
     assert server.token not in text
 
 
@@ -91,16 +93,16 @@ def test_a_newer_job_replaces_an_older_one_and_a_dead_worker_is_replaced(quickst
             long = {"changes": {"workload.options.n_jobs": 100_000}}
             first, other = line.submit("a", "show", long), line.submit("b", "show", {"changes": {}})
             kinds = []
-            async for kind, told in first.messages():
+            async for kind, data in first.messages():
                 kinds.append(kind)
-                if kind == "told" and "of" in told:
+                if kind == "progress" and "of" in data:
                     second = line.submit("a", "show", {"changes": {GPUS: 3}})
             found = [await ends(ticket) for ticket in (other, second)]
             third = line.submit("a", "show", long)
-            async for kind, told in third.messages():
-                if kind == "told" and "of" in told:
+            async for kind, data in third.messages():
+                if kind == "progress" and "of" in data:
                     line._process.kill()
-                last = kind, told
+                last = kind, data
             after = await ends(line.submit("a", "show", {"changes": {}}))
             wrong = await ends(line.submit("a", "show", {"changes": {"arrivals.iat": "x"}}))
             return kinds, found, last, after, wrong
@@ -149,3 +151,49 @@ def test_a_browser_that_is_sooner_than_the_server_waits_for_it():
 
 def test_the_commands_help_needs_no_server():
     assert "127.0.0.1" in CliRunner().invoke(commands, ["explore", "--help"]).output
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": ["plan"]},
+        {"kind": "scenery"},
+        {"kind": "plan", "changes": []},
+        {"kind": "plan", "vary": "arrivals.iat"},
+        {"kind": "plan", "vary": [{}]},
+        {"kind": "plan", "vary": ["arrivals.iat"], "pinned": {"policy": "flat"}},
+        {"kind": "plan", "vary": ["arrivals.iat"], "pinned": [{"policy": {}}]},
+        {"kind": "plan", "vary": ["arrivals.iat"], "p99_us": "soon"},
+        {"kind": "plan", "vary": ["arrivals.iat"], "p99_us": 10**400},
+        {"kind": "plan", "vary": ["policy"], "changes": {"policy": ["flat"]}},
+        {"kind": "scenario", "changes": {"arrivals.iat": {}}},
+        {"kind": "scenario", "changes": {"arrivals.iat": 10**400}},
+    ],
+)
+def test_what_is_of_another_type_is_refused_by_name(server, wrong):
+    status, _, text = asked(server.app, "POST", "/save", knowing(server), wrong)
+    assert status == 422
+    assert ": expected " in json.loads(text)["error"]
+
+
+def test_what_is_no_json_is_refused(server):
+    for body in (b"[" * 100_000, b"{", b"3"):
+        with pytest.raises(InputError):
+            asked_of(body)
+    assert asked_of(b"") == {"changes": {}}
+
+
+@pytest.mark.parametrize(("path", "body"), [("/differences", {}), ("/curve", {"key": "arrivals.iat"})])
+def test_what_is_missing_is_named_before_a_worker_starts(server, path, body):
+    status, _, text = asked(server.app, "POST", path, knowing(server), body)
+    assert status == 422
+    assert json.loads(text)["error"].startswith(("variants: expected", "values: expected"))
+
+
+def test_a_policy_of_a_file_that_the_scenario_does_not_name_is_not_loaded_by_saving(server, tmp_path):
+    (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    named = {"policy": f"{tmp_path / 'own.py'}:Own"}
+    for body in ({"changes": named}, {"pinned": [named]}):
+        status, _, _ = asked(server.app, "POST", "/save", knowing(server), {"kind": "plan", "vary": ["policy"], **body})
+        assert status == 422
+    assert not (tmp_path / "ran").exists()

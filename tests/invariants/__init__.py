@@ -8,7 +8,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import vinesim as vs
-from tests.invariants import applications, energy, numbers, partitions, progress, promises, room, tables, times
+from tests.invariants import (
+    applications,
+    energy,
+    numbers,
+    partitions,
+    power_caps,
+    progress,
+    promises,
+    reservations,
+    room,
+    tables,
+    times,
+)
 from tests.invariants.facts import Facts
 from tests.properties.held_plainly import Folder
 
@@ -29,6 +41,9 @@ RULES: tuple[Rule, ...] = (
     room.no_unit_over_its_capacity,
     partitions.jobs_stay_on_the_nodes_of_their_partition,
     partitions.quotas_are_kept,
+    partitions.cohorts_lend_no_more_than_they_have,
+    power_caps.caps_are_kept,
+    reservations.nothing_runs_into_reservations,
     room.active_time_is_the_union_of_intervals,
     room.samples_are_the_shares,
     numbers.counts_of_the_summary,
@@ -50,7 +65,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def violations(scenario: vs.Scenario, told: vs.Result | Folder, policy: Any) -> list[str]:
+def violations(scenario: vs.Scenario, reported: vs.Result | Folder, policy: Any) -> list[str]:
     """What is wrong with a result: the rule's name and where; empty if nothing is. ``policy`` is the bound one."""
-    facts = Facts(scenario, told if isinstance(told, Folder) else Folder.of(told), policy)
+    facts = Facts(scenario, reported if isinstance(reported, Folder) else Folder.of(reported), policy)
     return [f"{rule.__name__}: {text}" for rule in RULES for text in rule(facts)]

@@ -29,7 +29,7 @@ def the_table_is_its_requests(facts: Facts) -> Iterator[str]:
         for name, value in expected_of(facts, code, jobs).items():
             if not (row[name] == value or (not isinstance(value, str) and facts.same(row[name], value))):
                 yield f"application {code}: {name} is {row[name]}, not {value}"
-    told = facts.folder.summary["applications"]["mean"]
+    reported = facts.folder.summary["applications"]["mean"]
     in_time = [1 - row["missed"] / row["requests"] for row in rows]
     squares = math.fsum(share**2 for share in in_time)
     expected = {
@@ -39,8 +39,8 @@ def the_table_is_its_requests(facts: Facts) -> Iterator[str]:
         "reach_99_pct": sum(share >= 0.99 for share in in_time),
     }
     for name, value in expected.items():
-        if not facts.same(told[name], value, 1e-3):
-            yield f"mean.{name} is {told[name]}, not {value}"
+        if not facts.same(reported[name], value, 1e-3):
+            yield f"mean.{name} is {reported[name]}, not {value}"
 
 
 def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[str, object]:
@@ -78,7 +78,7 @@ def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[s
 
 def consolidation_within_the_limit(facts: Facts) -> Iterator[str]:
     """No more requests start as one than their application allows. Under a policy that preempts, tasks that start on a
-    unit at the same time in several groups cannot be told apart."""
+    unit at the same time in several groups cannot be distinguished."""
     if getattr(facts.policy, "preempts", False):
         return
     listed = listed_by_code(facts.work, facts.scenario.applications)
@@ -100,7 +100,7 @@ def _heeded(facts: Facts) -> list[tuple[int, object]]:
 
 
 def gangs_start_at_once(facts: Facts) -> Iterator[str]:
-    """All members of a gang at one time, on as many nodes, of one processor type; or none of them."""
+    """All members of a gang at one time, on one node each, of one processor type; or none of them."""
     if facts.scenario.outages:  # some nodes of a request may be lost
         return
     for code, one in _heeded(facts):

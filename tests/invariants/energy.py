@@ -20,7 +20,7 @@ def energy_is_the_integral_of_power(facts: Facts) -> Iterator[str]:
     is_known = facts.scenario.power_w is not None or all(facts.types[p].has_own_power for p in running)
     rows = facts.folder.units
     if is_known != ("active_j" in rows[0]) or is_known != all(row["energy_j"] == row["energy_j"] for row in rows):
-        yield "energy is told without powers, or the reverse"
+        yield "energy is reported without powers, or the reverse"
     if not is_known or is_counted_by_period(facts):
         return
     watt = 0.0 if facts.scenario.power_w is None else float(facts.scenario.power_w.max())
@@ -73,9 +73,9 @@ def power(facts: Facts, unit: int, executing: list[Hold]) -> float:
     if kind.dynamic_power_w is not None:
         return kind.idle_power_w + kind.dynamic_power_w * amount
     if kind.power_curve_w is not None:
-        return float(np.interp(amount / kind.capacity, [i / 10 for i in range(11)], kind.power_curve_w))
+        return float(np.interp(amount / facts.capacity(unit), [i / 10 for i in range(11)], kind.power_curve_w))
     table = facts.scenario.power_w[facts.unit_type[unit]]
-    return sum(float(table[facts.kind[hold.task]]) * hold.amount / kind.capacity for hold in executing)
+    return sum(float(table[facts.kind[hold.task]]) * hold.amount / facts.capacity(unit) for hold in executing)
 
 
 def energy_adds_up(facts: Facts) -> Iterator[str]:
@@ -89,15 +89,15 @@ def energy_adds_up(facts: Facts) -> Iterator[str]:
             yield f"unit {unit}: energy_j is not the sum of its parts"
     if not facts.same(summary["energy_j"], total):
         yield f"energy_j is {summary['energy_j']}, not {total}"
-    told = summary["energy"]
+    reported = summary["energy"]
     for name, units in facts.folder.groups().items():
         expected = math.fsum(rows[unit]["energy_j"] for unit in units)
-        if name != "all" and not facts.same(told["by_type"][name], expected):
-            yield f"by_type.{name} is {told['by_type'][name]}, not {expected}"
+        if name != "all" and not facts.same(reported["by_type"][name], expected):
+            yield f"by_type.{name} is {reported['by_type'][name]}, not {expected}"
     for part in PARTS:
         expected = math.fsum(row[f"{part}_j"] for row in rows)
-        if not facts.same(told["by_state"][part], expected, total):
-            yield f"by_state.{part} is {told['by_state'][part]}, not {expected}"
+        if not facts.same(reported["by_state"][part], expected, total):
+            yield f"by_state.{part} is {reported['by_state'][part]}, not {expected}"
     if is_counted_by_period(facts):
         expected = math.fsum(row["energy_j"] for row in facts.folder.periods)
         if not facts.same(total, expected):
@@ -125,8 +125,8 @@ def periods_are_those_of_the_run(facts: Facts) -> Iterator[str]:
         at_once = facts.work.placed if facts.work.placed is not None else np.full(len(facts.job), -1)
         placed = sum(one["init_us"] == begin and at_once[one["task"]] < 0 for one in facts.folder.tasks)
         if (row["placed"], row["moved"]) != (placed, moved):
-            told = f"{row['placed']} tasks placed and {row['moved']} moved"
-            yield f"period {row['period']}: {told}, not {placed} and {moved}"
+            reported = f"{row['placed']} tasks placed and {row['moved']} moved"
+            yield f"period {row['period']}: {reported}, not {placed} and {moved}"
         load = [math.fsum(h.amount for h in there if h.unit == unit) for unit in range(facts.n_units)]
         if all(load[unit] <= facts.capacity(unit) * (2 - OVER) for unit in active) and row["slav"] != 0.0:
             yield f"period {row['period']}: slav is {row['slav']} though no unit is over its capacity"

@@ -1,4 +1,4 @@
-"""A result's tables beside what the scenario says of each task and unit."""
+"""A result's tables compared with what the scenario says of each task and unit."""
 
 import itertools
 import math
@@ -48,9 +48,9 @@ class Facts:
     def keeps_progress(self) -> bool:
         """Whether tasks may go on where they were left, are killed, withdrawn, or never end."""
         work = self.work
-        told = (work.checkpoint_us, work.restart_us, work.withdraw_us, work.limit_us)
+        reported = (work.checkpoint_us, work.restart_us, work.withdraw_us, work.limit_us)
         preempts = getattr(self.policy, "preempts", False)
-        return preempts or any(column is not None for column in told) or bool(np.isinf(work.operations).any())
+        return preempts or any(column is not None for column in reported) or bool(np.isinf(work.operations).any())
 
     @property
     def n_units(self) -> int:
@@ -81,9 +81,9 @@ class Facts:
         return self.parallelism(unit) < self.capacity(unit)
 
     def takes(self, task: int, unit: int) -> float:
-        beside = (self.work.companions or {}).get(self.types[self.unit_type[unit]].name)
-        if beside is not None and beside[task] > 0:
-            return float(beside[task])
+        companion = (self.work.companions or {}).get(self.types[self.unit_type[unit]].name)
+        if companion is not None and companion[task] > 0:
+            return float(companion[task])
         return taken(self.demand[task], self.capacity(unit))
 
     def draws_power(self, unit: int) -> bool:
@@ -137,7 +137,7 @@ class Facts:
         return 0.0 if table is None else float(table[self.unit_type[unit], self.kind[task]])
 
     def joined(self, n: int, task: int, unit: int) -> float | None:
-        """What the table says for so many consolidated tasks; None: there is none for them."""
+        """What the table says for ``n`` consolidated tasks; None: there is none for them."""
         if self.scenario.consolidated_us is None:
             return None
         row = self.scenario.consolidated_us[self.unit_type[unit], self.kind[task]]
@@ -169,6 +169,12 @@ class Facts:
                 found[hold.task].append(hold)
         return found
 
+    def given(self, task: int) -> float:
+        """When the policy last gave a task to a unit; NaN: never."""
+        row, run = self.folder.tasks[task], self.last_run(task)
+        time = row["granted_us"] if "granted_us" in row else run[0].begin if run else None
+        return math.nan if time is None else float(time)
+
     def last_run(self, task: int) -> list[Hold]:
         """Where the task was from its last start on: several holds if a batch policy moved it."""
         mine = self.holds_of.get(task, [])
@@ -186,7 +192,7 @@ class Facts:
     def consolidated(self) -> list[tuple[list[int], bool]]:
         """Tasks that were consolidated, the leader first; and whether that is sure: a task that takes nothing
         looks like a follower. Of the last start of each task."""
-        is_told = "amount" in self.folder.tables["tasks"]
+        has_amounts = "amount" in self.folder.tables["tasks"]
         starts: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for task in sorted(self.holds_of):
             run = self.last_run(task)
@@ -197,8 +203,8 @@ class Facts:
                 starts[(*key, self.member(task) if self.is_on_nodes(task) else 0)].append(task)
         found: list[tuple[list[int], bool]] = []
         for (unit, *_), tasks in starts.items():
-            amounts = [self.last_run(task)[0].amount if is_told else 1.0 for task in tasks]
-            needs = [self.takes(task, unit) if is_told else 1.0 for task in tasks]
+            amounts = [self.last_run(task)[0].amount if has_amounts else 1.0 for task in tasks]
+            needs = [self.takes(task, unit) if has_amounts else 1.0 for task in tasks]
             is_sure = min(needs) > 0 or not self.consolidates
             for task, amount, need in zip(tasks, amounts, needs, strict=True):
                 if amount > 0 or need == 0 or not self.consolidates:
@@ -250,7 +256,7 @@ class Facts:
         return value is None or value != value
 
     def same(self, found: float | None, expected: float | None, size: float = 0.0, slack: float = 1e-9) -> bool:
-        """Whether two numbers are the same but for rounding, beside numbers of some size; both may be missing."""
+        """Whether two numbers are the same but for rounding, relative to numbers of some size; both may be missing."""
         if found is None or expected is None or found != found or expected != expected:
             return (found is None or found != found) and (expected is None or expected != expected)
         return found == expected or abs(found - expected) <= slack * max(abs(found), abs(expected), size)

@@ -39,10 +39,10 @@ def counts_of_the_summary(facts: Facts) -> Iterator[str]:
 
 def types_that_run_nothing_are_named(facts: Facts) -> Iterator[str]:
     """Overall figures leave them out."""
-    told = facts.folder.summary["provenance"].get("resources", [])
+    reported = facts.folder.summary["provenance"].get("resources", [])
     found = [facts.types[p].name for p in sorted(set(facts.unit_type)) if not facts.scenario.affinity[p].any()]
-    if told != found:
-        yield f"{told} run nothing, not {found}"
+    if reported != found:
+        yield f"{reported} run nothing, not {found}"
 
 
 def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
@@ -53,7 +53,8 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
         ("tasks", "wait_us"): [waited(facts, row) for row in rows],
         ("tasks", "response_us"): [row["finish_us"] - row["init_us"] for row in rows],
         ("jobs", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in jobs],
-        ("jobs", "wait_us"): [row["start_us"] - row["arrival_us"] for row in jobs],
+        ("jobs", "wait_us"): [row["start_us"] - row["arrival_us"] + away(facts, row) for row in jobs],
+        ("jobs", "time_to_start_us"): [row["start_us"] - row["arrival_us"] for row in jobs],
         ("jobs", "bounded_slowdown"): [
             max(1.0, row["latency_us"] / max(row["finish_us"] - row["start_us"] - away(facts, row), 10e6))
             if not facts.is_missing(row["latency_us"])
@@ -80,13 +81,11 @@ def before(facts: Facts, row: dict[str, Any]) -> float:
 
 
 def away(facts: Facts, row: dict[str, Any]) -> float:
-    """How long a job that lost units had none, between its first start and its last."""
-    first = facts.work.job_first
-    rows = facts.folder.tasks[first[row["job"]] : first[row["job"] + 1]]
-    mine = [(task, hold) for task in rows for hold in facts.holds_of.get(task["task"], ())]
-    if not any(hold.begin < task["init_us"] for task, hold in mine):
+    """How long no task of a job held a unit, between the job's first start and its last."""
+    tasks = range(facts.work.job_first[row["job"]], facts.work.job_first[row["job"] + 1])
+    holds = sorted((hold.begin, hold.end) for task in tasks for hold in facts.holds_of.get(task, ()))
+    if not holds:
         return 0.0
-    holds = sorted((hold.begin, hold.end) for _, hold in mine)
     gaps, until = [], holds[0][0]
     for begin, end in holds:
         gaps.append(max(0.0, begin - until))
@@ -94,7 +93,7 @@ def away(facts: Facts, row: dict[str, Any]) -> float:
     return math.fsum(gaps)
 
 
-def spread(facts: Facts, name: str, told: dict[str, Any], values: list[float]) -> Iterator[str]:
+def spread(facts: Facts, name: str, reported: dict[str, Any], values: list[float]) -> Iterator[str]:
     """What is wrong with a distribution of the finite values."""
     there = [value for value in values if math.isfinite(value)]
     expected: dict[str, float | None] = dict.fromkeys(("mean", "max", *(rank for rank, _ in RANKS)))
@@ -102,14 +101,14 @@ def spread(facts: Facts, name: str, told: dict[str, Any], values: list[float]) -
         ranks = {rank: nearest_rank(there, share) for rank, share in RANKS}
         expected = {"mean": math.fsum(there) / len(there), "max": max(there), **ranks}
     for key, value in expected.items():
-        if not facts.same(told[key], value):
-            yield f"{name}.{key} is {told[key]}, not {value}"
+        if not facts.same(reported[key], value):
+            yield f"{name}.{key} is {reported[key]}, not {value}"
 
 
 def utilization_of_the_summary(facts: Facts) -> Iterator[str]:
     """Of all units and of each type, the allocated share weighted by their capacity; and percentiles over units."""
-    told = facts.folder.summary["utilization"]
-    if any(told[name] != value for name, value in told["allocated"].items()):
+    reported = facts.folder.summary["utilization"]
+    if any(reported[name] != value for name, value in reported["allocated"].items()):
         yield "the headline is not what is allocated"
     groups = facts.folder.groups()
     both = {name: facts.folder.shares(units, 0.0, facts.makespan) for name, units in groups.items()}
@@ -120,22 +119,22 @@ def utilization_of_the_summary(facts: Facts) -> Iterator[str]:
         expected |= {f"percentiles.{rank}": nearest_rank(shares, share) for rank, share in RANKS}
         for name, value in expected.items():
             group, _, key = name.partition(".")
-            found = told[part][group][key] if key else told[part][group]
+            found = reported[part][group][key] if key else reported[part][group]
             if not facts.same(found, value, 1e-3):
                 yield f"{part}.{name} is {found}, not {value}"
 
 
 def deadlines_that_were_missed(facts: Facts) -> Iterator[str]:
     """A job misses its deadline if it has one and is not done by then."""
-    told, jobs = facts.folder.summary.get("deadlines"), facts.folder.jobs
-    if (told is None) != (facts.work.deadline_us is None):
-        yield "deadlines are told without any, or the reverse"
-    if told is None:
+    reported, jobs = facts.folder.summary.get("deadlines"), facts.folder.jobs
+    if (reported is None) != (facts.work.deadline_us is None):
+        yield "deadlines are reported without any, or the reverse"
+    if reported is None:
         return
     n = sum(math.isfinite(row["deadline_us"]) for row in jobs)
     missed = sum(is_missed(row) for row in jobs)
-    if (told["missed"], told["missed_pct"]) != (missed, 100.0 * missed / max(1, n)):
-        yield f"{told['missed']} ({told['missed_pct']} %) missed, not {missed} of {n}"
+    if (reported["missed"], reported["missed_pct"]) != (missed, 100.0 * missed / max(1, n)):
+        yield f"{reported['missed']} ({reported['missed_pct']} %) missed, not {missed} of {n}"
 
 
 def is_missed(job: dict[str, Any]) -> bool:

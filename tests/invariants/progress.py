@@ -19,6 +19,8 @@ def work_done_is_work_asked(facts: Facts) -> Iterator[str]:
         for number, hold in enumerate(holds):
             whole = (facts.overhead(task, hold.unit) + facts.computing(task, hold.unit)) * facts.factor(task)
             before = facts.transfer(task, hold.unit) + _of(facts.work.restart_us, task, 0.0) * (number > 0)
+            if facts.scenario.datacenter.takes_ahead:  # data came while the unit computed others
+                before = max(0.0, facts.given(task) + before - hold.begin)
             work = whole * left if whole < math.inf else math.inf
             got = facts.service(task, hold.unit, hold.begin, hold.end)
             slack = 1e-8 * (before + (work if work < math.inf else 0.0)) + 1e-12 * facts.makespan

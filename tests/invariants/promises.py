@@ -24,7 +24,7 @@ def in_order_of_arrival(facts: Facts) -> Iterator[str]:
     gone = [math.inf] * facts.work.n_jobs if facts.work.withdraw_us is None else facts.work.withdraw_us
     older, latest = 0, -math.inf
     for task, row in enumerate(facts.folder.tasks):
-        begin = row["init_us"]
+        begin = facts.given(task)
         if not facts.is_missing(begin) and begin < latest:
             yield f"task {task} starts before task {older}"
         until = gone[row["job"]] if facts.is_missing(begin) else begin
@@ -42,9 +42,9 @@ def order_within_an_application(facts: Facts) -> Iterator[str]:
     for row in facts.folder.tasks:
         code = int(work.application[row["job"]])
         if row["unit"] >= 0:
-            if row["init_us"] < last.get(code, 0.0):
+            if facts.given(row["task"]) < last.get(code, 0.0):
                 yield f"task {row['task']} starts before an older one of application {code}"
-            last[code] = max(row["init_us"], last.get(code, 0.0))
+            last[code] = max(facts.given(row["task"]), last.get(code, 0.0))
 
 
 def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
@@ -55,11 +55,12 @@ def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
         return  # what is withdrawn waits no more
     if not facts.policy.work_conserving or facts.is_batch or not is_equal or facts.policy.may_overcommit:
         return
-    if facts.work.has_vectors:  # what they lacked is checked with the explanations
+    asks_more = facts.scenario.datacenter.has_power_caps or facts.scenario.reservations
+    if facts.work.has_vectors or asks_more:  # what they lacked is explained
         return
     capacity = np.array([facts.capacity(unit) for unit in range(facts.n_units)])
     speed = facts.scenario.affinity[facts.unit_type][:, facts.kind]
-    last_begin = [run[0].begin if (run := facts.last_run(t)) else np.inf for t in range(len(facts.job))]
+    last_begin = [np.inf if math.isnan(facts.given(task)) else facts.given(task) for task in range(len(facts.job))]
     is_endless = np.isinf(facts.work.operations).any()
     for time in facts.moments:
         if time == facts.scenario.horizon_us or (is_endless and time == facts.makespan):
@@ -86,7 +87,7 @@ def requests_are_met(facts: Facts) -> Iterator[str]:
         return
     for hold in facts.folder.holds:
         if hold.part > 0:
-            continue  # what it holds beside the unit that it runs on
+            continue  # what it holds besides the unit that it runs on
         provided = facts.types[facts.unit_type[hold.unit]].attributes
         for resource, wanted in facts.work.requests.items():
             if wanted[hold.task] > provided.get(resource, np.inf):

@@ -80,10 +80,10 @@ def service_time(facts: Facts) -> Iterator[str]:
         for other in tasks[1:]:
             if any(not facts.same(facts.folder.tasks[other][name], row[name], slack=0.0) for name in TIMES):
                 yield f"task {other} was consolidated with task {task}, and has other times"
-        started = begin + transfer
+        started = max(begin, facts.given(task) + transfer)
         if not facts.is_missing(row["start_us"]) and not facts.same(row["start_us"], started, slack=1e-12):
             yield f"task {task} starts at {row['start_us']}, not after its transfer at {started}"
-        finish, needed = begin + transfer + execution, transfer + execution
+        finish, needed = started + execution, transfer + execution
         slack = 1e-9 * needed + 1e-14 * facts.makespan * (1 + 2 * len(facts.holds_on[unit]))
         if facts.is_missing(row["finish_us"]):
             got = facts.service(task, unit, begin, facts.makespan)
@@ -102,9 +102,10 @@ TIMES = ("init_us", "start_us", "finish_us")
 
 def nothing_on_a_node_that_is_down(facts: Facts) -> Iterator[str]:
     """No task begins on a node that is down, none runs on there unless the node is drained, and what is interrupted is
-    interrupted by an outage."""
+    interrupted by an outage, or as maintenance starts."""
+    cuts = {one.start_us for one in facts.scenario.reservations if one.interrupts}
     for hold in facts.folder.holds:
-        ended = False
+        ended = hold.end in cuts
         for outage in facts.outages:
             if (outage.rack, outage.shelf) != facts.place[hold.unit]:
                 continue

@@ -19,7 +19,7 @@ from vinesim.live.folder import cluster_in, prepare
 from vinesim.live.journal import Journal
 from vinesim.live.manager.core import Core
 from vinesim.live.manager.status import status_of
-from vinesim.live.wire.messages import packed, unpacked
+from vinesim.live.wire.contents import parts_of, value_of
 
 CLUSTER = """
 processor_types: [{name: CPU, capacity: 2}, {name: ACC}]
@@ -126,7 +126,9 @@ class CoreTest:
     def turn(self, *messages: tuple[str, dict[str, Any]], after_us: float = 1e3) -> list[tuple[str, dict[str, Any]]]:
         """Move the clock, hand in messages, and return what is sent."""
         self.clock.us += after_us
-        return self.core.turn(messages)
+        sent = self.core.turn(messages)
+        self.core.journal.commit()
+        return sent
 
     def agent(self, node: str, epoch: int = 0, **more: Any) -> list[tuple[str, dict[str, Any]]]:
         """Let an agent say hello, as the peer with the node's name."""
@@ -137,7 +139,7 @@ class CoreTest:
         self.turn((name, {"op": "client.hello", "n": 0, "id": name}))
 
     def request(self, key: str = "1", payload: Any = None, peer: str = "c") -> list[tuple[str, dict[str, Any]]]:
-        message = {"op": "client.request", "key": key, "application": "ECHO", "size": 1.0, "payload": packed(payload)}
+        message = {"op": "client.request", "key": key, "application": "ECHO", "size": 1.0, "payload": content(payload)}
         return self.turn((peer, message))
 
     def submit(self, key: str | None = None, peer: str = "c", **job: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -147,7 +149,7 @@ class CoreTest:
 
     def end(self, node: str, attempt: int, epoch: int = 1, **end: Any) -> list[tuple[str, dict[str, Any]]]:
         """An attempt's end: of a request with the result 7, of a command with an exit code, or as it is given."""
-        results = [] if {"exit_code", "outcome"} & set(end) else [{"result": packed(7)}]
+        results = [] if {"exit_code", "outcome"} & set(end) else [{"result": content(7)}]
         end = {"outcome": "done", "results": results, "execution_us": 500.0, **end}
         message = {"op": "agent.ended", "ends": [{"attempt": attempt, "epoch": epoch, **end}]}
         return self.turn((node, message))
@@ -159,9 +161,14 @@ class CoreTest:
         return dict(self.core.journal.one("SELECT * FROM jobs WHERE id = ?", number))
 
 
+def content(value: Any) -> bytes:
+    """A payload or a result as bytes."""
+    return b"".join(parts_of(value))
+
+
 def result_of(answer: dict[str, Any]) -> Any:
     """The result in an answer."""
-    return unpacked(answer["result"])
+    return value_of(answer["result"])
 
 
 def only(sent: list[tuple[str, dict[str, Any]]], op: str) -> dict[str, Any]:

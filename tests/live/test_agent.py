@@ -48,8 +48,8 @@ class Manager:
     def ends(self):
         return [end for message in self.of("agent.ended") for end in message["ends"]]
 
-    def welcome(self, n_processes=1):
-        units = [{"unit": 0, "type": "CPU", "n_processes": n_processes}]
+    def welcome(self, n_processes=1, ahead=0, **more):
+        units = [{"unit": 0, "type": "CPU", "n_processes": n_processes, "ahead": ahead, **more}]
         kernels = {"text": KERNELS, "name": "kernels.py"}
         more = {"units": units, "kernels": kernels, "lease_us": FOREVER_US, "limit": 2**20}
         self.peer.send({"op": "welcome", "epoch": 1, **more})
@@ -102,6 +102,16 @@ def test_a_unit_is_ready_once_all_its_processes_are(tmp_path):
         assert len(manager.of("agent.ready")) == 1
         devices.update(int((tmp_path / name).read_text()) for name in "12")
         assert len(devices) == len(known()) == 2
+
+    played(tmp_path, work)
+
+
+def test_a_process_sees_the_gpu_of_its_unit(tmp_path):
+    async def work(manager):
+        manager.welcome(gpu="MIG-1")
+        manager.run(1, f"echo $CUDA_VISIBLE_DEVICES $VINESIM_UNIT > {tmp_path}/seen")
+        await eventually(manager.ends)
+        assert (tmp_path / "seen").read_text() == "MIG-1 0\n"
 
     played(tmp_path, work)
 
@@ -201,8 +211,8 @@ def test_outputs_of_forgotten_jobs_are_removed(tmp_path):
         for job in (1, 2, 3, 9):
             (node_folder(tmp_path, "n0") / "jobs" / str(job)).mkdir(parents=True)
         manager.peer.send({"op": "prune", "kept": [2, 4]})
-        await eventually(lambda: not (node_folder(tmp_path, "n0") / "jobs" / "3").exists())
-        assert sorted(path.name for path in (node_folder(tmp_path, "n0") / "jobs").iterdir()) == ["2", "9"]
+        left = node_folder(tmp_path, "n0") / "jobs"
+        await eventually(lambda: sorted(path.name for path in left.iterdir()) == ["2", "9"])
 
     played(tmp_path, work)
 
@@ -258,3 +268,96 @@ def test_the_clock_of_a_cluster_goes_on_whatever_the_date_is(monkeypatch):
         assert 0.0 <= second.now_us() - before_us < 50e6
     other_boot = ClusterClock(1.7e9 - 100.0, before_us, {**kept, "boot": "another"})
     assert other_boot.now_us() >= 1e12
+
+
+def outcomes(manager):
+    return {end["attempt"]: end["outcome"] for end in manager.ends()}
+
+
+def until(path):
+    return f"while [ ! -e {path} ]; do sleep 0.01; done"
+
+
+def test_a_process_takes_its_next_order_without_a_word_from_the_manager(tmp_path):
+    async def work(manager):
+        manager.welcome(ahead=2)
+        await eventually(lambda: manager.of("agent.ready"))
+        for attempt in (1, 2, 3):
+            manager.run(attempt, f"echo {attempt} $PPID >> {tmp_path}/ran; {until(tmp_path / 'go')}")
+        await eventually((tmp_path / "ran").exists)
+        manager.run(9, "true", unit=0)  # the agent has read the others once it has this
+        manager.peer.send({"op": "kill", "attempt": 9, "why": "cancelled"})
+        await eventually(lambda: outcomes(manager) == {9: "killed"})
+        assert len((tmp_path / "ran").read_text().splitlines()) == 1  # one after another
+        (tmp_path / "go").touch()
+        await eventually(lambda: len(outcomes(manager)) == 4)
+        ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
+        assert [attempt for attempt, _ in ran] == ["1", "2", "3"]
+        assert len({process for _, process in ran}) == 1
+        assert [end["attempt"] for end in manager.ends()] == [9, 1, 2, 3]
+
+    played(tmp_path, work)
+
+
+def test_an_order_that_waits_is_taken_back_and_what_runs_goes_on(tmp_path):
+    async def work(manager):
+        manager.welcome(ahead=2)
+        await eventually(lambda: manager.of("agent.ready"))
+        manager.run(1, f"touch {tmp_path}/first; {until(tmp_path / 'go')}")
+        manager.run(2, f"touch {tmp_path}/second")
+        manager.run(3, f"touch {tmp_path}/third")
+        await eventually((tmp_path / "first").exists)
+        manager.peer.send({"op": "kill", "attempt": 2, "why": "cancelled"})
+        await eventually(lambda: outcomes(manager) == {2: "killed"})
+        (tmp_path / "go").touch()
+        await eventually(lambda: outcomes(manager) == {1: "done", 2: "killed", 3: "done"})
+        assert not (tmp_path / "second").exists()
+
+    played(tmp_path, work)
+
+
+def test_what_waits_behind_an_order_that_is_killed_runs_in_another_process(tmp_path):
+    async def work(manager):
+        manager.welcome(ahead=1)
+        await eventually(lambda: manager.of("agent.ready"))
+        manager.run(1, f"touch {tmp_path}/first; {until(tmp_path / 'never')}")
+        manager.run(2, f"touch {tmp_path}/second")
+        await eventually((tmp_path / "first").exists)
+        manager.peer.send({"op": "kill", "attempt": 1, "why": "cancelled"})
+        await eventually(lambda: outcomes(manager) == {1: "killed", 2: "done"})
+
+    played(tmp_path, work)
+
+
+def test_an_agent_that_is_fenced_runs_nothing_of_what_waited(tmp_path):
+    async def work(manager):
+        manager.welcome(ahead=1)
+        await eventually(lambda: manager.of("agent.ready"))
+        manager.run(1, f"touch {tmp_path}/first; {until(tmp_path / 'never')}")
+        manager.run(2, f"touch {tmp_path}/second")
+        await eventually((tmp_path / "first").exists)
+        manager.peer.send({"op": "fenced", "why": "its epoch is over"})
+        manager.peer.close("fenced")
+        await eventually(lambda: len(manager.of("agent.hello")) == 2)
+        assert manager.of("agent.hello")[1]["running"] == []
+        assert outcomes(manager) == {}
+        assert not (tmp_path / "second").exists()
+
+    played(tmp_path, work)
+
+
+def test_an_agent_that_comes_back_says_what_waits_too(tmp_path):
+    async def work(manager):
+        manager.welcome(ahead=1)
+        await eventually(lambda: manager.of("agent.ready"))
+        manager.run(1, f"touch {tmp_path}/first; {until(tmp_path / 'go')}")
+        manager.run(2, "true")
+        await eventually((tmp_path / "first").exists)
+        manager.peer.close("lost")
+        await eventually(lambda: len(manager.of("agent.hello")) == 2)
+        assert [one["attempt"] for one in manager.of("agent.hello")[1]["running"]] == [1, 2]
+        manager.welcome(ahead=1)
+        (tmp_path / "go").touch()
+        await eventually(lambda: outcomes(manager) == {1: "done", 2: "done"})
+
+    played(tmp_path, work)

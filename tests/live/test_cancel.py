@@ -52,7 +52,7 @@ def test_while_its_agent_is_away(core, dies):
     assert core.job(1)["state"] == "cancelled"
 
 
-def test_when_the_manager_dies_before_its_agent_was_told(core):
+def test_when_the_manager_dies_before_its_agent_knew(core):
     run = only(core.submit(), "run")
     assert only(cancel(core), "kill")  # which is never sent
     core.begin()

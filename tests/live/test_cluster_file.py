@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.clusters import write_files
+from tests.live.clusters import CLUSTER, write_files
 from vinesim.formats.cluster.file import read_cluster
 from vinesim.live.engine import check_policy, component
 from vinesim.model.errors import InputError
@@ -34,6 +34,15 @@ lease: -1 s
 limits: {payload: many, pending: 0}
 strange: 1
 """
+
+
+def test_each_unit_has_its_gpu(tmp_path):
+    text = CLUSTER.replace("units: {ACC: 1, CPU: 1}", "units: {ACC: 3, CPU: 1}, gpus: {ACC: [0, 0, MIG-1]}")
+    cluster = read_cluster(write_files(tmp_path, text), check_policy)
+    assert [node.gpus for node in cluster.nodes] == [("0", "0", "MIG-1", ""), ("",)]
+    wrong = text.replace("{ACC: [0, 0, MIG-1]}", "{ACC: [0], TPU: [1]}")
+    with pytest.raises(InputError, match=r"(?s)one for each of 3 units.*TPU"):
+        read_cluster(write_files(tmp_path, wrong), check_policy)
 
 
 def test_everything_wrong_is_said_with_its_place(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import vinesim as vinesim
 from tests.live.clusters import CLUSTER, CoreTest, only, until, write_files
 from vinesim.cli import live_cluster, live_jobs, live_watch
-from vinesim.cli.live_session import console
+from vinesim.cli.console import Console
 from vinesim.live.agent.processes import is_alive, started_at
 
 
@@ -102,7 +102,7 @@ def test_the_status_shows_ages_reasons_and_what_it_waits_for(capsys, tmp_path):
     core.client()
     core.agent("n0")
     found = core.status() | {"failures": [{"application": "ECHO", "kind": "failed", "why": "[/red]", "count": 3}]}
-    terminal = console()
+    terminal = Console()
     for line in live_watch._lines(found):
         terminal.print(line)
     for part in live_watch._tables(found, None):

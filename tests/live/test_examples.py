@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from benchmarks.gpu.found import gpu
 from vinesim.formats.cluster.file import read_cluster
 from vinesim.live.kernels import kernel_for, load, payload_for, source_of
 
@@ -49,7 +50,10 @@ def test_a_kernel_that_is_not_there_is_named():
 
 
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
-def test_option_pricing_on_a_gpu_as_the_simulator_of_cuda_runs_it(tmp_path):
+@pytest.mark.parametrize("simulated", ["1", "0"], ids=["in the simulator of CUDA", "on a GPU"])
+def test_option_pricing_on_a_gpu_gives_what_a_cpu_gives(tmp_path, simulated):
+    if simulated == "0" and not gpu():
+        pytest.skip("needs a GPU")
     script = (
         "from pathlib import Path\nfrom vinesim.live.kernels import *\n"
         f"load(source_of({str(FOLDER / 'kernels.py')!r}), Path({str(tmp_path)!r}))\n"
@@ -57,7 +61,7 @@ def test_option_pricing_on_a_gpu_as_the_simulator_of_cuda_runs_it(tmp_path):
         "one = [{'spot': 100.0, 'rate': 0.02, 'volatility': 0.2}]\n"
         "print(kernel_for('option', 'GPU')(one)[0] / kernel_for('option', 'CPU')(one)[0])"
     )
-    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": simulated}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert float(done.stdout) == pytest.approx(1.0, rel=1e-9)
 

@@ -38,13 +38,13 @@ async def through_deaths(session, cluster, notes, n_jobs, n_deaths):
     return done
 
 
-def check(tmp_path, n_jobs, n_deaths):
+def check(tmp_path, n_jobs, n_deaths, text=SLOTS):
     notes, found = tmp_path / "notes", []
 
     async def work(session):
         found.extend(await through_deaths(session, cluster, notes, n_jobs, n_deaths))
 
-    with processes(tmp_path, "manager", "n0", "n1", text=SLOTS) as cluster:
+    with processes(tmp_path, "manager", "n0", "n1", text=text) as cluster:
         run(cluster.folder, work, patience_s=1500)
     runs = Counter(notes.read_text().split())
     assert len(found) == n_jobs

@@ -72,7 +72,7 @@ def test_wrong_changes_leave_the_file_as_it_was(core, tmp_path):
 
 
 def test_with_real_processes(tmp_path):
-    """A request that runs while the manager begins anew is answered once; a new agent's devices get work."""
+    """A request that runs while the manager starts again is answered once; a new agent's devices get work."""
     held, notes = tmp_path / "go", tmp_path / "notes"
 
     async def work(session):

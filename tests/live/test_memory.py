@@ -124,7 +124,7 @@ def test_jobs_keep_their_places_and_requests_go(tmp_path, policy):
     assert not core.core.items
 
 
-def test_a_cluster_with_one_more_node_begins_anew(tmp_path, caplog):
+def test_a_cluster_with_one_more_node_begins_again(tmp_path, caplog):
     core = cluster(tmp_path, "symphony")
     work(core, 5, 1)
     core.turn(("c", {"op": "client.add", "n": 1, "node": "n2", "units": {"CPU": 1}}))

@@ -5,11 +5,12 @@ import asyncio
 import numpy as np
 import pytest
 
-from tests.live.clusters import processes
+from tests.live.clusters import content, processes
 from tests.live.test_processes import run, up
 from vinesim.live.agent.content import payload_of, result_of_job, result_of_request, words_of
 from vinesim.live.client import LiveError
-from vinesim.live.wire.messages import WrongMessage, packed, unpacked
+from vinesim.live.wire.contents import value_of
+from vinesim.live.wire.messages import WrongMessage
 from vinesim.model.errors import InputError
 
 ODD = {
@@ -73,11 +74,11 @@ def test_odd_results_payloads_and_errors_are_errors_of_their_requests(tmp_path):
 
 
 def test_what_cannot_be_read_is_the_payload_and_the_result_of_one_request():
-    good, bad = payload_of(packed([1])), payload_of(packed({(1, 2): 3}))
+    good, bad = payload_of(content([1])), payload_of(content({(1, 2): 3}))
     assert good == [1]
     assert isinstance(bad, WrongMessage)
     assert "its payload cannot be read" in result_of_request(bad, 100)["error"]
-    assert unpacked(result_of_request(good, 100)["result"]) == [1]
+    assert value_of(result_of_request(good, 100)["result"]) == [1]
     assert "the limit is 1" in result_of_request(good, 1)["error"]
 
 

@@ -39,6 +39,8 @@ def test_load_is_played_recorded_and_simulated(tmp_path):
         found.append(await play(session, work, {"SEARCH": "echo"}, speed=2.0))
         with pytest.raises(InputError, match="applications of the cluster: OTHER"):
             await play(session, work, {"OTHER": "echo"})
+        while (await session.call("client.status"))["n_running"] > 0:  # a client has its result sooner
+            await asyncio.sleep(0.01)
         await session.call("client.stop")
 
     text = CLUSTER.replace("ECHO", "SEARCH").replace("max_consolidated: 8", "max_consolidated: 8, kernel: echo")
@@ -56,7 +58,7 @@ def test_load_is_played_recorded_and_simulated(tmp_path):
 
 
 def lived(tmp_path, late_us=0.0):
-    """A run on a clock of its own: 20 requests, one every 10 ms, each 3 ms on the first unit, 0.5 ms of it dispatch; of
+    """A run on its own clock: 20 requests, one every 10 ms, each 3 ms on the first unit, 0.5 ms of it dispatch; of
     one of them ``late_us`` more."""
     core = CoreTest(tmp_path, CLUSTER.replace("policy: fcfs", "policy: fcfs\noptions: {consolidate: 'yes'}"))
     core.client()

@@ -1,4 +1,4 @@
-"""What a live run was told at which instant is in its record: the simulation repeats every start of it."""
+"""What a live run learned at which instant is in its record: the simulation repeats every start of it."""
 
 import heapq
 
@@ -12,7 +12,7 @@ from vinesim.live.folder import JOURNAL
 from vinesim.live.record import record
 
 CLUSTER = """
-processor_types: [{name: CPU, capacity: 2}, {name: ACC}]
+processor_types: [{name: CPU, capacity: 2}, {name: ACC, ahead: AHEAD}]
 task_types: [LONG, SHORT]
 affinity: {times: {CPU: {LONG: 4 ms, SHORT: 2 ms}, ACC: {LONG: 2 ms, SHORT: 1 ms}}}
 applications:
@@ -29,16 +29,17 @@ limits: {pending: 5000}
 TURN_US = 1e3 / 3
 
 
-def lived(folder, policy, n_requests=400, seed=1):
-    """A run in which a turn of the manager hears of several arrivals and ends, at times that are no round numbers."""
+def lived(folder, policy, n_requests=400, seed=1, ahead=0):
+    """A run in which a turn of the manager includes several arrivals and ends, at times that are no round numbers."""
     for name, sees in (("slack.py", "False"), ("seeing.py", "True")):
         (folder / name).write_text(OWN.replace("SEES", sees))
-    core, random = CoreTest(folder, CLUSTER.replace("POLICY", policy)), np.random.default_rng(seed)
+    text = CLUSTER.replace("POLICY", policy).replace("AHEAD", str(ahead))
+    core, random = CoreTest(folder, text), np.random.default_rng(seed)
     core.clock = core.core.clock = OnGrid()
     core.client()
     for node in ("n0", "n1"):
         core.turn((node, {"op": "agent.hello", "node": node, "epoch": 0, "ready": [0, 1, 2, 3]}))
-    ends, n_sent = [], 0
+    ends, n_sent, free_us = [], 0, {}  # when each unit is done with what it has
     while n_sent < n_requests or ends:
         n_new = int(random.poisson(1.1)) if n_sent < n_requests else 0
         messages = [arrival(random, n_sent + i) for i in range(n_new)]
@@ -51,7 +52,9 @@ def lived(folder, policy, n_requests=400, seed=1):
         for node, run in [(peer, m) for peer, m in sent if m["op"] == "run"]:
             slow = 1 if run["unit"] in (0, 3) else 2
             took_us = float(random.lognormal(7.0, 0.5)) * len(run["payloads"]) * slow
-            end = core.clock.us + took_us, run["attempt"], node, run["attempt"], len(run["payloads"]), took_us
+            begun_us = max(core.clock.us, free_us.get(run["unit"], 0.0)) if ahead and slow == 1 else core.clock.us
+            free_us[run["unit"]] = begun_us + took_us
+            end = begun_us + took_us, run["attempt"], node, run["attempt"], len(run["payloads"]), took_us
             heapq.heappush(ends, end)
     assert core.core.counters.n_done == n_sent
     core.core.journal.close()
@@ -116,6 +119,16 @@ def test_the_simulation_repeats_every_start(tmp_path, policy):
     assert np.array_equal(again["finish_us"], ours["finish_us"])
     waited = ours["init_us"] - recorded.scenario.workload.arrival_us
     assert (waited > 0).mean() > 0.2  # the order mattered
+
+
+@pytest.mark.parametrize("ahead", [1, 2])
+@pytest.mark.parametrize("policy", ["slack.py:Slack", "seeing.py:Slack", "fcfs", "edf", "symphony"])
+def test_it_does_so_where_units_take_requests_ahead(tmp_path, policy, ahead):
+    recorded = lived(tmp_path, policy, ahead=ahead)
+    again, ours = simulate(recorded.in_full, engine="reference").tasks, recorded.result.tasks
+    for name in ("unit", "granted_us", "init_us", "finish_us"):
+        assert np.array_equal(again[name], ours[name]), name
+    assert (ours["granted_us"] < ours["init_us"]).mean() > 0.05  # some waited ahead
 
 
 def test_the_managers_clock_shows_times_whose_sums_are_exact():

@@ -179,7 +179,7 @@ Seconds = Mapping[str, Mapping[str, float]]
 
 
 def on_a_machine(seconds: Seconds) -> dict[str, Verdict]:
-    """The verdicts where each policy needs so many seconds at each size."""
+    """The verdicts where each policy needs these seconds at each size."""
     given = Data({"blocks": data("energy-table7").table("blocks")}, {"seconds": lambda: seconds})
     return {name: verdict for item_id in MACHINES for name, verdict in verdicts(item_id, given).items()}
 

@@ -204,7 +204,7 @@ def test_the_command_judges_and_draws(files, tmp_path):
     assert [row["measured"] for row in json.loads(done.stdout)] == [judged.measured for judged in report.judged]
 
 
-def test_what_is_missing_or_not_taken_is_told(files):
+def test_what_is_missing_or_not_taken_is_reported(files):
     nodes, pods = files
     fgd, other = items()["fgd"], items()["table2"]
     with pytest.raises(InputError, match=r"--nodes FILE.*vinesim import openb.*\n.*--pods FILE"):

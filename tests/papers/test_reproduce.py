@@ -86,7 +86,7 @@ def test_list_names_every_item(command):
         (["table2", "--requests", "log.csv"], "--requests: expected an item that takes it, found table2"),
     ],
 )
-def test_wrong_words_are_told(command, words, message):
+def test_wrong_words_are_reported(command, words, message):
     code, out, err = command(*words)
     assert code == 2
     assert message in err

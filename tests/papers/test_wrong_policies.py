@@ -100,7 +100,7 @@ ROW = {"paper": "vinesim", "of": "high", "version": "slowest", "about": ["F1"], 
 
 
 @pytest.mark.parametrize(
-    ("found", "written", "told"),
+    ("found", "written", "reported"),
     [
         (ROW, [ROW], []),
         (ROW | {"turns": ["F2"]}, [ROW | {"turns": ["F2"]}], ["high, slowest: F1 must turn, and did not"]),
@@ -109,8 +109,8 @@ ROW = {"paper": "vinesim", "of": "high", "version": "slowest", "about": ["F1"], 
         (ROW, [ROW, ROW | {"paper": "rbss"}], []),
     ],
 )
-def test_what_does_not_turn_or_is_not_written_is_told(found, written, told):
-    assert command.problems([found], written, "vinesim") == told
+def test_what_does_not_turn_or_is_not_written_is_reported(found, written, reported):
+    assert command.problems([found], written, "vinesim") == reported
 
 
 def test_slowest_is_not_fastest_for_any_task_type():

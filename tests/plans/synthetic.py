@@ -18,6 +18,8 @@ ROUGH = {"high": 1.3, "flat": 1.0, "pref": 1.15, "earliest_finish": 1.05}
 class SyntheticRuns:
     """Gives numbers of points as the runs of a plan do; ``price`` adds noise-free costs."""
 
+    does_more = True
+
     def __init__(self, plan: Plan, space: Space, known: Screened, seed: int, noise: float = 0.1):
         self.plan, self.space, self.known, self.seed, self.noise = plan, space, known, seed, noise
         self.n_asked = self.n_done = 0

@@ -34,7 +34,7 @@ def few_requests(folder: Path) -> Path:
 
 
 def requests(folder: Path, log: Path, monkeypatch) -> Path:
-    """The plan of the log in a folder, beside the workload that the example's script makes of it."""
+    """The plan of the log in a folder, next to the workload that the example's script makes of it."""
     arguments = ["llm_requests.py", str(log), "-o", str(folder / "llm_requests.csv")]
     monkeypatch.setattr(sys, "argv", arguments)
     runpy.run_path(str(PLANS / "llm_requests.py"), run_name="__main__")
@@ -73,7 +73,7 @@ def test_the_fewest_gpus_for_a_real_log(tmp_path, monkeypatch):
     assert all(row.judgements[0].estimate > 1 for row in fewer)
 
 
-def test_a_wrong_log_is_told_line_by_line(tmp_path, monkeypatch):
+def test_a_wrong_log_is_reported_line_by_line(tmp_path, monkeypatch):
     log = few_requests(tmp_path)
     log.write_text(log.read_text() + "yesterday,100,7\n2023-11-16 18:18:00,100,-1\n")
     with pytest.raises(SystemExit, match=r"log.csv:22: expected TIMESTAMP: .*\n.*log.csv:23: expected GeneratedTokens"):
@@ -108,7 +108,7 @@ def test_the_claim_holds_for_the_real_log():
     ]
 
 
-def test_the_regret_of_a_plan_is_that_beside_every_point():
+def test_the_regret_of_a_plan_is_that_next_to_every_point():
     question = papers.question("policy", {"workload": {"generator": "identical", "options": {"n_jobs": 20}}})
     answer = vs.plan(question, workers=1)
     every = papers.every_point(question)

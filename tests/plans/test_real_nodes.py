@@ -57,7 +57,7 @@ def test_the_power_of_a_rack_counts_all_cores_of_a_node(tmp_path):
     found = vs.plan(mapping, workers=1)
     assert found.status is Status.RECOMMENDED
     assert found.recommended.choice[COUNT] == 3
-    assert f"racks.power_w.0 is {4 * a_node_w}" in found.screened_why
+    assert found.screened_why == {f"misses racks.power_w.0 below {3 * a_node_w:,} W": 1}
 
 
 def loads_of(found):
@@ -76,13 +76,12 @@ def test_all_gpus_of_a_job_count(tmp_path):
     assert (found.recommended.choice[COUNT], loads_of(found)) == (3, round(10 / 12, 6))
     found = vs.plan(asked(tmp_path, jobs(40, 20, "4,16 GiB,2")), workers=1)  # 5 of 2 at once
     assert (found.recommended.choice[COUNT], loads_of(found)) == (3, round(10 / 12, 6))
-    assert found.screened_why == {"overloaded": 2}
+    assert not found.screened_why  # a log is run to its end, whatever its load
 
 
 def test_memory_can_be_what_is_short(tmp_path):
     found = vs.plan(asked(tmp_path, jobs(40, 20, "1,256 GiB,1")), workers=1)  # 5 of half a node's memory at once
     assert (found.recommended.choice[COUNT], loads_of(found)) == (3, round(5 / 6, 6))
-    assert found.screened_why == {"overloaded": 2}
 
 
 def test_gangs_count_with_all_their_tasks(tmp_path):
@@ -96,8 +95,8 @@ def test_nodes_of_other_sizes_have_loads_of_their_own(tmp_path):
     mapping["scenario"]["datacenter"]["racks"][0]["nodes"][0]["count"] = 1
     mapping |= {"choose": {cores: {"from": 64, "to": 128, "step": 16}}, "minimize": "jobs.wait_us.mean"}
     found = vs.plan(mapping, workers=1)
-    assert (found.recommended.choice[cores], loads_of(found)) == (96, round(80 / 96, 6))
-    assert found.screened_why == {"overloaded": 2}
+    assert (found.recommended.choice[cores], loads_of(found)) == (80, 1.0)  # each job starts when another one ends
+    assert not found.screened_why
 
 
 def test_no_bound_on_the_energy_is_above_that_of_a_run(tmp_path):
@@ -107,7 +106,7 @@ def test_no_bound_on_the_energy_is_above_that_of_a_run(tmp_path):
     found = vs.plan(mapping, workers=1)
     # each job draws 8 of 96 parts of 292 W for 100 s, and the node idles: 100 W but for what executes, 4 x 50 W
     assert found.recommended.choice[COUNT] == 1
-    assert found.closed.startswith("none of 0")
+    assert found.closed == "Proven: no other candidate could be better."
 
 
 def test_a_limit_bounds_what_jobs_hold_and_withdrawn_jobs_count_nothing(tmp_path):

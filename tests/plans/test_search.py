@@ -5,11 +5,11 @@ import pytest
 
 from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
-from vinesim.plans import answer, sampler
+from vinesim.plans import conclusion, sampler
 from vinesim.plans.answer import front
+from vinesim.plans.conclusion import End, proof
 from vinesim.plans.guesses import first_guess
 from vinesim.plans.moves import improve
-from vinesim.plans.proof import closed
 from vinesim.plans.race import race
 from vinesim.plans.search import is_small, search
 
@@ -32,11 +32,11 @@ def values(found, weight):
 def test_the_cheapest_point_is_found_and_proved(limit, seed):
     found = board(seed, BUDGET, limit)
     assert not is_small(found)
-    assert search(found) == "all points are decided"
+    assert search(found) is End.DECIDED
     true = values(found, 0.0)
     assert found.best.value() / 1000 == min(true.values())
     assert found.best.point in true
-    assert closed(found).startswith("none of ")
+    assert proof(found).startswith("Proven: ")
     assert found.runs.n_asked <= BUDGET
 
 
@@ -65,12 +65,12 @@ def test_every_stage_is_reached():
 
 
 def test_more_is_better_only_where_the_plan_says_so():
-    plain, told = board(0, BUDGET, 115), board(0, BUDGET, 115, more_is_better=[CPUS, GPUS])
+    plain, reported = board(0, BUDGET, 115), board(0, BUDGET, 115, more_is_better=[CPUS, GPUS])
     search(plain)
-    search(told)
+    search(reported)
     assert not plain.ruled_out
-    assert told.ruled_out
-    assert told.runs.n_asked < plain.runs.n_asked
+    assert reported.ruled_out
+    assert reported.runs.n_asked < plain.runs.n_asked
 
 
 def test_a_search_leaves_a_plateau_where_all_points_are_the_same():
@@ -173,7 +173,8 @@ def test_a_budget_of_time_ends_the_search(monkeypatch):
     clock = iter(range(0, 10_000_000, 60))
     monkeypatch.setattr("vinesim.plans.board.time.monotonic", lambda: next(clock))
     found = board(0, BUDGET, 115, budget={"runs": BUDGET, "time": "5 min"})
-    assert search(found) == "the budget is spent"
+    assert search(found) is End.SPENT
+    assert conclusion.ended(found, End.SPENT) == "the budget of 5.00 min is spent"
     assert 0 < found.runs.n_asked < BUDGET
 
 
@@ -206,4 +207,4 @@ def volume(points, worst):
     ("share", "text"), [(1.0, "100"), (0.999, "100"), (0.0995, "10"), (0.0712, "7.1"), (12.5, "1,250"), (0.0, "0")]
 )
 def test_shares_are_written_in_percent(share, text):
-    assert answer.percent(share) == text
+    assert conclusion.percent(share) == text

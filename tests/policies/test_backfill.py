@@ -179,6 +179,27 @@ def test_both_engines_agree_and_all_jobs_end(name, wrong):
         assert vs.simulate(case).exit_reason == "ALL_DONE"
 
 
+@BOTH
+def test_no_job_overtakes_one_that_is_expected_to_take_no_time(name):
+    """The second job needs the whole node from 50 on; the third one would hold half of it until 100."""
+    assert starts(name, [job(5, 50), job(10, 7, 0), job(5, 100)]) == [0, 50, 57]
+    late = [replace(each, arrival=2**40) for each in (job(5, 50), job(10, 7, 1e-9), job(5, 100))]  # lost in rounding
+    assert starts(name, late) == [2**40, 2**40 + 50, 2**40 + 57]
+    assert starts(name, [job(10, 50), job(10, 7), job(10, 5, 0)]) == [0, 50, 57]
+
+
+def test_easy_with_estimates_of_nothing_schedules_as_plain_lists_do():
+    for seed in range(60):
+        jobs, n_units, cores = random_jobs(seed)
+        random = np.random.default_rng(seed)
+        jobs = [replace(each, estimate=random.choice([0, each.run])) for each in jobs]
+        done = vs.simulate(scenario("easy_backfill", jobs, n_units, cores), engine="reference").tasks
+        plain.run(
+            jobs := [replace(each, estimate=max(1e-9, each.estimate)) for each in jobs], n_units, cores, plain.easy
+        )
+        assert done["init_us"].tolist() == [each.start for each in jobs], seed
+
+
 def test_easy_by_hand():
     """10 cores. The head needs 8 when 4 are free: its shadow time is 10, and 2 cores are extra then."""
     running, head = job(6, 10), job(8, 10)
@@ -258,7 +279,7 @@ def test_earliest_completion_and_finish_know_measured_times():
 
 
 def test_an_estimate_is_shared_out_by_speed():
-    """Told 80 for 8 in the mean: 40 on the fast unit, 120 on the slow one."""
+    """Estimates of 80 for 8 in the mean: 40 on the fast unit, 120 on the slow one."""
     case = two_speeds("earliest_completion", 4, estimate_us=np.array([80.0, 8.0, 8.0, 8.0]))
     done = vs.simulate(case).tasks
     assert done["unit"].tolist() == [0, 1, 1, 1]  # 40 + 4 > 12; 24; 36

@@ -191,6 +191,12 @@ def test_easy_delays_the_second_in_line_and_conservative_does_not():
 
 
 @BOTH
+def test_no_job_overtakes_one_that_is_expected_to_take_no_time(name):
+    """The second job needs both GPUs from 50 on; the third one would hold one of them until 100."""
+    assert starts(name, [job(1, 1, 50), job(1, 2, 7, 0), job(1, 1, 100)], 1, 2, 1, 1) == [0, 50, 57]
+
+
+@BOTH
 def test_what_runs_beyond_its_estimate_counts_as_ending_now(name):
     jobs = [job(1, 2, 20, estimate=5), job(2, 2, 1), job(2, 1, 1, arrival=6, within_node=True)]
     assert starts(name, jobs, 2, 2, 1, 1) == [0, 20, 21]

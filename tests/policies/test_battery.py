@@ -12,8 +12,7 @@ import pytest
 
 import vinesim as vs
 from tests.strategies import Limits, all_options, seeded_scenario, with_policy
-from vinesim.engine.contract import NO_EVENTS
-from vinesim.engine.ends import may_end_early
+from vinesim.core.rules import NO_EVENTS
 from vinesim.engine.reference_run import ReferenceRun
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.registry import policies, resolve
@@ -33,6 +32,8 @@ ELSEWHERE = {  # policies of several queues, and the tests of their rules
     **dict.fromkeys(("random_fit", "dot_product", "gpu_clustering", "gpu_packing"), "test_scoring"),
     **dict.fromkeys(("gpu_best_fit", "fgd"), "test_scoring"),
     **dict.fromkeys(("priority", "srtf", "las"), "test_preemptive"),
+    **dict.fromkeys(("least_requests", "least_tokens", "power_of_two", "prefix_aware"), "test_serving"),
+    "kueue": "test_kueue",
     "drf": "test_drf",
 }
 ONLINE = pytest.mark.parametrize("policy", ONLINE_POLICIES.values(), ids=ONLINE_POLICIES.keys())
@@ -156,7 +157,7 @@ def watched(scenario, on_decision):
     policy = resolve(scenario.policy, scenario.options)
     order = policy.unit_order(scenario.datacenter.n_units, np.random.default_rng(scenario.seed))
     model = build_model(scenario, policy.groups, order)
-    run = ReferenceRun(model, policy, scenario.seed, policy.may_overcommit, may_end_early(scenario, policy))
+    run = ReferenceRun(scenario, model, policy, policy, scenario.seed)
     decisions = 0
 
     def decide(model, state, view):
@@ -290,7 +291,7 @@ def test_needs_estimates_says_whether_times_matter(policy):
 
     def ask_again(policy, model, state, view, action, before):
         nonlocal changed
-        other = model._replace(
+        other = model.replaced(
             task_operations=random.uniform(0, 50, len(model.task_operations)),
             task_data_bytes=random.uniform(0, 5000, len(model.task_data_bytes)),
             overhead_us=random.uniform(0, 9, model.overhead_us.shape),
@@ -340,7 +341,7 @@ def test_options_that_are_not_its_own_are_refused(policy):
         policy.from_options({"no_such_option": 1})
     for item in fields(policy):
         with pytest.raises(vs.InputError, match=item.name):
-            policy.from_options({item.name: "never heard of it"})
+            policy.from_options({item.name: "no such value"})
 
 
 def test_every_registered_online_policy_is_compiled_and_has_a_definition():

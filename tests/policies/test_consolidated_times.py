@@ -102,7 +102,7 @@ def test_a_wrong_table_is_refused(table, more, words):
         together(1, consolidated_us=np.array(table), **more)
 
 
-def test_a_table_beside_measured_times_or_endless_tasks_is_refused():
+def test_a_table_next_to_measured_times_or_endless_tasks_is_refused():
     case = together(1)
     with pytest.raises(vs.InputError, match="both"):
         replace(case, workload=replace(case.workload, times_us=np.array([[3.0]])))

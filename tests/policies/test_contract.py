@@ -23,19 +23,23 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
-from vinesim.engine.contract import (
+from vinesim.core.names import digest_of
+from vinesim.core.rules import (
     IS_ATTACHED,
     IS_CONSOLIDATED,
     IS_DOWN,
     IS_GANG,
+    IS_RESERVED,
     JUST_STARTED,
-    NO_ROOM_BESIDE,
+    NO_ROOM_FOR_THE_REST,
     NOT_RUNNING,
+    ON_ENGINE,
     OUTSIDE_PARTITION,
+    OVER_CAP,
     OVER_QUOTA,
-    RULES,
-    decision,
 )
+from vinesim.core.special import Special
+from vinesim.engine.contract import RULES, decision
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy
 from vinesim.policies.registry import policies
 from vinesim.state.queries import drop, nothing, oldest_pending, start, start_consolidated, wait_until
@@ -103,7 +107,8 @@ def test_slots_run_several_tasks_at_full_speed(engine):
 
 @ENGINES
 def test_a_demand_is_a_number_a_slot_or_the_whole_unit(engine):
-    """On a unit of capacity 4: a slot and the whole; slots alone; nothing beside 4, which takes a full unit no more."""
+    """On a unit of capacity 4: a slot and the whole; slots alone; nothing along with 4, which takes a full unit no
+    more."""
 
     def ends(demand):
         types = (vs.ProcessorType("CPU", capacity=4.0),)
@@ -440,7 +445,7 @@ class Breach(OnlinePolicy):
 
 @dataclass(frozen=True)
 class BatchBreach(BatchPolicy):
-    """Places tasks as it is told, running ones too."""
+    """Places tasks as the script says, running ones too."""
 
     name: ClassVar[str] = "batch_breach"
     replaces_running: ClassVar[bool] = True
@@ -468,7 +473,7 @@ def test_a_breach_names_its_rule(engine, breach, rule):
     with pytest.raises(vs.PolicyError) as error:
         vs.simulate(case, engine=engine)
     assert RULES[rule] in str(error.value)
-    assert "policy breach at 2 us" in str(error.value)
+    assert re.match(r"policy breach, \S+test_contract.py:\d+ at 2 us", str(error.value))
 
 
 BATCH_BREACHES = {
@@ -516,7 +521,11 @@ def test_every_rule_is_tried():
     of_ends = {NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED}  # tests/unit/engine/test_early_ends.py
     of_gangs = {IS_ATTACHED, IS_GANG}  # test_gangs.py there
     of_partitions = {OUTSIDE_PARTITION, OVER_QUOTA}  # tests/unit/engine/test_partitions.py
-    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs | of_partitions
+    of_engines = {ON_ENGINE}  # test_batching.py there
+    of_reservations = {IS_RESERVED}  # test_reservations.py there
+    elsewhere = (
+        {IS_DOWN, NO_ROOM_FOR_THE_REST, OVER_CAP} | of_reservations | of_engines | of_ends | of_gangs | of_partitions
+    )
     here = {*BREACHES.values(), *(rule for _, rule in BATCH_BREACHES.values())}
     assert here | elsewhere == set(range(1, len(RULES)))
 
@@ -534,9 +543,11 @@ class PlainHigh(OnlinePolicy):
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         for task in sorted(state.pending):
-            kind = state.task_type_of(task)
+            own_type = state.task_type_of(task)
             speeds = {
-                u: model.affinity[model.unit_type[u], kind] for u in range(len(model.unit_type)) if not state.running[u]
+                u: model.affinity[model.unit_type[u], own_type]
+                for u in range(len(model.unit_type))
+                if not state.running[u]
             }
             able = {unit: speed for unit, speed in speeds.items() if speed > 0}
             if able:
@@ -592,7 +603,7 @@ WRONG_LINES = {
 
 
 @pytest.mark.parametrize("line", WRONG_LINES)
-def test_what_cannot_be_compiled_is_told_with_its_line(line, tmp_path):
+def test_what_cannot_be_compiled_is_reported_with_its_line(line, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         "from dataclasses import dataclass\nimport numpy as np\nfrom vinesim.policies import *\n\n"
@@ -617,7 +628,7 @@ class Cell(OnlinePolicy):
 
 
 @pytest.mark.parametrize(("is_known", "where"), [(True, "{file}:5: "), (False, "")])
-def test_it_is_told_of_a_notebook_too_and_where_no_text_is_known(is_known, where, monkeypatch):
+def test_the_line_of_a_notebook_is_reported_too_and_where_no_text_is_known(is_known, where, monkeypatch):
     """A notebook keeps the text of its cells in linecache, for no file."""
     file = "/a/notebook/cell.py"
     if is_known:
@@ -642,7 +653,9 @@ class HalfUnit(OnlinePolicy):
 
 
 def test_both_engines_refuse_a_unit_that_is_no_whole_number():
-    with pytest.raises(vs.PolicyError, match=r"^policy HalfUnit.decide: .* by whole numbers, found 0\.5$"):
+    with pytest.raises(
+        vs.PolicyError, match=r"^policy HalfUnit.decide, \S+:\d+: .* by whole numbers, found 0\.5\n    return start"
+    ):
         vs.simulate(scenario(HalfUnit), engine="reference")
     with pytest.raises(
         vs.PolicyError,
@@ -665,7 +678,7 @@ def test_both_engines_refuse_a_unit_that_is_no_whole_number():
     ],
 )
 def test_an_action_of_other_things_than_numbers_is_refused(action, words):
-    with pytest.raises(vs.PolicyError, match=f"{re.escape(words)}$"):
+    with pytest.raises(vs.PolicyError, match=f"{re.escape(words)}(\n|$)"):
         decision(lambda *_: action, None, None, None)
     right = start(np.int64(0), np.int32(1))
     assert decision(lambda *_: right, None, None, None) is right
@@ -765,7 +778,7 @@ def test_an_edited_policy_runs_its_new_code_in_a_new_process(tmp_path):
         assert printed.stdout.strip() == str([unit])
 
 
-def test_a_policy_file_leaves_nothing_beside_it(tmp_path):
+def test_a_policy_file_leaves_nothing_next_to_it(tmp_path):
     path = tmp_path / "mine.py"
     write(path)
     vs.simulate(case_of(path), engine="reference")
@@ -774,7 +787,6 @@ def test_a_policy_file_leaves_nothing_beside_it(tmp_path):
 
 def test_a_helper_with_other_code_is_another_policy(tmp_path):
     """The key of the compile cache holds all that a policy calls, however deep, and the values of its constants."""
-    from vinesim.engine.binding import bound
     from vinesim.policies.registry import resolve
 
     keys = []
@@ -782,28 +794,30 @@ def test_a_helper_with_other_code_is_another_policy(tmp_path):
     for deep in ("+ 0", "+ 1"):
         path = tmp_path / "mine.py"
         path.write_text(text.format(imports="", last="3", helper="deeper(n)", unit="helper(0)", deep=deep))
-        keys.append(bound(resolve(f"{path}:Mine").decide).loop.py_func.__name__)
+        keys.append(digest_of(frozenset(), (resolve(f"{path}:Mine").decide,)))
     assert keys[0] != keys[1]
 
 
 def test_the_same_policy_has_the_same_key_again(tmp_path):
-    from vinesim.engine.binding import bound
     from vinesim.policies.registry import resolve
 
     path = tmp_path / "mine.py"
     write(path)
-    names = {bound(resolve(f"{path}:Mine").decide).loop.py_func.__name__ for _ in range(2)}
+    names = {digest_of(frozenset(), (resolve(f"{path}:Mine").decide,)) for _ in range(2)}
     assert len(names) == 1
-    assert bound(policies()["high"].decide).loop.py_func.__name__ not in names
+    assert digest_of(frozenset(), (policies()["high"].decide,)) not in names
+
+
+def compiled_with(decide):
+    """A policy's function as a kernel of a loop."""
+    return Special(frozenset(), {"decide": decide}).part(decide)
 
 
 def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch):
-    from vinesim.engine.binding import bound
     from vinesim.policies.resource_based import schedule
 
     def kernel_of(policy):
-        decide = bound(policies()[policy].decide).loop.py_func.__globals__["decide"]
-        return decide.py_func.__globals__["schedule"]
+        return compiled_with(policies()[policy].decide).py_func.__globals__["schedule"]
 
     first = kernel_of("rb_fifo")
     assert kernel_of("rb_sjf") is first
@@ -811,7 +825,7 @@ def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch
     second = kernel_of("rb_sjf")
     assert second is not first
     assert second.py_func.__globals__["begin_call"] is first.py_func.__globals__["begin_call"]
-    monkeypatch.setattr(schedule.hear, "__defaults__", (0,))  # of a helper's helper
+    monkeypatch.setattr(schedule.update, "__defaults__", (0,))  # of a helper's helper
     third = kernel_of("rb_sjf")
     assert third is not second
     monkeypatch.undo()
@@ -834,10 +848,8 @@ class WithAModule(OnlinePolicy):
 
 
 def test_a_helper_is_another_kernel_once_a_constant_of_a_module_has_changed(monkeypatch):
-    from vinesim.engine.binding import bound
-
     def kernel_of_the_helper():
-        return bound(WithAModule.decide).loop.py_func.__globals__["decide"].py_func.__globals__["more"]
+        return compiled_with(WithAModule.decide).py_func.__globals__["more"]
 
     first = kernel_of_the_helper()
     monkeypatch.setattr(constants, "MORE", 1)

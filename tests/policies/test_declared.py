@@ -9,7 +9,7 @@ import pytest
 import vinesim as vs
 from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
 from vinesim.policies.declarations import check_declarations
-from vinesim.policies.registry import BUILT_IN, find
+from vinesim.policies.registry import BUILT_IN, find, resolve
 
 
 @dataclass(frozen=True)
@@ -133,3 +133,16 @@ def test_task_numbers_name_whole_numbers_of_the_scratch():
     with pytest.raises(vs.InputError, match="tasks below"):
         check_declarations(type("Wrong", (Remembers,), {"task_numbers": {array: "its number"}})())
     check_declarations(type("Right", (Remembers,), {"task_numbers": {array: "task + 1"}})())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("takes_vectors", "supports_multi_unit_tasks"), ("why_single", "unsupported_because")]
+)
+def test_an_attribute_by_its_old_name_is_refused_with_the_new_one(old, new):
+    with pytest.raises(vs.InputError, match=f"expected the attribute {new}, found {old}"):
+        check_declarations(type("Old", (Remembers,), {old: ""})())
+
+
+def test_a_word_of_an_option_by_its_old_name_is_refused_with_the_new_one():
+    with pytest.raises(vs.InputError, match=r"found 'told'\. Did you mean given\?"):
+        resolve("rb_fifo", {"estimate": "told"})

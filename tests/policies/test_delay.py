@@ -7,7 +7,7 @@ import pytest
 
 import vinesim as vs
 from tests.properties.any_scenario import any_scenario
-from tests.strategies import all_options
+from tests.strategies import Limits, all_options, seeded_scenario
 from vinesim.policies.online import waiting
 from vinesim.policies.online.delay import Delay
 from vinesim.state.queries import (
@@ -61,20 +61,55 @@ def test_the_schedule_is_that_of_a_look_at_every_group():
             work = replace(case.workload, demand=np.full(case.workload.n_tasks, np.inf))
             case, whole = replace(case, workload=work), whole + 1
         outages += bool(case.outages)
-        slow = replace(case, policy=EveryGroup.from_options(case.options), options={})
-        try:
-            done, expected = (vs.simulate(one, engine="reference").outcome for one in (case, slow))
-        except vs.InputError:
-            continue
-        for name in ("task_unit", "task_init_us", "task_finish_us"):
-            assert getattr(done, name).tobytes() == getattr(expected, name).tobytes(), (seed, name)
-        assert done.n_events == expected.n_events, seed
+        assert_as_slow_twin(case, seed)
     assert whole == 80
     assert outages > 16
 
 
+@pytest.mark.filterwarnings("ignore::vinesim.InputWarning")  # ill-ordered networks are meant
+def test_the_schedule_is_that_of_a_look_at_every_group_where_jobs_are_withdrawn():
+    """Tasks take whole units, and end early in other ways too."""
+    choices, withdrawals = all_options(Delay), 0
+    for seed in range(100):
+        case = seeded_scenario(seed, Delay, choices[seed % len(choices)], Limits(outages=seed % 2 == 0, early=True))
+        work = replace(case.workload, demand=np.full(case.workload.n_tasks, np.inf))
+        withdrawals += work.withdraw_us is not None
+        assert_as_slow_twin(replace(case, workload=work), seed)
+    assert withdrawals > 25
+
+
+def assert_as_slow_twin(case, seed):
+    slow = replace(case, policy=EveryGroup.from_options(case.options), options={})
+    try:
+        done, expected = (vs.simulate(one, engine="reference").outcome for one in (case, slow))
+    except vs.InputError:
+        return
+    for name in ("task_unit", "task_init_us", "task_finish_us"):
+        assert getattr(done, name).tobytes() == getattr(expected, name).tobytes(), (seed, name)
+    assert done.n_events == expected.n_events, seed
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+@pytest.mark.parametrize(
+    ("withdraw_us", "start_us"),
+    [
+        ((np.inf, 3.0, np.inf), (0.0, np.nan, 10.0)),  # it waits, and is the oldest that does
+        ((5.0, np.inf, np.inf), (0.0, 5.0, 15.0)),  # it runs, and leaves its unit to the oldest that waits
+    ],
+    ids=["waits", "runs"],
+)
+def test_a_withdrawn_job_leaves_the_queue_and_its_unit(engine, withdraw_us, start_us):
+    """Three jobs of 10 us prefer the type of the first unit; the second one stays idle. The second job is of another
+    task type."""
+    work = vs.Workload([0, 1, 0], np.arange(4), [0.0, 1.0, 2.0], np.full(3, 10.0), *np.zeros((4, 3)),
+                       withdraw_us=withdraw_us, task_types=(vs.TaskType("A"), vs.TaskType("B")))  # fmt: skip
+    center = vs.Datacenter([0, 1], [0, 0], [0, 1], (vs.ProcessorType("P"), vs.ProcessorType("Q")))
+    case = vs.Scenario(center, work, policy="delay", affinity=np.ones((2, 2)))
+    np.testing.assert_array_equal(vs.simulate(case, engine=engine).outcome.task_init_us, start_us)
+
+
 def waiting_for_nodes(n_nodes, options):
-    """Two tasks for each node of one unit, in random order: half of them wait, each in a group of its own."""
+    """Two tasks for each node of one unit, in random order: half of them wait, each in its own group."""
     n, node = 2 * n_nodes, np.random.default_rng(5).permutation(np.repeat(np.arange(n_nodes), 2))
     work = vs.Workload(
         np.full(n, 2), np.arange(n + 1), np.arange(n) * 1e-3, np.arange(n) * 1e3 + 30e6, np.full(n, 1e3), node,

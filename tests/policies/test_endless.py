@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from vinesim.model.accounting import Accounting
+from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.registry import policies
 
 POLICIES = ("fcfs", "easy_backfill", "conservative_backfill", "earliest_completion")
 
@@ -32,3 +35,28 @@ def test_behind_a_service_on_the_only_unit_nothing_starts(policy):
     done = vs.simulate(service_and_jobs(1, policy), engine="reference")
     assert done.exit_reason == "STALLED"
     assert done.tasks["unit"].tolist() == [0, -1, -1]
+
+
+@pytest.mark.parametrize("reading", ["run_time", "eq1xT", "eq2"])
+@pytest.mark.parametrize("policy", [name for name, kind in policies().items() if issubclass(kind, BatchPolicy)])
+def test_a_batch_policy_places_a_service_whose_energy_counts_until_the_run_ends(policy, reading):
+    """The service cannot run on BIG, where it would need less. Some policies start it in the second period."""
+    work = vs.Workload(
+        [0, 1, 1], range(4), [0.0, 1.0, 2.0], [np.inf, 5e6, 5e6], *np.zeros((3, 3)), np.full(3, -1), demand=np.ones(3),
+        task_types=(vs.TaskType("SERVICE"), vs.TaskType("JOB")),
+    )  # fmt: skip
+    powers = {"idle_power_w": 10.0, "sleep_power_w": 1.0}
+    types = [vs.ProcessorType(name, dynamic_power_w=w, **powers) for name, w in (("P", 20.0), ("BIG", 15.0))]
+    center = vs.Datacenter([0, 0, 0, 1], np.zeros(4), range(4), types)
+    accounting = Accounting(energy=reading, optimum=reading == "run_time")
+    case = vs.Scenario(center, work, policy, affinity=[[1.0, 1.0], [0.0, 1.0]], period_us=2e6, accounting=accounting)
+    done = vs.simulate(case, engine="reference")
+    assert done.exit_reason == "ENDLESS"
+    assert done.tasks["unit"][0] < 3
+    periods = done.summary["periods"]
+    service_j = (periods["count"] - done.tasks["init_us"][0] / 2e6) * 2.0 * (10.0 + 20.0)  # by all three readings
+    asleep_j = periods["count"] * 2.0 * 1.0
+    assert service_j < done.summary["energy_j"] < 1000.0
+    assert service_j - asleep_j <= periods["bound_j"] <= periods["energy_j"]
+    if reading == "run_time":
+        assert service_j <= periods["optimum_j"] <= periods["energy_j"] * (1 + 1e-9)

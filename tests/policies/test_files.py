@@ -84,30 +84,32 @@ def test_an_error_in_a_plain_policy_names_its_line(tmp_path):
 SAYS = """
 import sys, vinesim as vs
 
-told = []
+reported = []
 case = vs.read_scenario("examples/quickstart.yaml", ["policy=" + sys.argv[1]])
-vs.simulate(case, engine="compiled", on_message=told.append)
-print(*told, sep="|")
+vs.simulate(case, engine="compiled", on_message=reported.append)
+print(*reported, sep="|")
 """
 
 
-def test_compiling_is_told_when_the_code_is_not_on_the_disk_and_at_no_other_time(tmp_path):
+def test_compiling_is_reported_when_the_code_is_not_on_the_disk_and_at_no_other_time(tmp_path):
     """However busy the machine is: the compiler tells it, not a clock."""
     (tmp_path / "mine.py").write_text(PATIENT)
     copy_loops(tmp_path / "cache")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
-    def told():
+    def reported():
         command = [sys.executable, "-c", SAYS, f"{tmp_path}/mine.py:Patient"]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert told() == "compiling the policy Patient for this machine: a few seconds, until its code or VineSim changes"
-    assert told() == ""
+    assert (
+        reported() == "compiling the policy Patient for this machine: a few seconds, until its code or VineSim changes"
+    )
+    assert reported() == ""
 
 
-def test_modules_of_the_same_name_beside_two_policies_are_not_mixed_up(tmp_path):
+def test_modules_of_the_same_name_next_to_two_policies_are_not_mixed_up(tmp_path):
     for folder, unit in (("one", 1), ("two", 2)):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "mine.py").write_text("from beside import UNIT\n" + PATIENT + "    unit = UNIT\n")
-        (tmp_path / folder / "beside.py").write_text(f"UNIT = {unit}\n")
+        (tmp_path / folder / "mine.py").write_text("from helpers import UNIT\n" + PATIENT + "    unit = UNIT\n")
+        (tmp_path / folder / "helpers.py").write_text(f"UNIT = {unit}\n")
     assert [resolve(f"{tmp_path}/{folder}/mine.py:Patient").unit for folder in ("one", "two", "one")] == [1, 2, 1]

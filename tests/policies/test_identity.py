@@ -67,7 +67,7 @@ def folder(tmp_path):
     "name", ["mine.py", "helper.py", "second.py", "deeper/inner.py", "deeper/below/most.py", "unrelated.py"]
 )
 @pytest.mark.parametrize("edit", ["Z = 1\n", "# a comment\n"])
-def test_an_edit_of_the_policy_or_of_a_module_beside_it_changes_both_ids(folder, name, edit):
+def test_an_edit_of_the_policy_or_of_a_module_next_to_it_changes_both_ids(folder, name, edit):
     before = ids(folder, policy="mine.py:Mine")
     file = folder / name
     text = file.read_text()

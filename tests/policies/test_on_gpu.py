@@ -11,21 +11,39 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from benchmarks.gpu.found import gpu
 from tests.properties.test_placement import question
 from vinesim.policies.contract import PERIOD_US
 from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
 from vinesim.policies.placement.kernels import on_gpu
 
 ROOT = Path(__file__).parents[2]
-IN_THE_SIMULATOR = """
+AS_THE_CPU = """
+import numpy as np
 from tests.properties.test_placement import question
 from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
-for seed in range(6):
+from vinesim.policies.placement.kernels import on_gpu
+compared = []
+compare = on_gpu.compare
+on_gpu.compare = lambda *words: (compared.append(words), compare(*words))
+variants = ("fitted", "literal", "fitfirst", "marginal")
+for seed in range(8):
     tasks, servers = question(seed, n_servers=20, n_tasks=12)
-    for pad in ("none", "pow2"):
-        one = AcceleratedBestFit(block_size=4, pad=pad, device="cuda").place(tasks, servers)
-        other = AcceleratedBestFit(block_size=4, pad=pad).place(tasks, servers)
-        assert one.tolist() == other.tolist()
+    options = {"block_size": 4, "pad": ("none", "pow2")[seed % 2], "cost": variants[seed // 2]}
+    one = AcceleratedBestFit(**options, device="cuda").place(tasks, servers)
+    other = AcceleratedBestFit(**options).place(tasks, servers)
+    assert one.tolist() == other.tolist()
+assert len(compared) == 8, "other servers are a first call"
+compared.clear()
+on_gpu.SAMPLED = 4
+sizes = iter((12, 5, 12, 20, 1, 12, 12))
+for period, load in enumerate([servers.load, servers.load, servers.load * 2, servers.load, *[servers.load + 0.5] * 3]):
+    load = load.copy()
+    load[period] += 0.25  # one that changes alone, and all of them
+    asked = question(period, n_servers=20, n_tasks=next(sizes))[0], servers._replace(load=load)
+    policy = AcceleratedBestFit(block_size=4, device="cuda", check="full" if period == 6 else "sample")
+    assert policy.place(*asked).tolist() == AcceleratedBestFit(block_size=4).place(*asked).tolist()
+assert len(compared) == 2, "period 3 is the fourth call, and period 6 is checked fully"
 """
 TO_PTX = """
 from pathlib import Path
@@ -33,13 +51,21 @@ from types import SimpleNamespace
 import numba.cuda.dispatcher
 from numba import cuda, float64, int32, int64
 from vinesim.live.kernels import load, source_of
-from vinesim.policies.placement.kernels.cuda_kernel import kernel_of
+from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, running_costs, set_loads
 numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(7, 5))  # there need be none
 reals, numbers = float64[::1], int64[::1]
-abf = kernel_of(32).py_func, (float64[:, :, ::1], reals, int32[::1], reals, reals, reals, numbers, numbers, numbers)
+table, types = float64[:, ::1], int32[::1]
+of_servers = types, reals, reals, reals, reals, float64, reals
+answer = reals, reals
+abf = [(kernel_of(32, name).py_func, (table, table, reals, *of_servers, *answer)) for name in ("marginal", "literal")]
+costs = running_costs.py_func, (table, reals, reals, reals, float64, table, reals)
+loads = set_loads.py_func, (numbers, reals, reals)
 load(source_of("examples/live/kernels.py"), Path(sys.argv[1]))
 (option,) = [cell.cell_contents for cell in sys.modules["vinesim_live_kernels"].price_on_gpu().__closure__]
-for function, signature in (abf, (option.py_func, (reals, reals, float64, float64, float64, reals))):
+bounds = kernel_of(1024, "fitted").targetoptions["launch_bounds"]
+text, _ = cuda.compile_ptx(abf[0][0], abf[0][1], cc=(7, 5), launch_bounds=bounds)
+assert ".maxntid 1024" in text, "its registers suffice for a block"
+for function, signature in (*abf, costs, loads, (option.py_func, (reals, reals, float64, float64, float64, reals))):
     text, _ = cuda.compile_ptx(function, signature, cc=(7, 5))
     assert ".target sm_75" in text
     assert text.count(".entry") == 1
@@ -47,7 +73,7 @@ for function, signature in (abf, (option.py_func, (reals, reals, float64, float6
 
 
 def run(code: str, *words: str, **environment: str) -> None:
-    """Run Python code in a process of its own, in the folder of the project; it must succeed."""
+    """Run Python code in its own process, in the folder of the project; it must succeed."""
     code = f"import sys\nsys.path.insert(0, '.')\n{code}"
     process = [sys.executable, "-c", code, *words]
     done = subprocess.run(process, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True)
@@ -56,7 +82,13 @@ def run(code: str, *words: str, **environment: str) -> None:
 
 def test_the_cuda_kernel_in_the_simulator_places_as_the_cpu_does():
     pytest.importorskip("numba_cuda")
-    run(IN_THE_SIMULATOR, NUMBA_ENABLE_CUDASIM="1")
+    run(AS_THE_CPU, NUMBA_ENABLE_CUDASIM="1")
+
+
+def test_the_cuda_kernel_on_a_gpu_places_as_the_cpu_does():
+    if not gpu():
+        pytest.skip("needs a GPU")
+    run(AS_THE_CPU)
 
 
 def test_the_kernels_compile_to_ptx_without_a_gpu(tmp_path):
@@ -71,10 +103,10 @@ def fails(*_):
 @pytest.mark.parametrize("copies", [True, False], ids=["in the kernel", "in a copy"])
 def test_a_fault_of_the_gpus_software_is_not_the_policys(monkeypatch, copies):
     pytest.importorskip("numba_cuda")
-    from vinesim.policies.placement.kernels import cuda_kernel
-
-    monkeypatch.setattr(on_gpu, "_cuda", lambda: SimpleNamespace(to_device=np.array if copies else fails))
-    monkeypatch.setattr(cuda_kernel, "kernel_of", fails)
+    arrays = {"to_device": np.array, "device_array_like": np.empty_like, "pinned_array": np.empty}
+    monkeypatch.setattr(on_gpu, "_cuda", lambda: SimpleNamespace(**arrays | ({} if copies else {"to_device": fails})))
+    monkeypatch.setattr(on_gpu, "_KEPT", [])
+    monkeypatch.setattr(on_gpu.Resident, "place", fails)
     scenario = vs.read_scenario(ROOT / "examples" / "energy.yaml", ["policy=abf", "options={device: cuda}"])
     found = r"expected GPU software that works, found AttributeError: module 'numpy' has no attribute 'row_stack'"
     with pytest.raises(vs.InputError, match=rf"policy\.options\.device: {found}\. Use device=cpu\."):
@@ -88,24 +120,44 @@ def test_advice_on_performance_is_not_printed_and_other_warnings_are():
         warnings.warn("other", stacklevel=1)
 
 
-@pytest.mark.parametrize("fault", ["lost", "moved", "load"])
+@pytest.mark.parametrize("fault", ["lost", "another block", "unable", "moved", "more", "less", "another choice"])
 def test_a_wrong_answer_of_the_gpu_is_an_error(fault):
     from vinesim.policies.placement.kernels.best_fit import Cost, best_fit_in_blocks
     from vinesim.policies.placement.kernels.instance import Instance
 
     tasks, servers = question(5, n_servers=20, n_tasks=30, loaded=False, nasty=False)
     cost = Cost("fitted", 1000.0, PERIOD_US)
-    right = Instance.of(tasks, servers)
-    placed = best_fit_in_blocks(right, cost, 2, "scan")
-    on_gpu.check(Instance.of(tasks, servers), cost, 2, placed, right.load)
+    after = Instance.of(tasks, servers)
+    placed = best_fit_in_blocks(after, cost, 2, "scan")
+    before, time, n_servers = Instance.of(tasks, servers), after.times_us(), len(after.load)
+    load, reached = servers.load.copy(), np.zeros(len(placed))
+    for task, server in enumerate(placed):
+        load[server] += tasks.demand[task]
+        reached[task] = load[server]
+    assert np.allclose(load, after.load)
+    on_gpu.check(before, time, 2, placed, reached)
+    on_gpu.compare(Instance.of(tasks, servers), cost, 2, placed)
     if fault == "lost":
         placed[3] = -2
+    elif fault == "another block":
+        placed[0] = n_servers - 1
+    elif fault == "unable":
+        time[0] = np.inf
     elif fault == "moved":
-        placed[0] = (placed[0] + 1) % len(servers.load)
+        placed[0] = (placed[0] + 1) % (n_servers // 2)
+    elif fault == "more":
+        reached[np.argmax(reached)] += 1.0
+    elif fault == "less":
+        reached -= 0.01
     else:
-        right.load[placed[0]] += 1.0
+        placed[0] = (placed[0] + 1) % (n_servers // 2)
+        reached = (servers.load + np.bincount(placed, tasks.demand, minlength=n_servers))[placed]
+        on_gpu.check(before, time, 2, placed, reached)  # a right answer, but to another question
+        with pytest.raises(vs.PolicyError, match="GPU"):
+            on_gpu.compare(before, cost, 2, placed)
+        return
     with pytest.raises(vs.PolicyError, match="GPU"):
-        on_gpu.check(Instance.of(tasks, servers), cost, 2, placed, right.load)
+        on_gpu.check(before, time, 2, placed, reached)
 
 
 def test_what_is_missing_for_a_gpu_is_named(monkeypatch):

@@ -152,7 +152,7 @@ def test_the_run_is_the_schedule_and_no_worse_than_any_other_policy():
 
 
 def test_the_engines_agree(monkeypatch):
-    """On the same plan; the solver is asked once for each scenario."""
+    """On the same plan; the solver is called once for each scenario."""
     plans, plan = {}, Optimal.plan
 
     def once(self, model, on_message):

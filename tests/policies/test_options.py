@@ -43,6 +43,21 @@ class Reordered(Typed):
     to: Literal["any", "gpu", "cpu"] = "any"
 
 
+@dataclass(frozen=True)
+class Named(Typed):
+    """The same by a free text, as from a user's file."""
+
+    name: ClassVar[str] = "test_named"
+
+    text: str = ""
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        wanted = 1 if view.options.text == "gpu" else -1
+        unit = first_free(model, state, oldest_pending(model, state), wanted)
+        return start(oldest_pending(model, state), unit) if unit >= 0 else nothing()
+
+
 TYPES = tuple(vs.ProcessorType(name) for name in ("A", "B", "C"))
 
 
@@ -100,3 +115,9 @@ def test_words_that_no_kernel_could_read_are_refused():
 def test_an_option_that_is_no_number_is_refused(wrong):
     with pytest.raises(vs.InputError, match=r"wait_us: expected a (number|time)"):
         resolve("delay", {"wait_us": wrong})
+
+
+@ENGINES
+@pytest.mark.parametrize(("text", "units"), [("gpu", [1]), ("", [0, 1, 2]), ("any unit", [0, 1, 2])])
+def test_an_option_may_be_a_text(engine, text, units):
+    assert sorted(set(units_of(Named(text=text), engine))) == units

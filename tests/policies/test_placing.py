@@ -60,25 +60,25 @@ def test_a_task_goes_to_servers_that_provide_what_it_requests(policy):
     options = {"blocks": 1} if policy == "dcbf" else {}
     tasks = [(0, 5, 10, {"ram": 4.0}), (0, 5, 10, {"ram": 2.0}), (0, 25, 10, {"ram": 8.0}), (10, 5, 10, {"ram": 4.0})]
     for realloc in ("all", "new"):
-        told = vs.simulate(case(types, tasks, policy, {**options, "realloc": realloc}), engine="reference")
-        assert told.exit_reason == "ALL_DONE"
-        assert told.tasks["unit"][[0, 2, 3]].tolist() == [2, 2, 2], realloc
+        reported = vs.simulate(case(types, tasks, policy, {**options, "realloc": realloc}), engine="reference")
+        assert reported.exit_reason == "ALL_DONE"
+        assert reported.tasks["unit"][[0, 2, 3]].tolist() == [2, 2, 2], realloc
     unasked = vs.simulate(case(types, [task[:3] for task in tasks], policy, options), engine="reference")
     assert unasked.tasks["unit"].min() < 2  # the small ones are not left out for another reason
 
 
 def test_what_no_server_provides_waits_and_the_reason_names_it():
     types = servers({"attributes": {"ram": 2.0}}, {"attributes": {"ram": 3.0}})
-    told = vs.simulate(case(types, [(0, 5, 10, {"ram": 2.0}), (0, 5, 10, {"ram": 4.0})], "bf"), engine="reference")
-    assert told.exit_reason == "STALLED"
-    assert told.tasks["unit"].tolist() == [0, -1]
-    assert "requests 4 of ram" in told.provenance["reason"]
+    reported = vs.simulate(case(types, [(0, 5, 10, {"ram": 2.0}), (0, 5, 10, {"ram": 4.0})], "bf"), engine="reference")
+    assert reported.exit_reason == "STALLED"
+    assert reported.tasks["unit"].tolist() == [0, -1]
+    assert "requests 4 of ram" in reported.provenance["reason"]
 
 
 def test_a_resource_that_is_not_of_a_servers_kind_does_not_count():
     types = servers({"attributes": {}}, {"attributes": {"ram": 3.0}})
-    told = vs.simulate(case(types, [(0, 5, 10, {"ram": 4.0})], "bf"), engine="reference")
-    assert told.tasks["unit"].tolist() == [0]
+    reported = vs.simulate(case(types, [(0, 5, 10, {"ram": 4.0})], "bf"), engine="reference")
+    assert reported.tasks["unit"].tolist() == [0]
 
 
 # --- the launch overhead ---
@@ -102,7 +102,7 @@ def test_bound_and_optimum_count_overhead_and_requests():
     dear, cheap = {"dynamic_power_w": 3.0}, {"dynamic_power_w": 1.0}
     free = {"idle_power_w": 0.0, "sleep_power_w": 0.0, "capacity": 200.0}
 
-    def told(overhead_s=None, request=None, policy="rr"):
+    def reported(overhead_s=None, request=None, policy="rr"):
         types = servers({**dear, "attributes": {"ram": 8.0}}, {**cheap, "attributes": {"ram": 2.0}}, **free)
         task = [(0, 10, 10, {"ram": request})] if request else [(0, 10, 10)]
         accounting = Accounting(optimum=True)
@@ -110,10 +110,10 @@ def test_bound_and_optimum_count_overhead_and_requests():
         periods = vs.simulate(one, engine="reference").periods
         return [float(periods[name][0]) for name in ("energy_j", "bound_j", "optimum_j")]
 
-    assert told() == pytest.approx([3 * 10 * 10, 1 * 10 * 10, 1 * 10 * 10])
-    assert told([0, 7]) == pytest.approx([300, 1 * 10 * 17, 1 * 10 * 17])
-    assert told([5, 70]) == pytest.approx([3 * 10 * 15, 3 * 10 * 15, 3 * 10 * 15])
-    assert told(request=4.0) == pytest.approx([300, 300, 300])
+    assert reported() == pytest.approx([3 * 10 * 10, 1 * 10 * 10, 1 * 10 * 10])
+    assert reported([0, 7]) == pytest.approx([300, 1 * 10 * 17, 1 * 10 * 17])
+    assert reported([5, 70]) == pytest.approx([3 * 10 * 15, 3 * 10 * 15, 3 * 10 * 15])
+    assert reported(request=4.0) == pytest.approx([300, 300, 300])
 
 
 # --- turns ---
@@ -124,8 +124,8 @@ def test_round_robin_goes_on_where_it_was_when_running_tasks_stay():
     tasks = [(t, 5, 10) for t in (0, 0, 10, 10, 20, 20, 20, 30)]
     stay = vs.simulate(case(types, tasks, "rr", {"realloc": "new"}), engine="reference")
     assert stay.tasks["unit"].tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
-    anew = vs.simulate(case(types, tasks, "rr"), engine="reference")
-    assert anew.tasks["unit"].tolist() == [0, 1, 0, 1, 0, 1, 2, 0]
+    again = vs.simulate(case(types, tasks, "rr"), engine="reference")
+    assert again.tasks["unit"].tolist() == [0, 1, 0, 1, 0, 1, 2, 0]
 
 
 @ENGINES
@@ -135,7 +135,7 @@ def test_round_robin_keeps_most_servers_active_when_running_tasks_stay(engine):
     rr, bf = (vs.simulate(scenario(2500, 250, name, stay, n_batches=20), engine=engine) for name in ("rr", "bf"))
     running = [(rr.tasks["init_us"] <= t) & ~(rr.tasks["finish_us"] <= t) for t in rr.periods["period"] * 10 * SECOND]
     assert (rr.periods["active"] >= [0.9 * min(2500, now.sum()) for now in running]).all()
-    rr, bf = (told.summary["periods"] for told in (rr, bf))
+    rr, bf = (reported.summary["periods"] for reported in (rr, bf))
     assert 1 - bf["energy_j"] / rr["energy_j"] == pytest.approx(0.293, abs=0.002)
     assert bf["slav"] == 0 < rr["slav"]
 
@@ -160,6 +160,6 @@ def test_marginal_cost_counts_waking_a_server_that_is_too_small():
     """A task of 30 for a server of 100 that holds 90, or for an empty one of 20: room on neither, K = 1.2."""
     types = servers({"capacity": 20.0, "dynamic_power_w": 1.0}, {"capacity": 100.0, "dynamic_power_w": 1.05})
     options = {"cost": "marginal", "penalty": 1.2, "realloc": "new"}
-    told = vs.simulate(case(types, [(0, 40, 90), (0, 40, 30)], "bf", options), engine="reference")
+    reported = vs.simulate(case(types, [(0, 40, 90), (0, 40, 30)], "bf", options), engine="reference")
     # 1.2 x 30 x 10 s x 1.05 W where it runs already; 1.2 x (30 x 10 s x 1.0 W + 4 W x 10 s) on the one that sleeps
-    assert told.tasks["unit"].tolist() == [1, 1]
+    assert reported.tasks["unit"].tolist() == [1, 1]

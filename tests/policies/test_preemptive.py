@@ -71,7 +71,7 @@ def test_the_scheduler_goes_by_its_estimates():
 
 
 def of_units(scenario, units, shelf):
-    """The scenario with so many units for each task, and units on these shelves."""
+    """The scenario with this number of units for each task, and units on these shelves."""
     work, center = replace(scenario.workload, units=units), replace(scenario.datacenter, shelf=shelf)
     return replace(scenario, workload=work, datacenter=center)
 

@@ -59,14 +59,14 @@ def without(*names, **more):
 
 
 def test_options_that_the_new_policy_knows_stay_and_one_warning_names_the_others(file):
-    found, told = read(file, "policy=rr", check_policy=resolve)
+    found, reported = read(file, "policy=rr", check_policy=resolve)
     assert found.options == {"realloc": "new"}
-    assert told == ["an option of the policy bf left out, as rr has no such: cost"]
-    found, told = read(file, "policy=abf", check_policy=resolve)
-    assert (found.options, told) == (SCENARIO["options"], [])
-    found, told = read(file, "policy=high", check_policy=resolve)
+    assert reported == ["ignored an option of policy bf that rr does not have: cost"]
+    found, reported = read(file, "policy=abf", check_policy=resolve)
+    assert (found.options, reported) == (SCENARIO["options"], [])
+    found, reported = read(file, "policy=high", check_policy=resolve)
     assert found.options == {}
-    assert told == ["options of the policy bf left out, as high has no such: cost, realloc"]
+    assert reported == ["ignored options of policy bf that high does not have: cost, realloc"]
 
 
 def test_what_is_given_with_the_new_policy_is_never_left_out(file):
@@ -87,16 +87,16 @@ def test_a_misspelt_option_of_the_file_itself_stays_an_error(tmp_path):
 
 
 def test_a_policy_of_a_file_keeps_what_it_knows(file):
-    found, told = read(file, "policy=mine.py:Mine", check_policy=resolve)
+    found, reported = read(file, "policy=mine.py:Mine", check_policy=resolve)
     assert found.options == {"realloc": "new"}
-    assert told == ["an option of the policy bf left out, as mine.py:Mine has no such: cost"]
+    assert reported == ["ignored an option of policy bf that mine.py:Mine does not have: cost"]
 
 
 def test_changed_in_python_keeps_what_the_new_policy_knows(file):
     scenario, _ = read(file)
-    with pytest.warns(vs.InputWarning, match="an option of the policy bf left out, as rr has no such: cost"):
+    with pytest.warns(vs.InputWarning, match="ignored an option of policy bf that rr does not have: cost"):
         assert vs.changed(scenario, policy="rr").options == {"realloc": "new"}
-    with pytest.warns(vs.InputWarning, match="options of the policy bf left out, as bf has no such: cost, realloc"):
+    with pytest.warns(vs.InputWarning, match="ignored options of policy bf that bf does not have: cost, realloc"):
         assert vs.changed(scenario, policy=BestFit()).options == {}
     assert vs.changed(scenario, policy="bfd").options == SCENARIO["options"]
     assert vs.changed(scenario, policy="rr", options={"cost": 1}).options == {"cost": 1}  # the check's to refuse
@@ -108,8 +108,8 @@ def test_an_axis_of_policies_keeps_what_each_knows_and_tells_it_once(tmp_path):
     with pytest.warns(vs.InputWarning) as caught:
         done = vs.sweep(study, tmp_path / "out", workers=1)
     assert [str(warning.message) for warning in caught] == [
-        "policy=rr: an option of the policy bf left out, as rr has no such: cost",
-        "policy=llf: an option of the policy bf left out, as llf has no such: cost",
+        "policy=rr: ignored an option of policy bf that rr does not have: cost",
+        "policy=llf: ignored an option of policy bf that llf does not have: cost",
     ]
     assert done.failures == ()
     by_hand = vs.simulate(vs.read_scenario(_written(tmp_path, without(policy="rr", options={"realloc": "new"}))))
@@ -147,18 +147,20 @@ def test_every_batch_policy_is_asked_at_the_scenarios_period(policy, file):
 
 
 def test_the_default_period_is_ten_seconds(tmp_path):
-    scenario, told = read(_written(tmp_path, without("period")))
+    scenario, reported = read(_written(tmp_path, without("period")))
     assert scenario.period_us == 10e6
-    assert told == [
+    assert reported == [
         "a batch of tasks arrives every 20.0 s (arrivals.iat), but is placed every 10.0 s (period, by default): "
         "did you mean period: 20 s?"
     ]
 
 
-def test_batches_at_another_interval_than_the_period_are_told_for_batch_policies_only(file):
+def test_batches_at_another_interval_than_the_period_are_reported_for_batch_policies_only(file):
     assert read(file)[1] == []
-    (told,) = read(file, "period=5 s")[1]
-    assert told.startswith("a batch of tasks arrives every 20.0 s (arrivals.iat), but is placed every 5.00 s (period)")
+    (reported,) = read(file, "period=5 s")[1]
+    assert reported.startswith(
+        "a batch of tasks arrives every 20.0 s (arrivals.iat), but is placed every 5.00 s (period)"
+    )
     assert read(file, "period=5 s", "policy=high", "options={}")[1] == []
     study = vs.study({"scenario": without("period", "options"), "axes": {"policy": ["bf", "high"]}})
     with pytest.warns(vs.InputWarning, match="policy=bf: a batch of tasks arrives every 20"):
@@ -175,11 +177,11 @@ def test_batches_at_another_interval_than_the_period_are_told_for_batch_policies
         (without("period", options={"period_us": "9 s"}), ("options.period_us=5e6",)),
     ],
 )
-def test_a_period_among_the_options_is_understood_and_its_new_place_told(tmp_path, document, overrides):
-    found, told = read(_written(tmp_path, document), *overrides, check_policy=resolve)
+def test_a_period_among_the_options_is_understood_and_its_new_place_reported(tmp_path, document, overrides):
+    found, reported = read(_written(tmp_path, document), *overrides, check_policy=resolve)
     assert found.period_us == 5e6
     assert "period_us" not in found.options
-    assert sum("options.period_us is now a key of the scenario: write period: 5" in text for text in told) == 1
+    assert sum("options.period_us is now a key of the scenario: write period: 5" in text for text in reported) == 1
 
 
 def test_a_period_twice_in_one_place_or_a_wrong_one_is_an_error_where_it_stands(tmp_path):
@@ -232,7 +234,7 @@ def test_a_policy_cannot_have_a_period_of_its_own():
         resolve(Own)
 
 
-def test_place_is_told_the_period(file):
+def test_place_gets_the_period(file):
     seen = []
 
     @dataclass(frozen=True)
@@ -244,7 +246,7 @@ def test_place_is_told_the_period(file):
             seen.append(servers.period_us)
             return np.zeros(len(tasks.task), np.int64)
 
-    with pytest.warns(vs.InputWarning, match="left out"):
+    with pytest.warns(vs.InputWarning, match="ignored options"):
         case = vs.changed(read(file)[0], policy=Curious)
     for period_us in (7e6, 20e6):
         vs.simulate(vs.changed(case, period_us=period_us), engine="reference")
@@ -255,9 +257,9 @@ def test_place_is_told_the_period(file):
 # --- preemption ---
 
 
-def test_what_a_preempted_task_keeps_is_told_to_have_no_effect_if_the_policy_preempts_none(file):
-    (told,) = read(file, "policy=high", "options={}", "preemption=restart")[1]
-    assert told.startswith("preemption: restart has no effect: the policy high never preempts or moves a task.")
+def test_what_a_preempted_task_keeps_is_reported_as_without_effect_if_the_policy_preempts_none(file):
+    (reported,) = read(file, "policy=high", "options={}", "preemption=restart")[1]
+    assert reported.startswith("preemption: restart has no effect: the policy high never preempts or moves a task.")
     (batch,) = read(file, "preemption=checkpoint")[1]
     assert batch.startswith("preemption: checkpoint has no effect")
     assert read(file, "policy=priority", "options={}", "preemption=restart")[1] == []

@@ -266,22 +266,22 @@ class Rules:
                     break
         return None if best is None else best[1]
 
-    def as_one_us(self, model, state, tasks, a, p, unit, beside_others):
+    def as_one_us(self, model, state, tasks, a, p, unit, with_others):
         """True time, but for noise, of requests that start together."""
         alone = model.overhead_us[p, a] + sum(model.task_operations[t] / model.affinity[p, a] for t in tasks)
-        return alone * (self.slowdown_beside(model, state, unit) if beside_others else 1.0)
+        return alone * (self.slowdown_with_others(model, state, unit) if with_others else 1.0)
 
-    def slowdown_beside(self, model, state, unit):
+    def slowdown_with_others(self, model, state, unit):
         """How much slower a task is that joins a unit."""
         return max(1.0, (len(state.running[unit]) + 1) / model.unit_parallelism[unit])
 
-    def told(self, model, state, view, task, size):
+    def learn(self, model, state, view, task, size):
         """Learn from a completion."""
         unit, a = view.unit, int(self.scenario.workload.application[model.task_job[task]])
         took = view.now_us - state.task_init_us[task]
         if self.policy.contention:
             took /= (
-                self.slowdown[task] + self.slowdown_beside(model, state, unit)
+                self.slowdown[task] + self.slowdown_with_others(model, state, unit)
             ) / 2  # when it began, and when it ended
         sizes, times = self.seen.setdefault((a, int(model.unit_type[unit])), ([], []))
         sizes.append(size)
@@ -336,7 +336,7 @@ class Rules:
             return None
         _, a, p, tasks = best
         unit = places(self.scenario, model, state, a, p)[0]
-        slowdown = self.slowdown_beside(model, state, unit)
+        slowdown = self.slowdown_with_others(model, state, unit)
         heeded = slowdown if self.policy.contention else 1.0
         count = self.consolidated(model, tasks, a, p, self.due(model, tasks[0]) - view.now_us, heeded)
         size = sum(model.task_operations[t] for t in tasks[:count])
@@ -358,7 +358,7 @@ class Rules:
             if len(nodes) < application.gang_size:
                 continue
             units = places(self.scenario, model, state, a, p)
-            slowdown = self.slowdown_beside(model, state, units[0]) if units and o.contention else 1.0
+            slowdown = self.slowdown_with_others(model, state, units[0]) if units and o.contention else 1.0
             room, count = self.due(model, tasks[0]) - view.now_us, 1
             if o.estimate == "consolidated":
                 count = self.consolidated(model, tasks, a, p, room, slowdown)
@@ -429,10 +429,12 @@ def test_the_rule_is_its_definition(name):
     started = 0
 
     def compare(policy, model, state, view, action, before):
-        nonlocal started, told
-        if name in LEARNING and view.task >= 0 and view.task != told:
-            told = view.task
-            rules.told(model, state, view, told, model.task_operations[[told, *state.followers[told]]].sum())
+        nonlocal started, reported
+        if name in LEARNING and view.task >= 0 and view.task != reported:
+            reported = view.task
+            rules.learn(
+                model, state, view, reported, model.task_operations[[reported, *state.followers[reported]]].sum()
+            )
         is_more = state.next_finish_us() == view.now_us or state.next_arrival_us() == view.now_us
         if is_more or not state.pending:
             assert action.task == -1
@@ -454,7 +456,7 @@ def test_the_rule_is_its_definition(name):
     for seed in range(max(40, len(choices))):
         scenario = request_scenario(seed, name, choices[seed % len(choices)])
         policy = policies()[name].from_options(choices[seed % len(choices)])
-        rules, told = Rules(scenario, policy), -1
+        rules, reported = Rules(scenario, policy), -1
         watched(scenario, compare)
     assert started > 250
 

@@ -79,9 +79,9 @@ def test_a_call_that_begins_with_a_job_counts_for_all_nodes_that_get_none(name):
 def test_periodic_calls_wake_up_only_where_something_can_change(name, node_rule):
     """Two jobs wait for 10^12 us behind another one, and then for the end of a period of 0.75 us."""
     jobs = [(0, 1e12, NO, 1, 0), (3, 5, NO, 1, 0), (7e11, 5, NO, 1, 0)]
-    told = vs.simulate(cluster(4, [], jobs, name, polling_us=0.75, node_rule=node_rule), engine="reference")
-    assert told.tasks["init_us"].tolist() == [0.0, 1e12 + 0.5, 1e12 + 5.75]
-    assert told.provenance["events"] < 5000
+    reported = vs.simulate(cluster(4, [], jobs, name, polling_us=0.75, node_rule=node_rule), engine="reference")
+    assert reported.tasks["init_us"].tolist() == [0.0, 1e12 + 0.5, 1e12 + 5.75]
+    assert reported.provenance["events"] < 5000
 
 
 @NAMES
@@ -94,7 +94,7 @@ def test_a_period_that_the_clock_cannot_tell_apart_is_no_period(name):
 
 
 @pytest.mark.parametrize("name", ["rb_ljf_ba", "rb_ljf_ocl"])
-def test_free_passes_begin_anew_where_a_job_that_is_withdrawn_filled_the_node(name):
+def test_free_passes_begin_again_where_a_job_that_is_withdrawn_filled_the_node(name):
     """A GPU of 7 SMs is busy until its job is withdrawn at 10. The others ask for 56, an eighth of which fits: after
     three passes, the calls at 10 and 50, and one that follows at once, as nothing is to come. Those before do not
     count."""

@@ -1,11 +1,13 @@
-"""A policy that sees every event is asked after each, on both engines, also with nothing pending or no room."""
+"""A policy that sees every event is called after each, on both engines, also with nothing pending or no room."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
-from vinesim.engine.binding import bound_in_slot
+from vinesim.engine.code import code_of
 from vinesim.engine.compiled import CompiledRun
 from vinesim.engine.reference_run import ReferenceRun
 from vinesim.state.build import build_model
@@ -17,15 +19,22 @@ def one_unit(arrivals):
     return vs.Scenario(vs.Datacenter([0], [0], [0]), work, policy=Witness())
 
 
-def compiled(*arguments):
-    """The loop for all policies: another one would be compiled for each."""
-    return CompiledRun(*arguments, bind=bound_in_slot)
+def compiled(scenario, model, policy):
+    return CompiledRun(scenario, model, policy, policy, code_of(scenario, model, policy, policy), 0)
 
 
-@pytest.mark.parametrize("engine", [compiled, ReferenceRun])
+def of(engine, scenario):
+    return engine(scenario, build_model(scenario), scenario.policy)
+
+
+def reference(scenario, model, policy):
+    return ReferenceRun(scenario, model, policy, policy, 0)
+
+
+@pytest.mark.parametrize("engine", [compiled, reference])
 @pytest.mark.parametrize("arrivals", [np.arange(6) * 1e6, np.arange(6.0), np.zeros(6)], ids=["idle", "queue", "burst"])
 def test_every_finish_is_seen(engine, arrivals):
-    run = engine(build_model(one_unit(arrivals)), Witness(), 0, False)
+    run = of(engine, one_unit(arrivals))
     run.advance(np.inf, np.inf, 1000)
     assert run.n_done == 6
     assert run.scratch.finished[0] == 6
@@ -37,6 +46,6 @@ class Blind(Witness):
 
 
 def test_without_the_promise_some_are_not():
-    run = compiled(build_model(one_unit(np.arange(6) * 1e6)), Blind(), 0, False)
+    run = of(compiled, replace(one_unit(np.arange(6) * 1e6), policy=Blind()))
     run.advance(np.inf, np.inf, 1000)
     assert run.scratch.finished[0] == 0  # nothing is pending when a task ends

@@ -40,6 +40,18 @@ def test_requests_that_are_expected_to_end_together_at_the_deadline_are_not_too_
     assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.5]) == [0, 10, 30, 40]
 
 
+@pytest.mark.parametrize(("deadline_us", "unit"), [(50.0, 1), (49.9, 0)])
+def test_a_request_that_is_expected_to_end_at_its_deadline_fits(deadline_us, unit):
+    """The first two have taught that P takes 10 us and Q 20. The third, at 30, fits both types, and Q most closely."""
+    work = vs.Workload(
+        [0] * 3, range(4), [0, 0, 30], [10.0] * 3, *np.zeros((3, 3)), [-1] * 3, application=[0] * 3,
+        deadline_us=[99.0, 99.0, deadline_us], task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    center = vs.Datacenter.of([("P", 0, 0), ("Q", 0, 1)], (vs.ProcessorType("P"), vs.ProcessorType("Q")))
+    case = vs.Scenario(center, work, policy="symphony", options={"resource": "fit"}, affinity=[[1.0], [0.5]])
+    assert vs.simulate(case, engine="reference").tasks["unit"].tolist() == [0, 1, unit]
+
+
 @pytest.mark.parametrize("policy", ["symphony", "symphony_recommended"])
 @pytest.mark.parametrize("second", [20.0, 10.0])
 def test_a_request_without_end_or_deadline_lets_those_go_first_that_have_a_deadline(policy, second):

@@ -85,7 +85,7 @@ def test_on_the_command_line_there_is_no_traceback(tmp_path, capsys, monkeypatch
     words = ["vinesim", "run", "examples/quickstart.yaml", "--policy", f"{file}:Wrong", "--engine", "reference"]
     monkeypatch.setattr("sys.argv", words)
     assert report_errors(app) == 2
-    told = capsys.readouterr().err
-    assert "wrong.py:17: IndexError: index 2500" in told
-    assert "operations(model, state, 2500)" in told
-    assert "Traceback" not in told
+    reported = capsys.readouterr().err
+    assert "wrong.py:17: IndexError: index 2500" in reported
+    assert "operations(model, state, 2500)" in reported
+    assert "Traceback" not in reported

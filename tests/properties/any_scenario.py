@@ -8,9 +8,9 @@ import numpy as np
 import vinesim as vs
 from tests.requests_scenarios import request_scenario
 from tests.strategies import Limits, SeededDice, seeded_scenario
-from vinesim.engine.outages import check_policy
 from vinesim.model.accounting import Accounting
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
+from vinesim.policies.demands import check_policy
 from vinesim.policies.registry import resolve
 
 CURVE = (10.0, 22.0, 30.0, 36.0, 41.0, 45.0, 52.0, 60.0, 75.0, 90.0, 110.0)
@@ -113,7 +113,7 @@ def resized(dice: SeededDice, case: vs.Scenario, policy: type[Policy]) -> vs.Sce
     time, amount, late_us = dice.pick(TIMES), dice.pick(AMOUNTS), dice.pick(LATE_US)
     if (is_batch and not policy.steady) or time != 1.0:  # type: ignore[attr-defined]
         late_us = 0.0
-    if is_batch or policy.name == "test_on_the_hour":  # it has an hour of its own
+    if is_batch or policy.name == "test_on_the_hour":  # it has its own hour
         time = 1.0
     if policy.name == "test_repack":  # and this one a tolerance
         amount = 1.0

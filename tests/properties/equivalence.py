@@ -51,7 +51,8 @@ LIMITS: dict[type[Policy], Limits] = {  # what shares its speed cannot be moved
 
 def every_policy() -> dict[str, type[Policy]]:
     """The registered policies and one test policy of each kind, by name."""
-    return {**policies(), **{policy.name: policy for policy in ONLINE_KINDS + BATCH_KINDS}}
+    built_in = {name: policy for name, policy in policies().items() if name != "slurm"}  # which takes sites only
+    return {**built_in, **{policy.name: policy for policy in ONLINE_KINDS + BATCH_KINDS}}
 
 
 def without_plans() -> dict[str, type[Policy]]:
@@ -93,7 +94,7 @@ def run(scenario: vs.Scenario, engine: Any) -> vs.Result | Refused:
         return Refused(str(wrong))
 
 
-def told(result: vs.Result | Refused) -> dict[str, Any]:
+def contents(result: vs.Result | Refused) -> dict[str, Any]:
     """All that a result says, but for the engine's name and the time that it took."""
     if isinstance(result, Refused):
         return {"refused": result.words}
@@ -111,7 +112,7 @@ def differences(scenario: vs.Scenario) -> list[str]:
 
 def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> list[str]:
     """What differs between the results of the engines."""
-    one, other = told(compiled), told(reference)
+    one, other = contents(compiled), contents(reference)
     if one.keys() != other.keys():
         return [f"compiled {one.get('refused', 'ended')}, reference {other.get('refused', 'ended')}"]
     return [
@@ -147,7 +148,7 @@ def check(seed: int, policy: type[Policy]) -> Checked:
 
 
 def is_slow(policy: type[Policy]) -> bool:
-    """Whether a run takes many times as long as another: Python is asked every period, or a solver before the run."""
+    """Whether a run takes many times as long as another: Python is called every period, or a solver before the run."""
     return issubclass(policy, BatchPolicy) or getattr(policy, "plans", False)
 
 

@@ -129,6 +129,15 @@ class Folder:
         earlier = (h for h in self.holds if h.task == row["task"] and h.part == 0 and h.begin < row["init_us"])
         return row["init_us"] - row["arrival_us"] - sum(h.end - h.begin for h in earlier)
 
+    def job_wait(self, rows):
+        """From the arrival to the last start of a job's tasks, without the times at which one of them held a unit."""
+        tasks = {row["task"] for row in rows}
+        holds = [h for h in self.holds if h.task in tasks and h.part == 0]
+        last = max((h.begin for h in holds), default=math.nan)
+        cuts = sorted({rows[0]["arrival_us"], *(t for h in holds for t in (h.begin, h.end) if t <= last)})
+        free = (b - a for a, b in itertools.pairwise(cuts) if not any(h.begin <= a and h.end >= b for h in holds))
+        return sum(free) if holds else math.nan
+
 
 def nearest_rank(values, share):
     """The smallest value with at least that share of the values at or below it."""

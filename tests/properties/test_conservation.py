@@ -80,7 +80,7 @@ def shared_unit(n_tasks, **more):
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_a_task_that_shares_a_unit_has_no_finish_before_it_is_done(engine):
-    """At the horizon, alone a task would be done; beside others it is not."""
+    """At the horizon, alone a task would be done; together with others it is not."""
     result = vs.simulate(shared_unit(4, horizon_us=30.0), engine=engine)
     assert result.exit_reason is vs.ExitReason.HORIZON
     assert np.isnan(result.tasks["finish_us"]).all()

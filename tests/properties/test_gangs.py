@@ -1,4 +1,4 @@
-"""Gangs: both engines say the same, and the tasks of a gang begin together, where it was asked, or not at all."""
+"""Gangs: both engines say the same, and the tasks of a gang begin together, where that was demanded, or not at all."""
 
 import os
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
 POLICIES = {
     "flat": ("flat", {}),
-    "flat in an order of its own": ("flat", {"order": "once"}),
+    "flat in its own order": ("flat", {"order": "once"}),
     "high": ("high", {}),
     "pref": ("pref", {}),
     "fcfs": ("fcfs", {}),
@@ -31,6 +31,7 @@ POLICIES = {
     "srtf": ("srtf", {}),
     "las": ("las", {"quantum_us": 20.0, "levels": 3}),
     "drf": ("drf", {}),
+    "kueue": ("kueue", {"within_cluster_queue": "lower_or_newer_equal_priority", "reclaim_within_cohort": "any"}),
     "rb_fifo": ("rb_fifo", {"sharing": True}),
     "rb_ljf_ba": ("rb_ljf_ba", {"sharing": True, "two_phase": True}),
     "rb_ljf_ocl": ("rb_ljf_ocl", {"sharing": True}),
@@ -75,7 +76,7 @@ def segments(done):
         rows = zip(tasks["task"], tasks["unit"], tasks["init_us"], strict=True)
     else:
         rows = zip(table["task"], table["unit"], table["begin_us"], strict=True)
-    found = {}  # what a task holds beside its unit is at the same node
+    found = {}  # what a task holds besides its unit is at the same node
     for task, unit, begin in rows:
         if unit >= 0:
             found[int(task), float(begin)] = (int(units["rack"][unit]), int(units["shelf"][unit]))

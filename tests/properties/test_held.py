@@ -1,4 +1,4 @@
-"""What is told of units and waits, everywhere: against a plain reading of the result folder's tables."""
+"""What is shown of units and waits, everywhere: against a plain reading of the result folder's tables."""
 
 import base64
 import itertools
@@ -31,6 +31,7 @@ from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.activity import find_stretches
 from vinesim.metrics.waiting import waits_of
+from vinesim.plots.units import UNITS
 from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage
 from vinesim.report import run as page
@@ -64,7 +65,7 @@ SEEN = Counter()
 
 
 def check(case):
-    """Run a scenario, write its folder, and compare all that is told with the plain reading of it."""
+    """Run a scenario, write its folder, and compare all that is shown with the plain reading of it."""
     with TemporaryDirectory() as name:
         path = Path(name) / "run"
         result = vs.simulate(case, engine="reference")
@@ -72,6 +73,7 @@ def check(case):
         folder = Folder.read(path)
         assert violations(case, folder, resolve(case.policy, case.options)) == []
         count_kinds(folder)
+        check_job_waits(case, folder)
         check_terminal(folder, result)
         check_page(folder)
         check_gantt(folder)
@@ -91,9 +93,17 @@ def count_kinds(folder):
     SEEN["weighted"] += abs(folder.summary["utilization"]["overall"] - mean) > 0.01
 
 
+def check_job_waits(case, folder):
+    first, reported = case.workload.job_first, folder.summary["jobs"]["wait_us"]
+    waits = [folder.job_wait(folder.tasks[first[j] : first[j + 1]]) for j in range(case.workload.n_jobs)]
+    waits = [wait for wait in waits if is_number(wait)]
+    assert (reported["max"] is None) == (not waits)
+    assert not waits or (close(reported["max"], max(waits)) and close(reported["mean"], sum(waits) / len(waits)))
+
+
 def check_terminal(folder, result):
-    table = tables._run_table(result.summary, None, {})
-    told = dict(zip(*(list(column.cells) for column in table.columns), strict=True))
+    table = tables._run_table(result.summary, {})
+    reported = dict(zip(*(list(column.cells) for column in table.columns), strict=True))
     groups = {"overall" if name == "all" else name: units for name, units in folder.groups().items()}
     both = {name: folder.shares(units, 0.0, folder.makespan) for name, units in groups.items()}
     are_two = any(not close(*shares) for shares in both.values())
@@ -101,7 +111,7 @@ def check_terminal(folder, result):
     for place, title in enumerate(("allocated", "active")) if are_two else ((0, "utilisation"),):
         expected |= {f"{title}, {name}": 100 * shares[place] for name, shares in both.items()}
     titles = ("allocated", "active", "utilisation")
-    shown = {name: value for name, value in told.items() if name.split(",")[0] in titles}
+    shown = {name: value for name, value in reported.items() if name.split(",")[0] in titles}
     assert shown.keys() == expected.keys()
     assert all(abs(float(shown[name].rstrip("%")) - value) <= 0.0501 for name, value in expected.items())
 
@@ -129,12 +139,13 @@ def check_page(folder):
     assert ("active" in view) == ("active_matrix" in view) == folder.is_shared
     if folder.is_shared:
         assert view["active"] == pytest.approx([row["active"] for row in folder.units], rel=1e-3, abs=1e-4)
-    html = page._summary(folder.summary, {})
-    told = folder.summary["utilization"]
-    by_type = told["active"]["by_type"].items()
-    differs = any(not close(told["by_type"][name], share) for name, share in by_type)
-    differs |= not close(told["overall"], told["active"]["overall"])
-    assert (f"active for {told['active']['overall']:.1%}" in html) == differs
+    with open_result(folder.path) as result:
+        html = page._summary(result, {})
+    reported = folder.summary["utilization"]
+    by_type = reported["active"]["by_type"].items()
+    differs = any(not close(reported["by_type"][name], share) for name, share in by_type)
+    differs |= not close(reported["overall"], reported["active"]["overall"])
+    assert (f"active for {reported['active']['overall']:.1%}" in html) == differs
     assert ("<dt>Allocated</dt>" in html) == differs
 
 
@@ -149,11 +160,11 @@ def page_data(folder):
         return racks.rack_view(result, order)
 
 
-def check_usage(folder, told):
-    edges, groups = told["edges_us"], folder.groups()
-    if not told["groups"][0]["allocated"]:
+def check_usage(folder, reported):
+    edges, groups = reported["edges_us"], folder.groups()
+    if not reported["groups"][0]["allocated"]:
         return
-    for group in told["groups"]:
+    for group in reported["groups"]:
         for name, place in (("allocated", 0), ("active", 1)):
             for i, share in enumerate(group.get(name, ())):
                 expected = folder.shares(groups[group["name"]], edges[i], min(edges[i + 1], folder.makespan))[place]
@@ -175,7 +186,7 @@ def check_gantt(folder):
             grouped, _ = gantt.gantt_figure(result)
     shown = [hold for hold in folder.holds if hold.end > 0.0 and hold.begin < folder.makespan]
     assert n_tasks == len({hold.task for hold in shown})
-    scale = next((s for s, _ in reversed(gantt.UNITS_OF_TIME) if folder.makespan >= s), 1.0)
+    scale = max((size for size in UNITS["us"].values() if size <= folder.makespan), default=1.0)
     expected = []
     for hold in shown:
         there = min(hold.start, hold.end) if is_number(hold.start) else hold.end
@@ -223,8 +234,8 @@ def check_timeline(folder):
         for row in folder.rows("utilization"):
             names = ({"allocated": "utilization", "active": "active"}) if folder.is_shared else {"": "utilization"}
             for name, column in names.items():
-                told = counters[f"{row['group']}, {name}" if name else row["group"], row["t_start_us"]]
-                assert told == pytest.approx(100 * row[column], abs=1e-3)
+                reported = counters[f"{row['group']}, {name}" if name else row["group"], row["t_start_us"]]
+                assert reported == pytest.approx(100 * row[column], abs=1e-3)
 
 
 def check_explain(case, folder):
@@ -242,9 +253,11 @@ def check_explain(case, folder):
         last = max(rows, key=lambda row: (not is_number(row["init_us"]), row["init_us"], row["task"]))
         if all(is_number(row["init_us"]) for row in rows):
             assert close(found.waited_us, folder.wait(last))
+            assert len(rows) > 1 or close(found.waited_us, folder.job_wait(rows))
             assert found.start_us == last["init_us"]
             first = min(
-                (h for h in folder.holds if h.task == found.task and h.begin >= found.start_us), key=lambda h: h.end
+                (h for h in folder.holds if h.task == found.task and h.begin >= found.start_us),
+                key=lambda h: (h.begin, h.end == h.begin, h.end),  # one that is interrupted at once is no start
             )
             assert found.unit == first.unit
         else:
@@ -277,8 +290,8 @@ def check_explain(case, folder):
             middle = (low + high) / 2
             if high - low < 1e-9 or any(begin < middle < end for begin, end in lost):  # then it did not wait
                 continue
-            told = {o.unit for o in found.openings if o.free_us < middle < o.end_us}
-            assert told == room.free(middle), (job, middle)
+            reported = {o.unit for o in found.openings if o.free_us < middle < o.end_us}
+            assert reported == room.free(middle), (job, middle)
             fragmented += (high - low) * room.is_fragmented(middle)
             SEEN["moments"] += 1
         assert close(found.fragmentation.time_us if found.fragmentation else 0.0, fragmented, 1e-6)

@@ -83,6 +83,25 @@ def parted():
     return plain("high", workload=work, partitions=(vs.Partition("near", [[0, 0]], {"A": 1}),))
 
 
+def in_a_cohort():
+    """The same, where the partition has a cohort that lends it nothing."""
+    case = parted()
+    return replace(case, partitions=tuple(replace(one, cohort="c") for one in case.partitions))
+
+
+def capped():
+    """The plain case where only one of the units may run something at a time."""
+    case = plain("high")
+    return replace(case, datacenter=replace(case.datacenter, power_cap_w=12.0))
+
+
+def reserved():
+    """The plain case with maintenance of node 0 after all that it runs."""
+    case = plain("high")
+    last_us = float(np.nanmax(vs.simulate(case, engine="reference").tasks["finish_us"]))
+    return replace(case, reservations=(vs.Reservation("upgrade", last_us, last_us + 9.0),))
+
+
 def interrupted():
     return plain("high", [vs.Outage(0, 0, 5.0, 9.0)])
 
@@ -91,8 +110,8 @@ def ending():
     """The same with checkpoints and limits."""
     case = interrupted()
     work = case.workload
-    told = {"checkpoint_us": np.full(work.n_tasks, 1.3), "limit_us": np.full(work.n_jobs, 40.0)}
-    return replace(case, workload=replace(work, **told))
+    columns = {"checkpoint_us": np.full(work.n_tasks, 1.3), "limit_us": np.full(work.n_jobs, 40.0)}
+    return replace(case, workload=replace(work, **columns))
 
 
 def withdrawn():
@@ -148,8 +167,8 @@ def folder_of(case) -> Folder:
 def found(case, folder):
     """The rules that name something, and what all of them say."""
     rebuilt = Folder(None, folder.tables, folder.summary)
-    told = violations(case, rebuilt, resolve(case.policy, case.options))
-    return {text.partition(":")[0] for text in told}, told
+    broken = violations(case, rebuilt, resolve(case.policy, case.options))
+    return {text.partition(":")[0] for text in broken}, broken
 
 
 def lost(segments):
@@ -296,6 +315,9 @@ DAMAGES = [
     ("applications_stay_on_their_nodes", requests, put("tasks", "unit", 2, 0)),
     ("jobs_stay_on_the_nodes_of_their_partition", parted, put("tasks", "unit", 1, 1)),
     ("quotas_are_kept", parted, put("tasks", "init_us", 1, 0.5)),
+    ("cohorts_lend_no_more_than_they_have", in_a_cohort, put("tasks", "init_us", 1, 0.5)),
+    ("caps_are_kept", capped, put("tasks", "init_us", 1, 0.5)),
+    ("nothing_runs_into_reservations", reserved, put("tasks", "init_us", 6, 23.0)),
     ("energy_is_the_integral_of_power", plain, put("units", "active_j", 0, more(1e-6))),
     ("energy_is_the_integral_of_power", plain, put("units", "wake_up_j", 0, more(1e-6))),
     ("energy_adds_up", plain, put("units", "energy_j", 0, more(1e-6))),
@@ -325,8 +347,8 @@ def test_each_damage_is_named_by_its_rule(rule, make, damage):
     if rule == "consolidation_within_the_limit":  # of the scenario: the run was allowed more
         listed = tuple(replace(a, max_consolidated=1) for a in case.applications)
         case = replace(case, applications=listed)
-    names, told = found(case, folder)
-    assert rule in names, told
+    names, broken = found(case, folder)
+    assert rule in names, broken
 
 
 def test_every_rule_is_damaged():

@@ -1,5 +1,5 @@
 """How many tasks run on each node of a large cluster: both engines say the same where this is kept, for requests on one
-node and on several, and beside scores of nodes; on thousands of nodes a plain search finds the same node."""
+node and on several, and along with scores of nodes; on thousands of nodes a plain search finds the same node."""
 
 import os
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from tests.properties.test_request_gangs import wrong
 from tests.real_nodes import real_scenario
 from tests.requests_scenarios import request_scenario, with_gangs
 from tests.strategies import all_options
+from vinesim.core import features
 from vinesim.policies import (
     OnlinePolicy,
     best_node,
@@ -26,7 +27,6 @@ from vinesim.policies import (
     start,
 )
 from vinesim.policies.registry import policies
-from vinesim.state import node_counts
 
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
 
@@ -34,7 +34,7 @@ N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
 @pytest.fixture
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers are kept however few nodes there are."""
-    monkeypatch.setattr(node_counts, "FEW", 0)
+    monkeypatch.setattr(features, "FEW", 0)
 
 
 @pytest.mark.usefixtures("any_size")
@@ -112,7 +112,7 @@ class BothInOwnOrder(Both):
 
 
 @pytest.mark.usefixtures("any_size")
-@pytest.mark.parametrize("on_several", [False, True])
+@pytest.mark.parametrize("on_several", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_engines_agree_where_a_policy_has_an_order_of_units(on_several):
     for seed in range(N_SCENARIOS):
         case = request_scenario(seed, OwnOrder, gangs=False)
@@ -123,7 +123,7 @@ def test_the_engines_agree_where_a_policy_has_an_order_of_units(on_several):
 
 
 @pytest.mark.filterwarnings("ignore:network")
-@pytest.mark.parametrize("policy", [Both, BothInOwnOrder])
+@pytest.mark.parametrize("policy", [Both, pytest.param(BothInOwnOrder, marks=pytest.mark.slow)])
 def test_the_engines_agree_where_a_policy_also_scores_nodes(policy):
     for seed in range(N_SCENARIOS):
         case = real_scenario(seed, policy)

@@ -1,4 +1,4 @@
-"""The component decides what a run decides when it is told the same; and no lost completion keeps a unit."""
+"""The component decides what a run decides when it learns the same; and no lost completion keeps a unit."""
 
 import heapq
 from dataclasses import replace
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import vinesim as vs
 from tests.live_replay import LEASE, recorded, replay
+from tests.places_ahead import with_ahead
 from tests.requests_scenarios import request_scenario
 from tests.strategies import all_options
 from vinesim.live.columns import is_endless
@@ -27,6 +28,15 @@ def test_the_component_decides_as_the_run_does(name, poll, monkeypatch):
     for seed in range(20):
         scenario = request_scenario(seed, name, choices[seed % len(choices)], gangs=name in FOR_REQUESTS)
         grants += replay(scenario, recorded(scenario, monkeypatch), poll)[1]
+    assert grants > 250
+
+
+@pytest.mark.parametrize("name", [*FOR_REQUESTS, "high", "pref", "delay", "earliest_finish"])
+def test_it_does_so_where_units_take_tasks_ahead(name, monkeypatch):
+    choices, grants = all_options(policies()[name]), 0
+    for seed in range(20):
+        scenario = with_ahead(request_scenario(seed, name, choices[seed % len(choices)], gangs=False), seed)
+        grants += replay(scenario, recorded(scenario, monkeypatch))[1]
     assert grants > 250
 
 
@@ -132,12 +142,12 @@ def test_no_lost_completion_keeps_a_unit(seed, name, data):
         grant = running.pop(data.draw(st.integers(0, len(running) - 1)))
         before = scheduler.load()
         is_late = now_us >= grant.lease_until_us
-        told = [scheduler.complete(grant.id, now_us, place.unit) for place in grant.places]
-        assert told == [not is_late] * len(told)
+        reported = [scheduler.complete(grant.id, now_us, place.unit) for place in grant.places]
+        assert reported == [not is_late] * len(reported)
         if is_late:
             assert scheduler.load() == before  # whoever is there now stays
             continue
-        in_time += len(told)
+        in_time += len(reported)
         complete.add(grant.id)
         with pytest.raises(vs.InputError, match="completed before"):
             scheduler.complete(grant.id, now_us)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.places_ahead import with_ahead
 from tests.rates import TABLES
 from tests.requests_scenarios import request_scenario
 from tests.strategies import SeededDice
@@ -36,13 +37,16 @@ FIRST_WINDOW = 8  # so short that it is renewed all the time
 
 
 def both(
-    seed: int, name: str, has_curves: bool = False, own: OnlinePolicy | None = None
+    seed: int, name: str, has_curves: bool = False, own: OnlinePolicy | None = None, has_ahead: bool = False
 ) -> tuple[SchedulerDecisions, CompiledDecisions, Any]:
     """The two components of one random cluster, and its scenario; with a policy of the test's ``own`` in place of the
     one of that name."""
     choices = OPTIONS.get(name, [{}])
     options = choices[seed % len(choices)]
-    scenario = request_scenario(seed, name, options, gangs="application" in policies()[name].groups)
+    gangs = "application" in policies()[name].groups and not has_ahead
+    scenario = request_scenario(seed, name, options, gangs=gangs)
+    if has_ahead:
+        scenario = with_ahead(scenario, seed)
     if has_curves:
         scenario = with_curves(scenario, seed)
     if own is not None:
@@ -122,20 +126,25 @@ class Sequence:
 
 
 def compare(
-    name: str, n_scenarios: int, restarts: bool = False, has_curves: bool = False, own: OnlinePolicy | None = None
+    name: str,
+    n_scenarios: int,
+    restarts: bool = False,
+    has_curves: bool = False,
+    own: OnlinePolicy | None = None,
+    has_ahead: bool = False,
 ) -> int:
     """Demand the same answers of both; applications register one after another. If it ``restarts``, the compiled one
     goes on in others again and again, from what it has saved. Returns the number of grants."""
     n_grants = 0
     for seed in range(n_scenarios):
-        plain, fast, scenario = both(seed, name, has_curves, own)
+        plain, fast, scenario = both(seed, name, has_curves, own, has_ahead)
         sequence, applications = Sequence(seed, scenario), list(scenario.applications)
         n_registered = 0
         for step in range(100):
             if step == 0 or (n_registered < len(applications) and sequence._random.integers(0, 15) == 0):
                 one = applications[n_registered]
                 wanted = REQUESTS[sequence._random.integers(0, len(REQUESTS))]
-                whole = n_registered == 0 or seed % 3 == 0  # else from the second on not all take whole units
+                whole = n_registered == 0 or seed % 3 == 0 or has_ahead  # else not all of the others
                 demand = vs.WHOLE_UNIT if whole else float(sequence._random.choice([ONE_SLOT, 1.0, 0.0]))
                 registered = [each.register(one, one.name, demand, wanted) for each in (plain, fast)]
                 assert registered[0] == registered[1]
@@ -179,6 +188,12 @@ def test_it_grants_the_same_through_many_short_windows():
 
 def test_it_goes_on_from_what_it_has_saved():
     assert compare("edf", 5, restarts=True) > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["edf", "symphony", "delay"])
+def test_so_does_it_where_units_take_requests_ahead(name):
+    assert compare(name, 20, restarts=True, has_ahead=True) > 500
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ import pytest
 import vinesim as vs
 from tests.properties.equivalence import LIMITS, every_policy, mostly_slow, options_of
 from tests.strategies import Limits, seeded_scenario
-from vinesim.engine import binding, blocks
+from vinesim.core import code
+from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
 from vinesim.policies.contract import BatchPolicy
 
@@ -28,7 +29,7 @@ def family(seed, policy):
     if random.random() < 0.5:
         work = replace(work, deadline_us=work.arrival_us + random.choice([1.0, 5.0, 20.0, np.inf], work.n_jobs))
     if random.random() < 0.5:
-        types = tuple(replace(kind, price=10.0 + i, idle_power_w=2.0) for i, kind in enumerate(center.processor_types))
+        types = tuple(replace(one, price=10.0 + i, idle_power_w=2.0) for i, one in enumerate(center.processor_types))
         center = replace(center, processor_types=types)
         is_linear = any(kind.dynamic_power_w is not None for kind in types)
         power = None if is_linear else random.uniform(1.0, 9.0, scenario.affinity.shape)
@@ -88,18 +89,19 @@ def test_each_run_is_as_it_is_alone(name, monkeypatch):
 def test_many_tasks_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
     policy = every_policy()["pref"]
     taken = []
-    monkeypatch.setattr(blocks, "addresses", lambda loop, *given: taken.append(loop) or binding.addresses(loop, *given))
+    loop_for = blocks.loop_for
+    monkeypatch.setattr(blocks, "loop_for", lambda *given: taken.append(loop_for(*given)) or taken[-1])
     case, times, _ = family(1, policy)
     seeds = np.arange(N_RUNS)
-    monkeypatch.setattr(binding, "INLINED_FROM", N_RUNS * case.workload.n_tasks + 1)
+    monkeypatch.setattr(code, "INLINED_FROM", N_RUNS * case.workload.n_tasks + 1)
     few = simulate_many(case, arrival_us=times, seeds=seeds, workers=1, engine="compiled")
-    monkeypatch.setattr(binding, "INLINED_FROM", N_RUNS * case.workload.n_tasks)
+    monkeypatch.setattr(code, "INLINED_FROM", N_RUNS * case.workload.n_tasks)
     many = simulate_many(case, arrival_us=times, seeds=seeds, workers=1, engine="compiled")
-    assert [loop is binding.bound(policy.decide).loop for loop in taken] == [False, True]
+    assert [loop.policy is None for loop in taken] == [False, True]
     assert all(few[name].tobytes() == many[name].tobytes() for name in few)
-    for seed in range(15):
+    for seed in range(3):
         monkeypatch.setattr(blocks, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])
-        monkeypatch.setattr(binding, "INLINED_FROM", 0)
+        monkeypatch.setattr(code, "INLINED_FROM", 0)
         assert differences(*family(seed, policy)) == [], f"seed {seed}"
 
 

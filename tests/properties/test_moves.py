@@ -62,7 +62,7 @@ def scenario(seed, **more):
 
 def run(case):
     NOTES.clear()
-    return vs.simulate(case, engine="reference")  # not begun anew on the other engine, which would note all twice
+    return vs.simulate(case, engine="reference")  # not begun again on the other engine, which would note all twice
 
 
 def walk(result, until):
@@ -189,8 +189,8 @@ def test_a_placements_series_adds_up_to_its_utilization(policy):
     series = result.utilization
     width = series["t_end_us"] - series["t_start_us"]
     for column, measure in (("utilization", "allocated"), ("active", "active")):
-        told = result.summary["utilization"][measure]
-        for group, mean in (("all", told["overall"]), *told["by_type"].items()):
+        reported = result.summary["utilization"][measure]
+        for group, mean in (("all", reported["overall"]), *reported["by_type"].items()):
             chosen = series["group"] == group
             total = (series[column] * width)[chosen].sum()
             assert total / result.summary["makespan_us"] == pytest.approx(mean, rel=1e-9)

@@ -1,5 +1,7 @@
 """Nodes go down and come up: nothing runs on a node that is down, every task ends once. Both engines: engines_agree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,16 @@ def test_a_drained_node_ends_what_it_runs():
     done = vs.simulate(plain_case([vs.Outage(0, 0, 4.0, running="finish")], n_tasks=3))
     assert done.tasks["finish_us"].tolist() == [10.0, 10.0, 20.0]
     assert done.tasks["unit"].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_a_node_that_fails_during_an_outage_is_up_when_both_are_over(engine):
+    """An outage from 0 to 5, a failure from 3 to 9: what began at 0 begins again at 9, not 5. It fails again at 12."""
+    failures = (vs.Failures(vs.Times(3.0, "constant"), vs.Times(6.0, "constant"), node=(0, 0)),)
+    case = replace(plain_case([vs.Outage(0, 0, 0.0, 5.0)], n_tasks=1), failures=failures)
+    on_one = replace(case, datacenter=vs.Datacenter([0], [0], [0], case.datacenter.processor_types), horizon_us=13.0)
+    begun = vs.simulate(on_one, engine=engine).segments["begin_us"]
+    assert begun.tolist() == [0.0, 9.0]
 
 
 def test_all_that_is_wrong_is_said_at_once():

@@ -11,7 +11,7 @@ from tests.gangs import gang_scenario
 from tests.invariants import violations
 from tests.partitions import partition_scenario
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, alike, run, told, unlike
+from tests.properties.equivalence import Refused, alike, contents, run, unlike
 from tests.properties.test_gangs import POLICIES
 from tests.real_nodes import real_scenario
 from tests.strategies import with_policy
@@ -72,9 +72,10 @@ def test_every_result_keeps_partitions_and_quotas(name):
         bound = resolve(policy, options)
         found = violations(case, done, bound)
         assert found == [], seed
-        without = tuple(replace(one, quota={}, user_quota={}) for one in case.partitions)
+        no_cohort = {"cohort": None, "borrowing_limit": None, "lending_limit": None, "weight": 1.0}
+        without = tuple(replace(one, quota={}, user_quota={}, **no_cohort) for one in case.partitions)
         free = run(replace(case, partitions=without), "reference")
-        n_held_back += not alike(told(free)["tasks"], told(done)["tasks"])
+        n_held_back += not alike(contents(free)["tasks"], contents(done)["tasks"])
     assert n_held_back > 1  # the quotas made a difference
 
 
@@ -94,7 +95,7 @@ def test_a_partition_of_all_nodes_without_quotas_changes_nothing(name):
         n_jobs = case.workload.n_jobs
         work = replace(case.workload, partition=[0] * n_jobs, partition_names=("all",))
         every = replace(case, workload=work, partitions=(vs.Partition("all"),))
-        one, other = told(run(case, "reference")), told(run(every, "reference"))
+        one, other = contents(run(case, "reference")), contents(run(every, "reference"))
         if "refused" in one:
             continue
         for table in ("tasks", "segments", "units"):
@@ -110,6 +111,17 @@ def test_a_policy_that_takes_one_unit_each_refuses():
 
 
 def test_all_that_take_nodes_and_gangs_are_here():
-    takes = {n for n, p in policies().items() if issubclass(p, OnlinePolicy) and p.takes_vectors and p.takes_gangs}
-    assert takes - set(IN_ALL) <= {"edf_drop", "least_laxity"}
+    takes = {
+        n
+        for n, p in policies().items()
+        if issubclass(p, OnlinePolicy) and p.supports_multi_unit_tasks and p.takes_gangs
+    }
+    assert takes - set(IN_ALL) <= {
+        "edf_drop",
+        "least_laxity",
+        "least_requests",
+        "least_tokens",
+        "power_of_two",
+        "prefix_aware",
+    }
     assert Urgent.name not in takes

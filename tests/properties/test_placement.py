@@ -46,7 +46,7 @@ EVERY = (
 
 
 @pytest.fixture(autouse=True)
-def told_nothing_yet():
+def is_silent_so_far():
     best_fit._tell_many_types.cache_clear()
 
 
@@ -332,7 +332,7 @@ def test_the_proven_optimum_of_a_run_is_the_least_of_all_placements():
         case = replace(case, horizon_us=3 * PERIOD_US)
         result, work = vs.simulate(case), case.workload
         capacity = np.array([SERVER_TYPES[n % 4].capacity for n in range(5)])
-        for period, told in enumerate(result.periods["optimum_j"]):
+        for period, reported in enumerate(result.periods["optimum_j"]):
             remaining = work.operations / 1e6 - 10 * period
             live = np.flatnonzero(remaining > 0)
             least = np.inf
@@ -347,10 +347,10 @@ def test_the_proven_optimum_of_a_run_is_the_least_of_all_placements():
                         watts = SERVER_TYPES[n % 4].dynamic_power_w * work.demand[task]
                         joule += watts * min(10, remaining[task])
                     least = min(least, joule)
-            assert told == pytest.approx(least, rel=1e-6)
-            assert told >= result.periods["bound_j"][period] * (1 - 1e-6)
-        told = result.summary["periods"]
-        assert told["optimum_gap_pct"] == pytest.approx(100 * (told["energy_j"] / told["optimum_j"] - 1))
+            assert reported == pytest.approx(least, rel=1e-6)
+            assert reported >= result.periods["bound_j"][period] * (1 - 1e-6)
+        reported = result.summary["periods"]
+        assert reported["optimum_gap_pct"] == pytest.approx(100 * (reported["energy_j"] / reported["optimum_j"] - 1))
 
 
 def test_periods_in_which_nothing_fits_have_no_optimum_and_are_counted(capsys):
@@ -362,11 +362,11 @@ def test_periods_in_which_nothing_fits_have_no_optimum_and_are_counted(capsys):
     assert result.summary["periods"]["infeasible"] == n
     assert result.summary["periods"]["optimum_gap_pct"] is None
     print_summary(result, None)
-    told = " ".join(capsys.readouterr().out.split())
-    assert f"optimum within capacity none: too much for any placement in {n} of 2 periods" in told
+    reported = " ".join(capsys.readouterr().out.split())
+    assert f"optimum within capacity none: too much for any placement in {n} of 2 periods" in reported
 
 
-def test_many_types_of_servers_are_told_once_and_not_each_period():
+def test_many_types_of_servers_are_reported_once_and_not_each_period():
     types = tuple(vs.ProcessorType(f"S{i}", idle_power_w=9.0, dynamic_power_w=1.0 + i / 99) for i in range(70))
     center = vs.Datacenter(range(70), np.zeros(70), range(70), types)
     work = vs.Workload([0] * 4, range(5), [0.0, 1e7, 2e7, 3e7], [5e6] * 4, *np.zeros((3, 4)), [-1] * 4)
@@ -374,10 +374,10 @@ def test_many_types_of_servers_are_told_once_and_not_each_period():
     for policy, blocks in (("bf", {}), ("dcbf", {"blocks": 1})):
         best_fit._tell_many_types.cache_clear()
         case = vs.Scenario(center, work, policy=policy, options=blocks, affinity=np.ones((70, 1)))
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as reported:
             warnings.simplefilter("always")
             assert len(vs.simulate(case, engine="reference").periods["period"]) >= 4
-        (only,) = told
+        (only,) = reported
         assert "the servers have 70 types, more than the 64" in str(only.message)
 
 
@@ -399,10 +399,10 @@ def test_a_users_table_of_periods_is_the_generators_workload(tmp_path):
         "{extends: servers, datacenter: {file: servers.csv}, workload: {file: tasks.csv}, arrivals: {iat: 10 s},"
         " policy: bf, period: 10 s, horizon: 200 s}"
     )
-    told = vs.simulate(vs.read_scenario(tmp_path / "own.yaml")).periods
+    reported = vs.simulate(vs.read_scenario(tmp_path / "own.yaml")).periods
     generated = vs.simulate(replace(own, workload=work)).periods
     for name, column in generated.items():
-        assert told[name].tolist() == column.tolist(), name
+        assert reported[name].tolist() == column.tolist(), name
 
 
 def test_new_tasks_first_by_hand():

@@ -1,4 +1,4 @@
-"""All that a policy may ask, asked on both engines: what they are told decides, so a difference shows in the result."""
+"""All that a policy may ask, asked on both engines: the answers decide, so a difference shows in the result."""
 
 import ast
 import inspect
@@ -26,7 +26,7 @@ KINDS = {
     "gangs": lambda seed, policy: gang_scenario(seed, policy, early=seed % 2 == 1, has_rates=seed % 4 > 1),
     "partitions": lambda seed, policy: partition_scenario(seed, policy, early=seed % 2 == 1, has_rates=True),
 }
-CASES = [  # each kind is compiled anew, for 20 s
+CASES = [  # each kind is compiled again, for 20 s
     pytest.param(policy, kind, marks=[] if (policy, kind) == (Interrupting, "real nodes") else pytest.mark.slow)
     for policy in (Inquisitive, Interrupting)
     for kind in KINDS
@@ -39,7 +39,7 @@ def test_the_engines_tell_a_policy_the_same(policy, kind):
     for seed in range(N_SCENARIOS):
         case = KINDS[kind](seed, policy)
         if "nodes" in kind and not case.workload.has_vectors:
-            continue  # compiled anew, as for single units
+            continue  # compiled again, as for single units
         compiled = run(case, "compiled")
         assert unlike(compiled, run(case, "reference")) == [], seed
         n_runs += not isinstance(compiled, Refused)

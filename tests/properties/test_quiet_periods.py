@@ -29,7 +29,7 @@ ENERGIES = ("run_time", "eq1xT", "eq2")
 
 
 def run(scenario, *, every=False):
-    """The result, and how often the policy was asked; with ``every``, all periods are run."""
+    """The result, and how often the policy was called; with ``every``, all periods are run."""
     asked = 0
     original, answer = PeriodClock._periods_until, PeriodClock._answer
 
@@ -90,11 +90,11 @@ def test_a_run_of_very_many_periods_ends(name):
     """10^12 periods: a server sleeps or is active, and its energy is that of two periods a million times as long."""
     tasks = [(0, 1e6, 10), (0, 0.4e6, 20), (3e5, 2e4, 5)]
 
-    def told(period_s):
+    def reported(period_s):
         one = case(servers({}, {"dynamic_power_w": 1.3}, capacity=200.0), tasks, name, period_us=period_s * SECOND)
         return run(one)
 
-    (fine, n_asked), (coarse, _) = told(1e-6), told(1.0)
+    (fine, n_asked), (coarse, _) = reported(1e-6), reported(1.0)
     assert n_asked < 1000
     assert fine.summary["periods"]["count"] == 1e12
     assert fine.exit_reason == "ALL_DONE"
@@ -171,9 +171,9 @@ class ToTheShortestTime(Placing):
 def test_a_policy_that_is_not_steady_is_asked_every_period():
     types = servers({}, {}, capacity=200.0)
     one = case(types, [(0, 95, 10)], ToTheShortestTime, accounting=Accounting(migration_j=1))
-    told, n_asked = run(one)
+    reported, n_asked = run(one)
     assert n_asked == 10
-    assert told.summary["energy"]["by_state"]["migration"] == 8
+    assert reported.summary["energy"]["by_state"]["migration"] == 8
     assert "steady" in {item for item in vars(BatchPolicy) if not item.startswith("_")}
     assert "steady" not in {item.name for item in fields(BatchPolicy)}
     with pytest.raises(vs.InputError, match="at most 10,000,000 periods from one event to the next, because test_odd"):
@@ -182,8 +182,8 @@ def test_a_policy_that_is_not_steady_is_asked_every_period():
 
 def test_the_energy_of_equation_2_is_counted_in_every_period():
     one = case(servers({}, capacity=200.0), [(0, 95, 10)], "bf", accounting=Accounting("eq2"))
-    told, _ = run(one)
-    assert len(set(told.periods["energy_j"])) == 10
+    reported, _ = run(one)
+    assert len(set(reported.periods["energy_j"])) == 10
     with pytest.raises(vs.InputError, match="for the accounting eq2"):
         vs.simulate(replace(one, period_us=1.0), engine="reference")
 

@@ -18,8 +18,9 @@ from vinesim.policies.registry import policies
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "20"))
-TAKE_VECTORS = [name for name, policy in policies().items() if policy.takes_vectors]
-REFUSE = [name for name, policy in policies().items() if not policy.takes_vectors]
+OF_SITES = "slurm"  # it takes imported sites only: tests/policies/slurm
+TAKE_SEVERAL = [name for name, policy in policies().items() if policy.supports_multi_unit_tasks and name != OF_SITES]
+REFUSE = [name for name, policy in policies().items() if not policy.supports_multi_unit_tasks]
 
 
 def has_outages(name, seed):
@@ -31,7 +32,7 @@ def can_requeue(name):
     return policy.can_requeue and not getattr(policy, "plans", False)
 
 
-@pytest.mark.parametrize("name", mostly_slow(TAKE_VECTORS, {"high", "priority"}))
+@pytest.mark.parametrize("name", mostly_slow(TAKE_SEVERAL, {"high", "priority"}))
 def test_both_engines_give_the_same_tables(name):
     for seed in range(N_SCENARIOS):
         case = real_scenario(seed, name, has_outages=has_outages(name, seed))
@@ -53,7 +54,7 @@ def of_seed(seed, has_outages):
     return real_scenario(seed, has_outages=has_outages)
 
 
-@pytest.mark.parametrize("name", TAKE_VECTORS)
+@pytest.mark.parametrize("name", TAKE_SEVERAL)
 def test_tasks_hold_what_they_demand_and_no_unit_is_over_its_capacity(name):
     n_several = n_lost = 0
     for seed in range(2 * N_SCENARIOS):
@@ -93,14 +94,14 @@ def with_companions(seed, policy, has_gangs, has_outages):
     n, of_job = 40, 2 if has_gangs else 1
     n_jobs, most = n // of_job, 1.3 if has_gangs else 4.0
     runs_on_cores = random.random(n) < 0.25
-    beside = {name: random.choice([0.0, 0.1, 1.3, most], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]}
-    beside["CPU"][runs_on_cores] = 0.0
+    companions = {name: random.choice([0.0, 0.1, 1.3, most], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]}
+    companions["CPU"][runs_on_cores] = 0.0
     work = vs.Workload(
         [0] * n_jobs, np.arange(0, n + 1, of_job), np.cumsum(random.exponential(of_job, n_jobs)),
         random.exponential(5.0, n), *np.zeros((3, n)), [-1] * n, task_types=(vs.TaskType("T"),),
         priority=random.integers(0, 3, n_jobs).astype(float),
         units=np.where(~runs_on_cores & (random.random(n) < 0.2), 1 if has_gangs else 3, 1), demand=[1.0] * n,
-        lead_types=runs_on_cores.astype(int), lead_sets=(("GPU",), ("CPU",)), companions=beside,
+        lead_types=runs_on_cores.astype(int), lead_sets=(("GPU",), ("CPU",)), companions=companions,
         gang_within=random.choice([NO_GANG, RACK, ANYWHERE], n_jobs) if has_gangs else None,
     )  # fmt: skip
     outages = [vs.Outage(0, 0, 8.0, 12.0), vs.Outage(0, 1, 10.0, 30.0)] if has_outages else []
@@ -181,7 +182,7 @@ def test_over_commitment_is_of_the_named_unit_alone():
 
 @pytest.mark.parametrize("name", REFUSE)
 def test_a_policy_that_looks_at_single_units_refuses(name):
-    why = policies()[name].why_single
+    why = policies()[name].unsupported_because
     assert why.startswith("it")
     with pytest.raises(vs.InputError, match=f"tasks that hold one unit each.*{why[1:]}"):
         vs.simulate(plain(name, units=[2, 1, 1]), engine="reference")
@@ -196,7 +197,7 @@ def test_such_a_policy_refuses_capacities_of_single_units(name):
 
 
 REFUSED = [
-    ({"units": [3, 1, 1]}, r"task 0: expected a node that has all it holds, found none with 3 of any type"),
+    ({"units": [3, 1, 1]}, r"task\[0\]: expected a node that has all it holds, found none with 3 of any type"),
     ({"companions": {"MEM": [1.0, 99.0, 1.0]}}, r"companions.MEM\[1\]: expected no more than a unit has, found 99"),
     ({"companions": {"TPU": [1.0, 1.0, 1.0]}}, r"companions.TPU: expected a processor type"),
     ({"units": [2, 1, 1], "demand": [1.5, 1, 1], "lead_types": [0, -1, -1], "lead_sets": (("GPU",),)}, r"2 of GPU"),

@@ -1,4 +1,4 @@
-"""Requests on several nodes: both engines say the same, and all tasks of one begin together, each on a node of its own,
+"""Requests on several nodes: both engines say the same, and all tasks of one begin together, each on its own node,
 or none does; also where nodes go down and jobs are killed or withdrawn."""
 
 import os
@@ -37,7 +37,7 @@ def agree(name, seeds, early):
 
 
 def wrong(case, done):
-    """What contradicts that the tasks of a request begin together, on nodes of their own and of one type."""
+    """What contradicts that the tasks of a request begin together, on their own nodes and of one type."""
     work, applications = case.workload, case.applications
     on_nodes = requests_on_nodes(work, applications, GROUPS)
     if on_nodes is None:

@@ -180,7 +180,7 @@ def test_requests_are_halved_with_every_call_that_gives_a_node_nothing():
     assert starts(cluster(4, [7], far, "rb_ljf_ba"))[1] == (1, 10.0)
     strict = vs.simulate(cluster(4, [7], far, "rb_ljf"))
     assert strict.exit_reason == "STALLED"
-    busy = [(0, NO, 10, 0, 1), (5, NO, 5, 0, 28)]  # the only free device from 10 on: passes begin anew
+    busy = [(0, NO, 10, 0, 1), (5, NO, 5, 0, 28)]  # the only free device from 10 on: passes begin again
     assert starts(cluster(4, [7], busy, "rb_ljf_ba"))[1][1] == 10.0
 
 
@@ -202,10 +202,10 @@ def test_periodic_calls_start_jobs_at_the_ends_of_periods():
 def test_learned_estimates_come_from_the_jobs_that_ended():
     case = cluster(4, [], [(0, 4, NO, 1, 0), (5, 9, NO, 1, 0), (6, 4, NO, 1, 0), (7, 3, NO, 1, 0)], "rb_sjf")
     work = replace(case.workload, job_task_type=[0, 1, 0, 1], task_types=case.workload.task_types[:2])
-    told = replace(
+    reported = replace(
         case,
         workload=replace(work, estimate_us=np.array([1.0, 1.0, 9.0, 5.0])),
         affinity=case.affinity[:, :2],
     )
-    assert starts(told)[2:] == [(0, 17.0), (0, 14.0)]
-    assert starts(replace(told, options={"estimate": "learned"}))[2:] == [(0, 14.0), (0, 18.0)]
+    assert starts(reported)[2:] == [(0, 17.0), (0, 14.0)]
+    assert starts(replace(reported, options={"estimate": "learned"}))[2:] == [(0, 14.0), (0, 18.0)]

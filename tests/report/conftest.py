@@ -9,6 +9,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.formats.results.checksums import BLANK, with_checksum
+from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.study.file import read_study
 from vinesim.metrics.numbers import numbers
@@ -16,6 +17,7 @@ from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.scenario import Scenario
 from vinesim.policies.documents import read_scenario
+from vinesim.policies.registry import resolve
 from vinesim.policies.replacing import changed
 from vinesim.studies.chunks import chunk_of
 from vinesim.studies.expand import expand, scenario_of
@@ -71,6 +73,52 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "<i>shared"
     write_result(folder, vs.simulate(scenario))
     return folder
+
+
+@pytest.fixture(scope="session")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty processor types, names as long as a line, energies and a price with many digits."""
+    long = "A_NAME_THAT_A_VENDOR_GAVE_TO_A_PROCESSOR_TYPE_AND_NOBODY_CAN_READ_ALOUD_"
+    names = [f"{long if i < 3 else 'TYPE_'}{i:02d}" for i in range(60)]
+    types = tuple(ProcessorType(name, price=1e300 if name.endswith("00") else 1.0) for name in names)
+    kinds = (TaskType("TASK_" + 120 * "x"), TaskType("SHORT"))
+    center = Datacenter(np.arange(60), np.zeros(60, np.int32), np.arange(60), types)
+    n = 240
+    workload = vs.Workload(
+        job_task_type=np.arange(n) % 2,
+        job_first=np.arange(n + 1),
+        arrival_us=np.zeros(n),
+        operations=np.full(n, 60e6),
+        **{name: np.zeros(n) for name in ("data_bytes", "data_rack", "data_shelf")},
+        preferred_type=np.full(n, -1),
+        task_types=kinds,
+    )
+    rates = 1.0 + np.arange(60)[:, np.newaxis] / 60 * np.ones(2)
+    scenario = Scenario(center, workload, affinity=rates, power_w=np.full((60, 2), 1234.5678))
+    folder = tmp_path_factory.mktemp("run") / "wide"
+    result = vs.simulate(scenario, engine="reference")
+    write_result(folder, result, lambda draft: write_record(draft, scenario))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that began at a date, on nodes with names, with jobs of users and partitions, recorded for explain."""
+    folder = tmp_path_factory.mktemp("run")
+    whose = [("ada" if i % 3 else "bob", "gpu" if i % 2 else "all") for i in range(40)]
+    rows = [f"{7000 + i},{user},{part},{600 * i},{1 + i % 3},3600" for i, (user, part) in enumerate(whose)]
+    (folder / "jobs.csv").write_text("\n".join(["job_id,account,partition,arrival_s,cores,time_s", *rows]) + "\n")
+    (folder / "s.yaml").write_text(
+        "extends: none\nprocessor_types: [{name: CPU}]\nnetwork: none\nstart_date: 2024-05-06 23:30:00\n"
+        "datacenter: {racks: [{nodes: [{count: 2, units: {CPU: {cores: 4}}, names: 'c[01-02]'}]}]}\n"
+        "partitions: [{name: all}, {name: gpu}]\npolicy: easy_backfill\n"
+        "workload: {file: jobs.csv, columns: {account: user}}\n"
+    )
+    scenario = read_scenario(folder / "s.yaml")
+    result = vs.simulate(scenario, engine="reference")
+    policy = resolve(scenario.policy, scenario.options)
+    write_result(folder / "dated", result, lambda draft: write_record(draft, scenario, policy=policy))
+    return folder / "dated"
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ def picture(page, selector="#racks canvas"):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", ["example", "two_racks", "shared", "sweep"])
+@pytest.mark.parametrize("name", ["example", "two_racks", "shared", "sweep", "wide", "dated"])
 def test_it_opens_without_a_word_and_everything_has_a_name(opened, name, theme, tmp_path):
     page = opened(name, theme)
     for details in page.locator("details").all():
@@ -62,12 +62,64 @@ def test_it_opens_without_a_word_and_everything_has_a_name(opened, name, theme, 
     assert (tmp_path / f"{name}-{theme}.png").stat().st_size > 20_000
 
 
-@pytest.mark.parametrize("name", ["example", "two_racks", "sweep"])
+@pytest.mark.parametrize("name", ["example", "two_racks", "sweep", "wide", "dated"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(opened, name):
     page = opened(name, width=380)
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     for canvas in page.locator("canvas").all():
         assert canvas.bounding_box()["width"] <= 380
+
+
+@pytest.mark.parametrize("width", [380, 800, 1200])
+def test_long_names_and_huge_numbers_stay_within_the_page_and_their_places(opened, width):
+    page = opened("wide", width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    over = page.locator(".figures b").evaluate_all("(all) => all.map((node) => node.scrollWidth - node.clientWidth)")
+    assert max(over) <= 0
+    assert "1e+300" in page.locator(".figures").first.text_content()
+
+
+def test_of_many_types_the_busiest_are_drawn_and_the_table_has_all(opened):
+    page = opened("wide")
+    assert page.locator("#usage .legend li").count() == 8
+    assert "the 7 busiest of 60 types" in page.locator("#usage .note").first.text_content()
+    unfold(page.locator("#usage details"))
+    assert page.locator("#usage thead th").count() == 2 + 61
+
+
+def test_a_table_that_scrolls_has_the_focus_and_shows_that_there_is_more(opened):
+    page = opened("dated", width=380)
+    table = page.locator(".scroll", has_text="waiting, jobs").first
+    assert table.evaluate("(node) => node.scrollWidth > node.clientWidth")
+    assert table.get_attribute("tabindex") == "0"
+    assert "gradient" in table.evaluate("(node) => getComputedStyle(node).backgroundImage")
+    table.focus()
+    assert table.evaluate("(node) => document.activeElement === node")
+
+
+def test_a_print_has_the_charts_as_wide_as_the_paper_and_the_colours(opened):
+    page = opened("dated", width=1400)
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 900})
+    for canvas in page.locator(".u-wrap > canvas").all():
+        box = canvas.bounding_box()
+        assert box["x"] + box["width"] <= 700
+    bar = page.locator(".bar-of-colors").first
+    assert bar.evaluate("(node) => getComputedStyle(node).printColorAdjust") == "exact"
+    assert page.locator(".scroll").first.evaluate("(node) => getComputedStyle(node).overflowX") == "visible"
+
+
+def test_dates_are_at_the_axes_and_in_the_tables(opened):
+    page = opened("dated")
+    unfold(page.locator("#usage details"))
+    first = page.locator("#usage tbody tr").first.locator("th").text_content()
+    assert first == "2024-05-06 23:30:00"
+    read = page.locator("#usage [role=application]")
+    read.focus()
+    page.keyboard.press("Home")
+    assert "2024-05-06 23:30:00" in page.locator("#usage [role=status]").text_content()
+    assert "c02" in page.locator("#racks").text_content() or "c01" in page.locator("#racks").text_content()
 
 
 def test_tab_reaches_every_control_and_shows_where_it_is(opened):
@@ -187,13 +239,15 @@ def test_what_takes_no_time_counts_on_a_logarithmic_axis_too(opened, shape, at_1
     choose(page.get_by_role("radio", name=shape))
     choose(page.get_by_role("radio", name="Log"))
     page.locator("#latency .chart").focus()
-    told = {}
+    reported = {}
     for key in ["ArrowLeft"] * 3 + ["ArrowRight"] * 3:
         page.keyboard.press(key)
         when, _, shares = page.locator("#latency [role=status]").text_content().partition(": ")
-        told[when] = dict(share.split(" ") for share in shares.split(", ") if share)
-    assert told["1.00 us"]["A"] == at_1_us
-    assert told["10.0 us"]["all"] == {"Cumulative": "100%", "Tail": "1%"}[shape]  # 0 has no place there: the last step
+        reported[when] = dict(share.split(" ") for share in shares.split(", ") if share)
+    assert reported["1.00 us"]["A"] == at_1_us
+    assert (
+        reported["10.0 us"]["all"] == {"Cumulative": "100%", "Tail": "1%"}[shape]
+    )  # 0 has no place there: the last step
 
 
 def test_the_theme_button_and_print(opened):
@@ -224,14 +278,14 @@ def test_curves_of_a_sweep(opened, sweep):
     curves = page.locator("#curves")
     unfold(curves.locator("details"))
     table = curves.locator("details table")
-    assert table.locator("thead th").all_text_contents() == ["mean time between jobs", "high", "flat"]
+    assert table.locator("thead th").all_text_contents() == ["mean time between jobs, us", "high", "flat"]
     assert table.locator("tbody tr").count() == 4
     assert "±" in table.locator("tbody td").first.text_content()
     before = table.text_content()
     curves.get_by_label("deployment", exact=True).select_option("many")
     assert table.text_content() != before
     curves.get_by_label("One line for each").select_option("deployment")
-    assert table.locator("thead th").all_text_contents() == ["mean time between jobs", "</script>few", "many"]
+    assert table.locator("thead th").all_text_contents() == ["mean time between jobs, us", "</script>few", "many"]
     curves.get_by_label("Across").select_option("policy")
     assert table.locator("tbody th").all_text_contents() == ["high", "flat"]
     assert page.evaluate("document.activeElement.tagName") == "SELECT"

@@ -11,8 +11,10 @@ from tests.report.conftest import EXAMPLES
 from vinesim.cli.main import app
 from vinesim.formats.results.folder import write_result
 from vinesim.metrics.queue import Queue, tipping_point
+from vinesim.plots.bars import Bars, bar_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.plot import plot
+from vinesim.plots.style import Look
 from vinesim.policies.documents import read_scenario
 
 MEAN = "arrivals.poisson.mean"
@@ -154,7 +156,7 @@ def test_scales_labels_and_units(whole_sweep):
         ({"where": FEW, "kind": "line"}, "lines"),
         ({"where": FEW, "kind": "lines", "x": "policy", "by": MEAN}, "Try --kind bars"),
         ({"where": FEW, "kind": "heat", "x": MEAN, "by": MEAN}, "three different axes"),
-        ({"where": FEW, "kind": "heat", "log": "x"}, "--log: expected no such option for --kind heat"),
+        ({"where": FEW, "kind": "heat", "log": "x"}, "--log: expected an option of --kind heat"),
         ({"where": FEW, "kind": "bars", "x": "policy", "panel": "deployment"}, "--panel"),
         ({"where": FEW, "kind": "points", "x": MEAN}, "Try --kind lines"),
         ({"where": FEW, "kind": "lines", "x": "makespan_us"}, "an axis of the sweep"),
@@ -259,7 +261,7 @@ def test_a_gantt_chart_shows_the_window_and_colours_that_were_asked_for(two_rack
     [
         ({"kind": "lines"}, "It needs the folder of a sweep"),
         ({"x": "jobs.latency"}, "jobs.latency_us"),
-        ({"by": "unit_type"}, "task_type, or nothing"),
+        ({"by": "unit_type"}, "one of task_type, size, hour"),
         ({"kind": "timeline", "y": "que"}, "queue"),
         ({"kind": "timeline", "by": "task_type", "y": "active"}, "unit_type"),
         ({"kind": "timeline", "from_us": 1e9}, "0 <= from < to"),
@@ -321,7 +323,7 @@ def test_the_command_passes_every_option_on(whole_sweep, two_racks, tmp_path, mo
     ((sources, output), named) = called[0]
     assert [source.name for source in sources] == ["two_racks", "sweep"]
     assert str(output) == "f.svg"
-    numbers = {"font_points": 7, "dpi": 300, "confidence": 0.9, "from_us": 1, "to_us": 2}
+    numbers = {"font_points": 7, "dpi": 300, "confidence": 0.9, "from_us": "1", "to_us": "2"}
     assert named == options | numbers | {"where": {"policy": "high"}, "inches": (1.0, 2.0)}
 
 
@@ -349,3 +351,49 @@ def test_the_tipping_point_is_where_the_queue_that_peaks_began():
     assert tipping_point(Queue(times, lengths, 50.0), n_units=40) is None
     growing = tipping_point(Queue(np.array([0.0, 10]), np.array([5, 50]), 30.0), n_units=8)
     assert (growing.begin_us, growing.end_us) == (10.0, None)
+
+
+@pytest.mark.parametrize("kind", ["timeline", "gantt"])
+def test_runs_with_dates_show_them(dated, kind):
+    whole = plot(dated, kind=kind)
+    part = plot(dated, kind=kind, from_us="2024-05-07 00:10", to_us="2 h")
+    assert whole.axes[0].get_xlabel() == "from 2024-05-06 23:30:00 on"
+    assert part.axes[0].get_xlabel() == "from 2024-05-07 00:10:00 on"
+    part.draw_without_rendering()
+    assert {"00:30", "01:00"} <= {label.get_text() for label in part.axes[0].get_xticklabels()}
+
+
+def test_times_are_shown_where_a_unit_is_wanted_or_the_starts_differ(dated, example):
+    assert plot(dated, kind="timeline", x_unit="h").axes[0].get_xlabel() == "time, h"
+    assert plot([dated, example], kind="timeline").axes[0].get_xlabel().startswith("time, ")
+
+
+SMALL = (88 / 25.4, 60 / 25.4)
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_a_small_figure_has_thin_lines_and_most_of_it_is_the_chart(whole_sweep, kind):
+    words = {"kind": kind, "y": "makespan_us", "where": FEW}
+    usual, small = plot(whole_sweep, **words), plot(whole_sweep, **words, inches=SMALL)
+    small.draw_without_rendering()
+    assert small.axes[0].get_position().height > 0.5
+    widths = [figure.axes[0].get_lines()[0].get_linewidth() for figure in (usual, small)] if kind == "lines" else [2, 1]
+    assert widths[1] < 0.8 * widths[0]
+
+
+def test_a_legend_is_as_wide_as_the_figure_at_most():
+    lines = [Line(f"a policy with a long name {i}", np.arange(3.0), np.arange(3.0) + i) for i in range(7)]
+    figure = line_figure([Panel("", lines)], Axis("x"), Axis("y"), look=Look(SMALL))
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+
+
+def test_values_above_bars_have_three_digits_or_are_left_out():
+    def texts(n, look):
+        figure = bar_figure([f"c{i}" for i in range(n)], [Bars("a", np.full(n, 0.0757934))], "x", "y", look=look)
+        return [text.get_text() for text in figure.axes[0].texts]
+
+    assert texts(4, Look(SMALL)) == ["0.0758"] * 4
+    assert texts(200, Look(SMALL)) == []

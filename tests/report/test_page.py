@@ -13,6 +13,7 @@ from tests.cli.conftest import vinesim  # noqa: F401
 from tests.report.conftest import EVIL, EXAMPLES
 from tests.unit.engine.test_early_ends import case
 from tests.unit.metrics.test_waiting import recorded
+from vinesim.formats.results.parquet import read_table
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.errors import InputError
 from vinesim.report.page import write_report
@@ -68,6 +69,41 @@ def test_the_numbers_are_those_of_the_terminal(example, page_of):
         assert value in page
 
 
+def test_waits_are_in_the_summary_and_the_table(example, page_of):
+    waits = json.loads((example / "summary.json").read_text())["jobs"]["wait_us"]
+    text = " ".join(re.sub(r"<[^>]*>", " ", page_of(example)).split())
+    assert f"Mean wait of jobs {format_time_us(waits['mean'])} p90 {format_time_us(waits['p90'])}" in text
+    assert f"waiting, jobs 500 {format_time_us(waits['mean'])} {format_time_us(waits['p50'])}" in text
+
+
+def test_jobs_are_broken_down_by_what_the_workload_says_of_them(dated, page_of):
+    found = re.search(r'id="breakdown".*?</section>', page_of(dated), re.S)[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", found)]
+    of = {row[0]: row[1:] for row in rows}
+    assert [row[0] for row in rows if row[1] == "jobs"][:2] == ["partition", "user"]
+    labels, jobs, tasks = (read_table(dated / f"{name}.parquet") for name in ("labels", "jobs", "tasks"))
+    for kind in ("partition", "user"):
+        for label in set(labels[kind]):
+            mine = labels[kind] == label
+            waits = np.sort((jobs["start_us"] - jobs["arrival_us"])[mine])
+            work = (tasks["finish_us"] - tasks["init_us"]) * tasks["amount"]
+            p90 = np.quantile(waits, 0.9, method="inverted_cdf")
+            expected = [f"{mine.sum()}", f"{mine.sum()}", f"{work[mine].sum() / work.sum():.1%}"]
+            p50 = waits[(len(waits) - 1) // 2]
+            expected += [format_time_us(waits.mean()), format_time_us(p50), format_time_us(p90)]
+            assert of[label][:6] == expected
+
+
+def test_a_run_without_labels_has_no_breakdown(example, page_of):
+    assert 'id="breakdown"' not in page_of(example)
+
+
+def test_a_run_that_began_at_a_date_shows_dates_and_names(dated, page_of):
+    text = " ".join(re.sub(r"<[^>]*>", " ", page_of(dated)).split())
+    assert "from 2024-05-06 23:30:00 to 2024-05-07" in text
+    assert re.search(r"Job 70\d\d \(--job \d+\) waited .*? started at 2024-05-07 \d\d:\d\d:\d\d on c0[12] \(unit", text)
+
+
 def test_a_run_that_was_cut_off_says_so(shared, page_of):
     page = page_of(shared)
     assert "The run reached the horizon of the scenario before the last task was done" in page
@@ -80,7 +116,7 @@ def test_jobs_that_were_killed_or_withdrawn_did_not_finish(tmp_path, page_of):
     recorded(tmp_path / "run", case([0.0, 10.0, 20.0], [100.0, 20.0, 20.0], "fcfs", **limits))
     text = re.sub(r"<[^>]*>", " ", page_of(tmp_path / "run"))
     assert re.search(r"Jobs not finished\s+2\s+1 killed by their limit, 1 withdrawn", text)
-    assert "Every task is over. 1 of 3 tasks are done." in text
+    assert "Complete: 1 tasks finished, the other 2 were killed by their limit, withdrawn or dropped." in text
     assert "Every task has finished" not in text
 
 
@@ -128,7 +164,7 @@ def test_a_folder_with_a_study_that_was_not_run_is_refused_and_left_as_it_is(vin
     (tmp_path / "study.yaml").write_text((EXAMPLES / "study.yaml").read_text())
     done = vinesim("report", tmp_path)
     assert done.code == 2
-    assert "expected the folder of a run or of a sweep, found a study.yaml without runs/ beside it" in done.err
+    assert "expected the folder of a run or of a sweep, found a study.yaml without runs/ next to it" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
 

@@ -18,6 +18,8 @@ from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.metrics.numbers import shown_number
 from vinesim.report.plan import plan_page, write_plan_page
 
+TITLES = {CPUS: "CPU_INTEL units of rack 0", GPUS: "GPU units of rack 0"}
+
 
 def planned(folder: Path, **changes) -> Path:
     mapping = {
@@ -55,8 +57,8 @@ def test_every_point_has_the_numbers_of_plan_json(front):
             assert low == (estimate if value["low"] is None else value["low"])
             assert high == (estimate if value["high"] is None else value["high"])
         assert (point["n"], point["verdict"]) == (row["n"], row["verdict"])
-        assert list(point["choice"]) == list(row["choice"])
-    assert {p["choice"][CPUS] for p in data["points"] if p["isFront"]} == {
+        assert list(point["choice"]) == [TITLES[name] for name in row["choice"]]
+    assert {p["choice"][TITLES[CPUS]] for p in data["points"] if p["isFront"]} == {
         str(r["choice"][CPUS]) for r in answer["front"]
     }
     assert sum(point["isBest"] for point in data["points"]) == 1
@@ -73,8 +75,8 @@ def test_links_are_scenarios_that_give_the_point_s_first_run(front):
     for point in linked:
         scenario = vs.read_scenario(front / point["link"])
         units = scenario.datacenter.count_by_type()
-        assert str(units.get("CPU_INTEL", 0)) == point["choice"][CPUS]
-        here = (table[CPUS] == int(point["choice"][CPUS])) & (table[GPUS] == int(point["choice"][GPUS]))
+        assert str(units.get("CPU_INTEL", 0)) == point["choice"][TITLES[CPUS]]
+        here = np.all([table[key] == int(point["choice"][title]) for key, title in TITLES.items()], axis=0)
         mean = vs.simulate(scenario, engine="reference").summary["jobs"]["latency_us"]["mean"]
         assert mean == table["jobs.latency_us.mean"][here & (table["replication"] == 0)][0]
 
@@ -102,8 +104,9 @@ def test_an_older_answer_leaves_no_scenarios(tmp_path):
     planned(tmp_path / "out", limits={"jobs.latency_us.p99": {"below": 1}})
     assert {file.name for file in (first / "points").iterdir()} != before
     page = plan_page(first)
-    assert page.lead == "No point keeps the limits"
-    assert "No point is recommended" in page.sections[0].html
+    assert page.lead == "No candidate keeps the limits"
+    answer = json.loads((first / "plan.json").read_text())
+    assert answer["why_none"] in page.sections[1].html
     assert not any(point["isBest"] for point in page.data["plan"]["points"])
 
 
@@ -165,8 +168,8 @@ def opened_point(page: Any, rows: list[dict]) -> dict:
     """The row of plan.json whose choice the panel names; the panel must have its numbers."""
     panel = page.locator("#points .panel")
     facts = dict(zip(panel.locator("dt").all_inner_texts(), panel.locator("dd").all_inner_texts(), strict=True))
-    (row,) = (row for row in rows if all(facts[key] == str(value) for key, value in row["choice"].items()))
-    choice = ", ".join(f"{key} {value}" for key, value in row["choice"].items())
+    (row,) = (row for row in rows if all(facts[TITLES[key]] == str(value) for key, value in row["choice"].items()))
+    choice = ", ".join(f"{TITLES[key]}: {value}" for key, value in row["choice"].items())
     assert panel.locator("h3").inner_text() == page.locator("#points [role=status]").inner_text() == choice
     (cost, *times) = row["objectives"]
     assert cost["estimate"] == close_to(facts["cost.purchase"])
@@ -220,7 +223,8 @@ def test_a_limit_on_a_share_of_runs_is_drawn_as_such(tmp_path):
     limits = {"jobs.latency_us.p99": {"below": 1600, "share_of_runs": 0.9}}
     data = data_of(write_plan_page(planned(tmp_path / "out", limits=limits)))
     words = "runs with jobs.latency_us.p99 below 1.60 ms"
-    assert data["names"][-1] == {"name": words, "title": words, "unit": "share", "limit": 0.9, "side": "above"}
+    of = {"name": words, "title": words, "unit": "share", "limit": 0.9, "side": "above", "isOfRun": True}
+    assert data["names"][-1] == of
     assert all(0.0 <= point["numbers"][-1][1] <= 1.0 for point in data["points"])
 
 
@@ -250,3 +254,66 @@ def test_the_link_of_a_point_opens_its_scenario(clicked, front):
     best = json.loads((front / "plan.json").read_text())["recommended"]["point"]
     others = {f"points/{file.name}" for file in (front / "points").iterdir() if file.stem != str(best)}
     assert files == others | {"recommendation.yaml"}
+
+
+QUESTION = {
+    "choose": {
+        CPUS: {"from": 5, "to": 9, "label": "servers"},
+        "policy": {"cases": {"best first": {"policy": "high"}, "best fit": {"policy": "high"}}, "label": "scheduler"},
+    },
+    "minimize": "cost.purchase",
+    "limits": {"cost.purchase": {"below": 1e6}, "jobs.latency_us.p99": {"below": 1e6, "share_of_runs": 0.5}},
+    "budget": {"runs": 100},
+    "confirm": {"replications": 0, "horizon": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory):
+    """A plan two of whose policies are the same one, so that all points lie on the mark of another one."""
+    return planned(tmp_path_factory.mktemp("plan") / "alike", **QUESTION)
+
+
+def test_the_page_states_its_question_first(alike):
+    first = plan_page(alike).sections[0]
+    assert (first.anchor, first.title) == ("question", "Question")
+    for text in (
+        "<dt>Minimised</dt><dd>cost.purchase</dd>",
+        "cost.purchase below 1,000,000; jobs.latency_us.p99 below 1.00 s in 50 % of runs",
+        "<dt>Workload</dt><dd>generator: mix, options: {n_jobs: 20, tasks_per_job: 3,",
+        "<dt>Arrivals</dt><dd>poisson: {mean: 300}</dd>",
+        "<dt>Jobs in a run</dt><dd>20</dd>",
+        "<dt>Prices</dt><dd>CPU_INTEL 2,000, GPU 3,000</dd>",
+        "<dt>Budget</dt><dd>runs: 100</dd>",
+        f'<th scope="row">servers</th><td>5 to 9</td><td class=name>{CPUS}</td>',
+        '<th scope="row">scheduler</th><td>best first, best fit</td><td>policy</td>',
+    ):
+        assert text in first.html, text
+
+
+@pytest.fixture
+def alike_page(browser, alike):
+    page = browser.new_page(viewport={"width": 1200, "height": 1600})
+    page.goto(write_plan_page(alike).as_uri())
+    yield page
+    page.close()
+
+
+def test_its_axes_are_the_objective_and_the_limit_that_runs_decide(alike_page):
+    titles = alike_page.locator("#points .scatter text.title").all_text_contents()
+    assert titles == ["cost of purchase", "runs with jobs.latency_us.p99 below 1.00 s (%)"]
+
+
+def test_points_on_one_mark_are_picked_one_after_the_other(alike_page, alike):
+    rows = [row for row in json.loads((alike / "plan.json").read_text())["evaluated"] if row["objectives"]]
+    heading = alike_page.locator("#points .panel h3")
+    alike_page.locator("#points .scatter").scroll_into_view_if_needed()
+    found = set()
+    for x, y in places(alike_page, "target"):
+        for _ in range(2):
+            alike_page.mouse.click(x, y)
+            found.add(heading.inner_text())
+    assert len(found) == len(rows) == 10
+    before = heading.inner_text()
+    alike_page.locator("#points .panel .others button").click()
+    assert heading.inner_text() != before

@@ -45,14 +45,27 @@ def test_numbers_and_axes_have_words_and_units(whole_sweep):
     assert numbers["makespan_us"] == ("makespan", "us", "lower")
 
 
+def test_axes_of_names_are_compared_before_those_of_numbers(whole_sweep, monkeypatch):
+    """Which policy is better is asked more often than which load; up to twelve of them."""
+    from vinesim.formats.study.file import study
+    from vinesim.report.verdicts import MAX_NAMES, _compared
+
+    names = ["high", "flat", "pref", "earliest_finish", "earliest_completion", "delay", "closer_to_data"]
+    scenario = {"datacenter": {"racks": [{"units": {"GPU": 4}}]}, "workload": {"generator": "500jobs"}}
+    asked = study({"scenario": scenario, "axes": {"arrivals.iat": [1, 2, 3], "policy": names}})
+    assert len(names) <= MAX_NAMES
+    assert _compared(asked) == ["policy", "arrivals.iat"]
+    assert sweep_page(whole_sweep).data["sweep"]["verdicts"][0]["by"] == "policy"
+
+
 def test_verdicts_are_those_of_compare(whole_sweep):
     found = sweep_page(whole_sweep).data["sweep"]["verdicts"]
     assert {(v["by"], v["of"]) for v in found} >= {("policy", "makespan_us"), ("deployment", "jobs.latency_us.p99")}
     swept = vs.read_sweep(whole_sweep)
     for shown in found:
-        told = compare(swept, shown["by"], shown["of"])
-        assert shown["n"] == told.n_comparisons
-        for pair, of in zip(shown["pairs"], told.pairs, strict=True):
+        reported = compare(swept, shown["by"], shown["of"])
+        assert shown["n"] == reported.n_comparisons
+        for pair, of in zip(shown["pairs"], reported.pairs, strict=True):
             assert (pair["first"], pair["second"], pair["better"]) == (of.first, of.second, of.better)
             assert pair["point"] == list(of.point.values())
             wanted = [of.difference.low, of.difference.estimate, of.difference.high]

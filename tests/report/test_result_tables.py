@@ -1,4 +1,4 @@
-"""Opening a result folder: what is missing or damaged is told, all of it."""
+"""Opening a result folder: what is missing or damaged is reported, all of it."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def test_names_come_from_the_provenance_or_from_the_summary(example, copied):
         assert result.task_types == {2: "task type 2"}
 
 
-def test_everything_wrong_is_told_at_once(example, copied):
+def test_everything_wrong_is_reported_at_once(example, copied):
     folder = copied(example)
     (folder / "tasks.parquet").write_bytes(b"PAR1 and then nothing")
     (folder / "jobs.parquet").unlink()
@@ -49,7 +49,7 @@ def test_everything_wrong_is_told_at_once(example, copied):
         assert text in str(wrong.value)
 
 
-def test_damage_inside_a_table_is_told_when_it_is_read(example, copied):
+def test_damage_inside_a_table_is_reported_when_it_is_read(example, copied):
     folder = copied(example)
     data = bytearray((folder / "tasks.parquet").read_bytes())
     data[4 : len(data) // 2] = bytes(len(data) // 2 - 4)

@@ -89,14 +89,14 @@ def test_failures_are_listed_unless_a_later_try_was_done(sweep):
 
 
 @pytest.mark.parametrize("data", [b"torn", b"", b"\x1f\x8b"])
-def test_damaged_rows_are_told(sweep, data):
+def test_damaged_rows_are_reported(sweep, data):
     damaged = sorted((sweep / "runs").iterdir())[0]
     damaged.write_bytes(data)
     with pytest.raises(InputError, match=f"{damaged.name}: expected an intact file of a sweep"):
         sweep_page(sweep)
 
 
-def test_rows_of_another_study_are_told(sweep, tmp_path):
+def test_rows_of_another_study_are_reported(sweep, tmp_path):
     (tmp_path / "other.yaml").write_text(STUDY.replace("many:", "lots:"))
     other = read_study(tmp_path / "other.yaml")
     run = expand(other)[0]

@@ -110,8 +110,21 @@ def test_a_limit_takes_the_first_and_says_so(vinesim, example, tmp_path):  # noq
 
 
 def test_wrong_words(vinesim, example, tmp_path):  # noqa: F811
-    done = vinesim("timeline", example, "--from", "5", "--to", "5", "--limit", "0")
-    assert done.code == 2
-    assert "2 problems" in done.err
+    for words, named in ((("--from", "5", "--to", "5"), "0 <= from < to"), (("--limit", "0"), "at least 1")):
+        done = vinesim("timeline", example, *words)
+        assert done.code == 2
+        assert named in done.err
     assert vinesim("timeline", tmp_path).code == 2
     assert not (example / "timeline.json").exists()
+
+
+def test_a_run_with_dates_has_them_and_the_numbers_of_its_log(dated, events_of, tmp_path):
+    events = events_of(dated, "2024-05-07", "2024-05-07 01:00")
+    slices = [event for event in events if event.get("cat") == "task"]
+    assert slices
+    for event in slices:
+        assert event["args"]["job_id"] == 7000 + event["args"]["job"]
+        assert event["args"]["begins"] < "2024-05-07 01:00:00"
+        assert event["args"]["ends"] >= "2024-05-07 00:00:00"
+    content = json.loads((tmp_path / "timeline.json").read_text())
+    assert content["otherData"] == {"time 0": "2024-05-06 23:30:00"}

@@ -1,5 +1,6 @@
 """The page of two runs or two sweeps: what it says and draws is what the tables hold."""
 
+import json
 import re
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 import vinesim as vs
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.parquet import read_table
-from vinesim.metrics.times import TIMES
+from vinesim.metrics.times import times_with
 from vinesim.report.distributions import N_BINS, PROBABILITIES
 from vinesim.report.page import write_report
-from vinesim.report.two_runs import N_BATCHES, N_INTERVALS, paired_interval, two_runs_page
+from vinesim.report.two_runs import N_BATCHES, N_INTERVALS, _units, paired_interval, two_runs_page
 from vinesim.report.two_sweeps import compared_sweeps, two_sweeps_page
 from vinesim.studies.sweep import read_sweep
 
@@ -45,10 +46,39 @@ def test_what_differs_in_two_runs_is_said(example, other):
     page = two_runs_page(example, other)
     found = cells(page.sections[0].html)
     assert found["policy"] == ["high", "flat"]
-    assert found["units of GPU"] == ["20, capacity 20 in all", "22, capacity 22 in all"]
+    assert found["units of GPU"] == ["20", "22"]
     assert "jobs" not in found
-    assert set(found) == {"setting", "policy", "options of the policy", "nodes", "units of GPU", "scenario"}
+    assert set(found) == {"setting", "policy", "options of the policy", "nodes", "units of GPU"}
     assert "same settings" in two_runs_page(example, example).sections[0].html
+    same = two_runs_page(example, example).sections[1].html
+    assert "Both runs have the same jobs, and each took as long in both." in same
+
+
+def test_what_a_result_does_not_keep_is_named_by_the_ids_alone(example, copied):
+    other = copied(example)
+    file = other / "summary.json"
+    found = json.loads(file.read_text())
+    found["provenance"]["content_id"] = "0123456789abcdef"
+    file.write_text(json.dumps(found))
+    (other / "SHA256SUMS").unlink()
+    with pytest.warns(vs.InputWarning):
+        html = two_runs_page(example, other).sections[0].html
+    assert "0123456789abcdef" in html
+    assert "same settings" not in html
+
+
+def test_amounts_of_memory_have_a_unit():
+    assert _units("memory", 40, 16187637760000.0) == "40, 14.72 TiB in all"
+    assert _units("CPU", 40, 64.0) == "40, 64 in all"
+
+
+def test_the_text_and_the_table_give_one_difference():
+    """All jobs count, also those beyond the last full batch."""
+    first = np.arange(1011.0)
+    second = first + np.where(np.arange(1011) >= 1000, 5000.0, -10.0)
+    found = paired_interval(first, second)
+    assert found.estimate == pytest.approx((second - first).mean())
+    assert found.low < found.estimate < found.high
 
 
 def test_the_numbers_of_two_runs_are_those_of_their_tables(example, other):
@@ -64,7 +94,7 @@ def test_the_numbers_of_two_runs_are_those_of_their_tables(example, other):
 def test_the_tails_of_two_runs_are_those_of_their_tables(example, other):
     found = two_runs_page(example, other).data["latency"]
     assert found["of_runs"]
-    for name, measure in zip(TIMES, found["measures"], strict=True):
+    for name, measure in zip(times_with(has_tokens=False), found["measures"], strict=True):
         assert [group["name"] for group in measure["groups"]] == ["quickstart", "flat"]
         for folder, group in zip((example, other), measure["groups"], strict=True):
             values = times_of(folder)[name]

@@ -81,7 +81,10 @@ def dask_address():
         yield cluster.scheduler_address
 
 
-@pytest.fixture(params=["loky", "dask", "dask at", "ray at"])
+RAY = pytest.param("ray at", marks=pytest.mark.slow)  # tests/studies/test_deaths.py tries Ray too
+
+
+@pytest.fixture(params=["loky", "dask", "dask at", RAY])
 def where(request):
     """The back-end's arguments of ``sweep``; "at" is a cluster that runs already."""
     name, _, at = request.param.partition(" ")
@@ -96,10 +99,15 @@ def test_the_files_are_the_same_everywhere(make_study, tmp_path, where, no_orpha
     found = sweep(study, tmp_path / "there", **where)
     assert (found.failures, found.table.n_rows) == ((), 18)
     assert files(tmp_path / "there") == files(tmp_path / "here")
-    assert sorted(entry.name for entry in (tmp_path / "there").iterdir()) == ["runs", "study.yaml"]
+    assert sorted(entry.name for entry in (tmp_path / "there").iterdir()) == [
+        "inputs",
+        "origin.json",
+        "runs",
+        "study.yaml",
+    ]
 
 
-@pytest.mark.parametrize("where", ["loky", "dask at", "ray at"], indirect=True)  # whoever started the workers
+@pytest.mark.parametrize("where", ["loky", "dask at", RAY], indirect=True)  # whoever started the workers
 def test_workers_that_do_not_see_the_folder_send_the_rows(make_study, tmp_path, where):
     study = make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]})
     with pytest.MonkeyPatch.context() as patch:  # to a worker the file by which it knows the folder is never there
@@ -115,11 +123,11 @@ def test_deaths_of_workers_cost_a_retry_and_the_guilty_run_is_named(make_study, 
     n = 1 if where == {"backend": "dask", "workers": 2} else 2  # of a Dask that runs already each is looked at twice
     study = make_study({"policy": [f"policies.py:{name}" for name in names]}, replications=n)
     found = sweep(study, tmp_path / "out", **where)
-    told = [(failure.point["policy"], failure.seed, failure.message) for failure in found.failures]
-    assert [name for name, _, _ in told] == ["policies.py:Dies"] * n + ["policies.py:Breaks"] * n
-    assert [seed for _, seed, _ in told] == [*range(n), *range(n)]
-    assert all("died" in text and "3 times" in text for _, _, text in told[:n])
-    assert all("permutation" in text for _, _, text in told[n:])
+    reported = [(failure.point["policy"], failure.seed, failure.message) for failure in found.failures]
+    assert [name for name, _, _ in reported] == ["policies.py:Dies"] * n + ["policies.py:Breaks"] * n
+    assert [seed for _, seed, _ in reported] == [*range(n), *range(n)]
+    assert all("died" in text and "3 times" in text for _, _, text in reported[:n])
+    assert all("permutation" in text for _, _, text in reported[n:])
     assert found.table["policy"].tolist() == ["policies.py:Plain"] * n + ["policies.py:DiesOnce"] * n
     assert len(read_sweep(tmp_path / "out").failures) == 2 * n
 

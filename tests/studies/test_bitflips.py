@@ -18,7 +18,9 @@ def cases(tmp_path_factory):
 
 def test_damage_of_sweeps_is_found_or_does_no_harm(cases, tmp_path):
     found = measure(cases, cases[0].folder.parent / "work", n_bits=18, n_others=6, seed=1)
-    assert {name for name, _ in found} == {"sweep: part", "sweep: journal", "sweep: study.yaml"}
+    assert {name for name, _ in found} == {
+        f"sweep: {kind}" for kind in ("part", "journal", "study.yaml", "origin.json", "input")
+    }
     total = sum(found.values(), Counter())
     assert (total.total(), total["missed"]) == (36, 0), found
     for harm in HARMS:
@@ -27,7 +29,7 @@ def test_damage_of_sweeps_is_found_or_does_no_harm(cases, tmp_path):
 
 def test_damage_of_results_is_found_or_does_no_harm(tmp_path):
     found = measure(results(tmp_path), tmp_path / "work", n_bits=25, n_others=5, seed=1)
-    assert len({name for name, _ in found}) == 11, found
+    assert len({name for name, _ in found}) == 12, found
     total = sum(found.values(), Counter())
     assert (total["found"], total["harmless"], total["missed"]) == (40, 0, 0), found
 
@@ -42,6 +44,6 @@ def test_damage_of_results_is_found_or_does_no_harm(tmp_path):
 )
 def test_without_a_check_damage_is_missed(cases, monkeypatch, check, kind):
     monkeypatch.setattr(check, lambda _: True)
-    monkeypatch.setattr("vinesim.formats.study.file.is_text_intact", lambda _: True)
+    monkeypatch.setattr("vinesim.formats.results.checksums.is_text_intact", lambda _: True)
     failing, work, dice = cases[1], cases[0].folder.parent / "work", random.Random(1)
     assert "missed" in (judge(failing, kind, HARMS[0], work, dice) for _ in range(40))

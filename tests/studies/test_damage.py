@@ -141,14 +141,14 @@ def test_a_journal_of_valid_json_and_another_shape_is_one_clear_message(make_stu
     with open(journal, "ab") as lines:
         lines.write(with_checksum(b'{"run_id":[1],"checksum":"%s","numbers":{"a":1}}' % BLANK.encode()) + b"\n")
     for words in (["report", out], ["compare", out, "--by", "arrivals.poisson.mean", "--of", "makespan_us"]):
-        told = vinesim(*words)
-        assert (told.code, len(told.err.splitlines())) == (2, 2), told.err
-        assert f"{journal}: expected an intact file of a sweep, found 1 damaged line. Run vinesim" in told.err
+        reported = vinesim(*words)
+        assert (reported.code, len(reported.err.splitlines())) == (2, 2), reported.err
+        assert f"{journal}: expected an intact file of a sweep, found 1 damaged line. Run vinesim" in reported.err
     with pytest.warns(InputWarning, match=journal.name):
         sweep(make_study(), out, workers=1)
 
 
-def test_failures_beside_a_damaged_line_stay(make_study, tmp_path):
+def test_failures_next_to_a_damaged_line_stay(make_study, tmp_path):
     out = tmp_path / "out"
     study = make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]})
     sweep(study, out, workers=1)
@@ -163,14 +163,14 @@ def test_failures_beside_a_damaged_line_stay(make_study, tmp_path):
 def test_a_damaged_study_is_found_and_written_again(make_study, tmp_path, done, harm):
     study, out = make_study(), tmp_path / "out"
     sweep(study, out, workers=1)
-    before, told = files(out), (out / "study.yaml").read_bytes()
-    (out / "study.yaml").write_bytes(harm(told))
+    before, reported = files(out), (out / "study.yaml").read_bytes()
+    (out / "study.yaml").write_bytes(harm(reported))
     with pytest.raises(InputError, match=r"study.yaml: expected an intact file of a sweep"):
         read_sweep(out)
     done.clear()
     with pytest.warns(InputWarning, match=r"study.yaml"):
         sweep(study, out, workers=1)
-    assert ((out / "study.yaml").read_bytes(), files(out), done) == (told, before, [])
+    assert ((out / "study.yaml").read_bytes(), files(out), done) == (reported, before, [])
 
 
 def test_a_study_may_grow_and_be_damaged_at_once(make_study, tmp_path, done):
@@ -191,29 +191,29 @@ def test_the_command_line_names_what_is_damaged(make_study, tmp_path, vinesim): 
     sweep(make_study(axes, replications=4), out, workers=1)
     flip(parts(out)[0])
     for words in (["report", out], ["compare", out, "--by", "arrivals.poisson.mean", "--of", "makespan_us"]):
-        told = vinesim(*words)
-        assert (told.code, told.out) == (2, "")
-        assert f"{parts(out)[0]}: expected an intact file of a sweep, found a damaged one" in told.err
-        assert f"Run vinesim sweep again with --out {out}" in told.err
+        reported = vinesim(*words)
+        assert (reported.code, reported.out) == (2, "")
+        assert f"{parts(out)[0]}: expected an intact file of a sweep, found a damaged one" in reported.err
+        assert f"Run vinesim sweep again with --out {out}" in reported.err
     assert not (out / "report.html").exists()
     again = vinesim("sweep", out / "study.yaml", "--out", out, "--workers", 1, "--json")
     assert (again.code, json.loads(again.out)["found"]) == (0, 4)
     assert (
         f"vinesim: warning: damaged files are moved to {out}/damaged, and the sweep repeats what was lost:" in again.err
     )
-    told = (out / "study.yaml").read_text()
-    (out / "study.yaml").write_text(told.replace("[5, 10]", "[5, 11]"))
+    reported = (out / "study.yaml").read_text()
+    (out / "study.yaml").write_text(reported.replace("[5, 10]", "[5, 11]"))
     again = vinesim("sweep", out / "study.yaml", "--out", out, "--workers", 1)
     assert (again.code, "expected a study whose checksum matches, found a damaged or edited file" in again.err) == (
         2,
         True,
     )
-    (tmp_path / "mine.yaml").write_text("".join(told.replace("folder: ..", "folder: .").splitlines(True)[:-1]))
+    (tmp_path / "mine.yaml").write_text("".join(reported.replace("folder: inputs", "folder: .").splitlines(True)[:-1]))
     assert vinesim("sweep", tmp_path / "mine.yaml", "--out", tmp_path / "new", "--workers", 1).code == 0
 
 
 def test_merged_parts_are_checked_and_relabelled(make_study, tmp_path, done):
-    """Parts of the study before it grew, copied into the folder of the grown one, count its points anew."""
+    """Parts of the study before it grew, copied into the folder of the grown one, count its points again."""
     small, grown = make_study({"arrivals.poisson.mean": [10, 20]}), make_study({"arrivals.poisson.mean": [5, 10, 20]})
     sweep(small, tmp_path / "one", workers=1)
     with pytest.raises(KeyboardInterrupt):
@@ -247,12 +247,11 @@ def test_parts_with_other_numbers_are_not_read(make_study, tmp_path):
 def test_every_file_of_a_folder_carries_its_checksum(make_study, tmp_path):
     out = tmp_path / "out"
     sweep(make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]}), out, workers=1)
-    kinds = {path.suffix for path in out.rglob("*") if path.is_file()}
-    assert kinds == {".parquet", ".jsonl", ".yaml"}
-    for path in out.rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            assert all(map(is_intact, data.splitlines() if path.suffix == ".jsonl" else [data])), path
+    own = [path for path in out.rglob("*") if path.is_file() and out / "inputs" not in path.parents]
+    assert {path.suffix for path in own} == {".parquet", ".jsonl", ".yaml", ".json"}
+    for path in own:
+        data = path.read_bytes()
+        assert all(map(is_intact, data.splitlines() if path.suffix == ".jsonl" else [data])), path
 
 
 def test_a_folder_whose_name_is_a_pattern(make_study, tmp_path, done):

@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 
 
 def siblings(name):
-    """The processes of that name beside this one, below the program that sweeps."""
+    """The processes of that name next to this one, below the program that sweeps."""
     sweeping = psutil.Process(int((HERE / "pid").read_text()))
     return [process for process in sweeping.children(recursive=True) if name in process.name()]
 
@@ -102,7 +102,7 @@ class Listens(Kills):
 
 @pytest.fixture
 def swept(tmp_path):
-    """``swept(policies, *words)``: the exit code and errors of a sweep of 4 runs a policy, in a process of its own."""
+    """``swept(policies, *words)``: the exit code and errors of a sweep of 4 runs a policy, in its own process."""
     (tmp_path / "killers.py").write_text(KILLERS)
     (tmp_path / "home").mkdir()
     script = """
@@ -184,7 +184,7 @@ def test_a_ray_that_ends_is_started_again(swept, tmp_path, victim):
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_that_ends_is_told(make_study, tmp_path, monkeypatch):
+def test_a_ray_cluster_that_ends_is_reported(make_study, tmp_path, monkeypatch):
     if importlib.util.find_spec("ray") is None:  # it is to be imported by the sweep
         pytest.skip("ray is not there")
     code = """
@@ -200,7 +200,7 @@ cluster.shutdown()
     _ends_on_the_way(make_study, tmp_path, code, "ray", r"--address .*: expected the address of a Ray cluster")
 
 
-def test_a_dask_scheduler_that_ends_is_told(make_study, tmp_path):
+def test_a_dask_scheduler_that_ends_is_reported(make_study, tmp_path):
     pytest.importorskip("distributed")
     code = """
 import sys
@@ -213,7 +213,7 @@ if __name__ == "__main__":
     _ends_on_the_way(make_study, tmp_path, code, "dask", "--backend dask: expected a scheduler that answers")
 
 
-def _ends_on_the_way(make_study, tmp_path, code, backend, told):
+def _ends_on_the_way(make_study, tmp_path, code, backend, reported):
     """A cluster of that code is killed when some runs of a sweep are done; what it has done is kept."""
     import psutil
 
@@ -226,7 +226,7 @@ def _ends_on_the_way(make_study, tmp_path, code, backend, told):
 
     try:
         address = cluster.stdout.readline().decode().strip()
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=reported):
             sweep(make_study(), tmp_path / "out", backend=backend, address=address, workers=1, on_progress=on_progress)
     finally:
         cluster.stdin.close()
@@ -288,7 +288,7 @@ def test_ray_is_not_started_without_its_token(monkeypatch):
             open_backend("ray", 1, address, 2, print)
 
 
-def test_rows_that_are_not_there_at_the_end_are_told(make_study, tmp_path, monkeypatch):
+def test_rows_that_are_not_there_at_the_end_are_reported(make_study, tmp_path, monkeypatch):
     real = work.write_chunk
     seen = []
 

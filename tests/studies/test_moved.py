@@ -1,4 +1,4 @@
-"""The folder of a sweep is moved or removed while it runs: that is told, and nothing is written elsewhere."""
+"""The folder of a sweep is moved or removed while it runs: that is reported, and nothing is written elsewhere."""
 
 import shutil
 

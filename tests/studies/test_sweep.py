@@ -78,10 +78,15 @@ def test_in_memory_leaves_no_files(make_study, tmp_path, monkeypatch):
     }
 
 
-def test_a_second_call_does_nothing_anew(make_study, tmp_path, done):
+def test_a_second_call_does_nothing_again(make_study, tmp_path, done):
     first = sweep(make_study(), tmp_path / "out", workers=1)
     assert (first.n_found, len(done)) == (0, 18)
-    assert sorted(entry.name for entry in (tmp_path / "out").iterdir()) == ["runs", "study.yaml"]
+    assert sorted(entry.name for entry in (tmp_path / "out").iterdir()) == [
+        "inputs",
+        "origin.json",
+        "runs",
+        "study.yaml",
+    ]
     before = files(tmp_path / "out")
     second = sweep(make_study(), tmp_path / "out", workers=1)
     assert (second.n_found, second.n_runs, len(done)) == (18, 18, 18)
@@ -121,7 +126,7 @@ def test_a_chunk_goes_on_from_its_journal(make_study, tmp_path, monkeypatch):
     assert rest.table["jobs.latency_us.mean"].tolist() == whole.table["jobs.latency_us.mean"].tolist()
 
 
-def test_failed_runs_are_told_and_tried_again(make_study, tmp_path, done):
+def test_failed_runs_are_reported_and_tried_again(make_study, tmp_path, done):
     axes = {"policy": ["policies.py:Plain", "policies.py:Breaks"]}
     study = make_study(axes)
     first = sweep(study, tmp_path / "out", workers=1)
@@ -166,7 +171,7 @@ def test_the_sweep_of_another_study_is_left_alone(make_study, tmp_path):
         sweep(make_study({"arrivals.poisson.mean": [5, 10, 20]}), tmp_path / "out", workers=1)
     (tmp_path / "policies.py").write_text((tmp_path / "policies.py").read_text() + "# edited\n")
     with pytest.raises(InputError, match="a policy's code or VineSim's version changed"):
-        sweep(make_study_again(tmp_path), tmp_path / "out", workers=1)
+        sweep(make_study(), tmp_path / "out", workers=1)
     assert files(tmp_path / "out") == before
 
 
@@ -246,11 +251,6 @@ def test_a_file_that_is_touched_between_chunks_or_named_by_an_axis_is_compared_b
         sweep(study, tmp_path / "other", workers=1, on_progress=on_progress)
 
 
-def make_study_again(tmp_path):
-    """The study of the folder, with the policy file as it is now."""
-    return read_sweep(tmp_path / "out").study
-
-
 def test_rows_with_other_numbers_are_not_taken_for_these(make_study, tmp_path):
     sweep(make_study(record=["makespan_us"]), tmp_path / "out", workers=1)
     before = files(tmp_path / "out")
@@ -267,11 +267,11 @@ def test_a_policy_that_changes_the_working_folder_moves_nothing(make_study, tmp_
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_the_workers_warn_of_is_told_once(make_study, tmp_path, workers):
+def test_what_the_workers_warn_of_is_reported_once(make_study, tmp_path, workers):
     study = make_study({"policy": ["policies.py:Warns"]}, replications=12)
-    with pytest.warns(InputWarning) as told:
+    with pytest.warns(InputWarning) as reported:
         sweep(study, tmp_path / "out", workers=workers)
-    assert [str(warning.message) for warning in told] == ["the units are many"]
+    assert [str(warning.message) for warning in reported] == ["the units are many"]
 
 
 @pytest.mark.parametrize("name", ["study.yaml", "notes.txt"])
@@ -358,7 +358,7 @@ def test_warm_up_and_record_reach_the_numbers(make_study):
     assert cut["jobs.latency_us.mean"].tolist() != whole["jobs.latency_us.mean"].tolist()
 
 
-def test_wrong_arguments_are_all_told(make_study):
+def test_wrong_arguments_are_all_reported(make_study):
     with pytest.raises(InputError) as wrong:
         sweep(make_study(), backend="slurm", workers=0)
     assert [problem.where for problem in wrong.value.problems] == ["--backend", "--workers"]

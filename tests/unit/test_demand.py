@@ -99,7 +99,7 @@ def test_the_component_takes_what_a_run_takes():
     assert math.isnan(vs.Scheduler.of(scenario)._decider.registered[0].demand)
 
 
-def test_whole_units_alone_are_told_to_the_engine_as_such():
+def test_whole_units_alone_reach_the_engine_as_such():
     """Nothing is paid for demands where every task takes all of any unit."""
     for kinds, demand, is_shared in (
         ((GPU,), None, False),

@@ -199,7 +199,7 @@ def test_a_late_completion_frees_nobody():
     assert set(one.load().values()) == {0.0}
 
 
-def test_requests_that_are_given_up_are_told():
+def test_requests_that_are_given_up_are_reported():
     one = scheduler("edf_drop")
     search = one.register("SEARCH", 100.0, 1.0)
     late = one.new_request(search, 0.0)
@@ -238,7 +238,7 @@ def test_a_policy_that_does_not_wait_for_the_instant_keeps_its_grants_until_aske
     search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 5e3, 1.0)
     one.new_request(search, 0.0)
     one.new_request(video, 0.0)
-    assert one.n_running == 1  # the policy was asked about the first when the second came
+    assert one.n_running == 1  # the policy was called for the first when the second came
     assert one.can_issue(0.0, video).requests == (1,)
     assert one.can_issue(0.0, video) is None
     assert one.can_issue(0.0, search).requests == (0,)
@@ -249,7 +249,7 @@ def test_a_grant_that_ends_before_it_is_given_is_never_given(how):
     one = Scheduler(CENTER, Eager(), affinity=SPEED, task_types=TASKS, lease_factor=0.0, lease_floor_us=100.0)
     search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 5e3, 1.0)
     one.new_request(search, 0.0)
-    one.new_request(video, 0.0)  # now the policy is asked about the first
+    one.new_request(video, 0.0)  # now the policy is called for the first
     assert one.running == [0]
     now_us = 0.0
     if how == "lost":
@@ -301,7 +301,7 @@ def test_a_closed_unit_gets_nothing_whatever_is_asked_of_it(policy):
 
 
 class Later(OnlinePolicy):
-    """Wants to be asked again in 10 us."""
+    """Wants to be called again in 10 us."""
 
     @staticmethod
     def decide(model, state, view):
@@ -320,8 +320,8 @@ def test_nobody_need_ask_again_when_the_only_request_is_cancelled(how):
     assert one.ask_again_us == np.inf
 
 
-def test_a_turn_is_told_things_in_the_order_of_an_instant():
-    told = [
+def test_a_turn_gets_things_in_the_order_of_an_instant():
+    reported = [
         Arrive(0, 1.0, 0.0),
         SetUp((1, 2), True),
         Complete(5, 0),
@@ -333,7 +333,7 @@ def test_a_turn_is_told_things_in_the_order_of_an_instant():
         SetUp((3,), True),
         Arrive(1, 2.0, 0.0),
     ]
-    assert in_order(told) == [
+    assert in_order(reported) == [
         Withdraw(9),
         SetUp((2,), False),
         Complete(3, 1),
@@ -375,8 +375,8 @@ def test_a_lease_that_is_renewed_200_times_is_one_entry():
 
 
 @dataclass(frozen=True)
-class Told(OnlinePolicy):
-    """Notes in scratch what it was shown when it was asked, by group; and takes the first unit."""
+class ByEvents(OnlinePolicy):
+    """Notes in scratch what it was shown when it was called, by group; and takes the first unit."""
 
     groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = {"event": ("i8", "groups"), "by_type": ("i8", "types*groups"), "jobs": ("i8", "jobs")}
@@ -392,25 +392,25 @@ class Told(OnlinePolicy):
 
 
 @dataclass(frozen=True)
-class OfTypes(Told):
+class OfTypes(ByEvents):
     """Does not tell applications apart."""
 
     groups: ClassVar[tuple[str, ...]] = ()
 
 
 def test_a_gang_needs_a_policy_that_tells_applications_apart_and_does_not_overcommit():
-    for policy in (OfTypes(), type("Pile", (Told,), {"may_overcommit": True})()):
+    for policy in (OfTypes(), type("Pile", (ByEvents,), {"may_overcommit": True})()):
         one = Scheduler(CENTER, policy, affinity=SPEED, task_types=TASKS)
         with pytest.raises(vs.InputError, match="do not name application, or it may overcommit"):
             one.register("SEARCH", 5e3, 1.0, gang_size=2)
         assert one.register("SEARCH", 5e3, 1.0) == 0
-    apart = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+    apart = Scheduler(CENTER, ByEvents(), affinity=SPEED, task_types=TASKS)
     assert apart.register("SEARCH", 5e3, 1.0, gang_size=2) == 0
 
 
 def test_the_policy_is_shown_each_event_of_the_instant():
     center = vs.Datacenter.of([("GPU", 0, 0)], TYPES)
-    one = Scheduler(center, Told(), affinity=SPEED, task_types=TASKS)
+    one = Scheduler(center, ByEvents(), affinity=SPEED, task_types=TASKS)
     code = one.register("SEARCH", 5e3, 1.0)
     one.new_request(code, 0.0)
     grant = one.can_issue(0.0)
@@ -425,14 +425,14 @@ def test_the_policy_is_shown_each_event_of_the_instant():
     assert one.can_issue(2.0) is None
     one.complete(grant.id, 3.0)
     grant = one.can_issue(4.0)
-    assert grant.issued_us == 4.0  # it does not begin before the caller hears of it
+    assert grant.issued_us == 4.0  # it does not begin before the caller knows of it
     assert one._decider.scratch.event.tolist() == [1 + TIMER]
     assert one._decider.scratch.jobs == {2: 1}  # those that have ended are forgotten
 
 
 def test_scratch_moves_with_its_group():
     """The group of what requests less comes first."""
-    policy = type("ByRequests", (Told,), {"groups": ("application", "requests")})()
+    policy = type("ByRequests", (ByEvents,), {"groups": ("application", "requests")})()
     one = Scheduler(CENTER, policy, affinity=SPEED, task_types=TASKS)
     video = one.register("VIDEO", 5e3, 1.0, gang_size=2, requests={"cores": 2.0})
     assert one._decider.groups == [0]
@@ -447,7 +447,7 @@ def test_scratch_moves_with_its_group():
 
 
 def test_a_policy_that_knows_nothing_of_gangs_starts_all_of_one():
-    one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+    one = Scheduler(CENTER, ByEvents(), affinity=SPEED, task_types=TASKS)
     one.new_request(one.register("SEARCH", 5e3, 1.0, gang_size=2), 0.0)
     grant = one.can_issue(0.0)
     assert len({(place.rack, place.shelf) for place in grant.places}) == 2
@@ -462,7 +462,7 @@ def test_rules_of_the_contract_hold_here_too():
         one.can_issue(0.0)
 
 
-class Nowhere(Told):
+class Nowhere(ByEvents):
     """Starts on a unit that does not exist."""
 
     @staticmethod

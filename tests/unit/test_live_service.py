@@ -1,4 +1,4 @@
-"""The scheduler component with a clock of its own, blocking calls, applications that go, and saved states."""
+"""The scheduler component with its own clock, blocking calls, applications that go, and saved states."""
 
 import itertools
 import threading

@@ -15,10 +15,21 @@ WORDS = {
     "datacenter.racks[0].nodes[0].units.A100.count": "A100 units in a node of rack 0",
     "partitions[0].user_quota.A100": "quota of A100 of a user in partition 0",
     "partitions[1].quota.A100|T4": "quota of A100|T4 in partition 1",
+    "partitions[1].borrowing_limit.A100": "borrowing limit of A100 in partition 1",
+    "partitions[1].lending_limit.A100": "lending limit of A100 in partition 1",
+    "partitions[1].weight": "weight of partition 1",
     "partitions[1].name": "name",
+    "arrivals.on_off.mean": "mean time between jobs",
 }
 
 
 @pytest.mark.parametrize("key", WORDS)
 def test_axes_of_real_nodes_have_words(key):
     assert axis_title(key).words == WORDS[key]
+
+
+@pytest.mark.parametrize(
+    "key", ["arrivals.on_off.mean", "arrivals.mmpp.mean", "arrivals.on_off.off", "period", "horizon"]
+)
+def test_axes_of_times_have_a_unit(key):
+    assert axis_title(key).unit == "us"

@@ -25,7 +25,7 @@ def test_it_does_not_depend_on_where_the_package_lies(copy):
     assert found().startswith(f"{version.VERSION}+")
 
 
-@pytest.mark.parametrize("file", ["engine/loop.py", "policies/online/high.py", "model/version.py", "studies/new.py"])
+@pytest.mark.parametrize("file", ["core/loop.py", "policies/online/high.py", "model/version.py", "studies/new.py"])
 def test_an_edit_of_code_that_decides_results_changes_it(copy, file):
     with (copy / file).open("a") as stream:
         stream.write("# edited\n")
@@ -33,7 +33,7 @@ def test_an_edit_of_code_that_decides_results_changes_it(copy, file):
 
 
 def test_a_file_that_changes_its_name_changes_it(copy):
-    (copy / "engine" / "loop.py").rename(copy / "engine" / "loops.py")
+    (copy / "core" / "loop.py").rename(copy / "core" / "looped.py")
     assert found() != version.code_version()
 
 

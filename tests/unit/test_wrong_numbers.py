@@ -8,12 +8,20 @@ import pytest
 
 import vinesim as vs
 from vinesim.model.application import Application
+from vinesim.model.dependencies import wrong_after
+from vinesim.model.electricity import Series
 from vinesim.model.failure import Failures, Times
+from vinesim.workloads.distributions import Empirical
+from vinesim.workloads.request_arrivals import profile_of_counts
 
 
 def scenario(**parts):
     work = vs.Workload([0], [0, 1], [0.0], [1.0], [0.0], [0], [0], [-1], task_types=(vs.TaskType("T"),))
     return vs.Scenario(vs.Datacenter.of([("CPU", 0, 0)], [vs.ProcessorType("CPU")]), work, affinity=[[1.0]], **parts)
+
+
+def _raised(problems):
+    raise vs.InputError(problems)
 
 
 ROW, ABOVE, TIME = "a row of type, rack and shelf", "a finite number above 0", "a finite time, 0 or more"
@@ -26,12 +34,12 @@ WRONG = [
     (lambda: vs.Network(inter_rack="fast", hops_intra=True),
      "network.inter_rack: expected a bandwidth above 0, or null for free, found 'fast'",
      "network.hops_intra: expected a finite number, 0 or more, found True"),
-    (lambda: vs.ProcessorType("X", capacity="8"), f"processor type X, capacity: expected {ABOVE}, found '8'"),
+    (lambda: vs.ProcessorType("X", capacity="8"), f"processor_types.X.capacity: expected {ABOVE}, found '8'"),
     (lambda: vs.ProcessorType("X", price=[1]),
-     "processor type X, price: expected a finite number, 0 or more, found [1]"),
+     "processor_types.X.price: expected a finite number, 0 or more, found [1]"),
     (lambda: vs.ProcessorType("X", price=-10**400), "found -1000"),
-    (lambda: vs.ProcessorType("X", rates=[1.0, 0.5], capacity="2"), f"X, capacity: expected {ABOVE}, found '2'"),
-    (lambda: vs.ProcessorType("X", power_curve_w=["a"] * 11), "X, power_curve_w: expected 11 powers"),
+    (lambda: vs.ProcessorType("X", rates=[1.0, 0.5], capacity="2"), f"X.capacity: expected {ABOVE}, found '2'"),
+    (lambda: vs.ProcessorType("X", power_curve_w=["a"] * 11), "X.power_curve_w: expected 11 powers"),
     (lambda: vs.Network(inter_rack=Fraction(-1, 2)), "network.inter_rack: expected a bandwidth "
      "above 0, or null for free, found -1/2"),
     (lambda: Application("a", 1.0, nodes=[(0, 0)], gang_size="2"), "gang_size: expected a whole number, 1 or more, "
@@ -39,10 +47,10 @@ WRONG = [
     (lambda: Application("a", 1.0, max_consolidated=1.0000001), "found 1.0000001"),
     (lambda: scenario(seed=1.0), "seed: expected an integer from 0 to 2^63 - 1, found 1.0"),
     (lambda: scenario(period_us="x", options={"period_us": 5}), "options.period_us: expected the period as "
-     "period_us of the scenario, us, found 5 beside period_us='x'"),
+     "period_us of the scenario, us, found 5 along with period_us='x'"),
     (lambda: Application("a", "soon", gang_size=1.5),
-     f"application a, relative_deadline_us: expected {ABOVE}, found 'soon'",
-     "application a, gang_size: expected a whole number, 1 or more, found 1.5"),
+     f"applications.a.relative_deadline_us: expected {ABOVE}, found 'soon'",
+     "applications.a.gang_size: expected a whole number, 1 or more, found 1.5"),
     (lambda: scenario(seed=1.5, horizon_us="late", sampling_us="often", period_us=None),
      "sampling_us: expected a time above 0, or none for off, found 'often'",
      "horizon_us: expected a time above 0, found 'late'",
@@ -55,6 +63,22 @@ WRONG = [
      f"failures[0].repair.mean: expected {TIME}, found '1 h' us"),
     (lambda: scenario(partitions=[vs.Partition("p", quota={"CPU": "all"})]),
      f"partitions[0].quota.CPU: expected {ABOVE}, found 'all'"),
+    (lambda: vs.Workload([0, 0], [0, 2, 1], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0, 0], [0, 0], [-1, -1],
+                         task_types=(vs.TaskType("T"),)),
+     "workload.job_first: expected increasing numbers from 0 to 2, the number of tasks, found 1 at place 2"),
+    (lambda: _raised(wrong_after(np.array([1, 2]), np.array([0, 0]))),
+     "workload.after_first: expected rising numbers from 0 to 2, the length of after, found 1 at place 0"),
+    (lambda: Series(np.array([0.0, 1.0]), np.array([1.0, np.nan]), 2.0),
+     "series: expected finite values, found nan at place 1"),
+    (lambda: profile_of_counts(np.array([0.0, 2.0, 1.0]), np.ones(3)),
+     "series: expected rising times, found 1.0 at place 2"),
+    (lambda: profile_of_counts(np.array([0.0, 1.0]), np.array([-1.0, 1.0])),
+     "series: expected counts of 0 or more, found -1.0 at place 0"),
+    (lambda: Empirical([1.0, 2.0], [0.0, -3.0]),
+     "weights: expected finite numbers of 0 or more, not all 0, found -3.0 at place 1"),
+    (lambda: Empirical([1.0, 2.0], [0.0, 0.0]), "not all 0, found all 0"),
+    (lambda: vs.Partition("p", nodes=[0, 1, 2]),
+     "partitions.p.nodes: expected rows of rack and shelf, found 3 numbers"),
 ]  # fmt: skip
 
 
@@ -77,8 +101,8 @@ def test_numbers_may_be_of_any_kind():
     assert vs.Network(inter_rack=Decimal("1e9"), hop_latency_us=Fraction(1, 2)).tier_bandwidth[2] == 1e9
 
 
-@pytest.mark.parametrize(("make", "told"), [(make, told) for make, *told in WRONG])
-def test_each_is_named_with_what_was_found(make, told):
+@pytest.mark.parametrize(("make", "reported"), [(make, reported) for make, *reported in WRONG])
+def test_each_is_named_with_what_was_found(make, reported):
     with pytest.raises(vs.InputError) as error:
         make()
-    assert [line for line in told if line not in str(error.value)] == []
+    assert [line for line in reported if line not in str(error.value)] == []

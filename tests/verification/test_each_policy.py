@@ -16,7 +16,7 @@ def shares(n):
     return {"flat": n, "high": n}
 
 
-def test_a_crash_is_told_with_its_seed_and_the_others_are_checked():
+def test_a_crash_is_reported_with_its_seed_and_the_others_are_checked():
     found = each_policy.look_at(check, "high", 6, 0)
     assert found.ends == {"ALL_DONE": 5, "crashed": 1}
     assert (found.n_different, found.n_violating) == (1, 1)

@@ -1,10 +1,10 @@
 """``python -m verification.cases [NAME]...``: see the package."""
 
 import argparse
+import os
 import pkgutil
 import sys
 import tempfile
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -32,6 +32,11 @@ def seen(one: Case) -> str:
             return f"{type(error).__name__}: {error}".splitlines()[0][:300]
 
 
+def processor_s() -> float:
+    """The processor time of this process and of those that it has waited for: a busy machine does not lengthen it."""
+    return sum(os.times()[:4])
+
+
 def main(words: list[str]) -> int:
     """The exit code: 1 where an answer is wrong."""
     cases = {one.name: one for one in declared()}
@@ -40,11 +45,11 @@ def main(words: list[str]) -> int:
     names = parser.parse_args(words).names
     if unknown := [name for name in names if name not in cases]:
         parser.error(f"no case {unknown[0]}; there are {', '.join(cases)}")
-    table, wrong = Table("case", "right", "seen", "s", box=None), 0
+    table, wrong = Table("case", "right", "seen", "CPU s", box=None), 0
     for name in names or cases:
-        begun = time.perf_counter()
+        begun = processor_s()
         answer = seen(cases[name])
-        took = time.perf_counter() - begun
+        took = processor_s() - begun
         is_right = answer == cases[name].right and took <= cases[name].seconds
         wrong += not is_right
         table.add_row(name, cases[name].right, answer, f"{took:.1f}", style="" if is_right else "red")

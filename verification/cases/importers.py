@@ -70,7 +70,7 @@ def short_and_long(folder: Path) -> str:
 
 @case("oracle-duration-ms", right="time_ms; of the first 200 rows time_ms")
 def duration_ms(folder: Path) -> str:
-    """The unit of durations in ms beside arrivals in ms since 1970, of a month, by all rows and by the first ones."""
+    """The unit of durations in ms, with arrivals in ms since 1970, of a month, by all rows and by the first ones."""
     rows = [
         f"{1_664_575_200_000 + i * 5_178_000},{1000 * (i % 13 + 1) ** (1 + i % 5)},16"  # 1 s to 4 days
         for i in range(500)

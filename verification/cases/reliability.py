@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -71,6 +72,7 @@ def file_limit(folder: Path) -> str:
 
 SWAPS = """
 import os
+import re
 from pathlib import Path
 from vinesim.policies.online.high import High
 
@@ -109,10 +111,10 @@ def edited(folder: Path) -> str:
 
 INTERRUPTED = """
 import os, signal, threading
-from vinesim.cli.stopping import stopped_by_signals
+from vinesim.cli.stopping import SIGNALS, raising_on
 from vinesim.formats.source.database import connected
 try:
-    with stopped_by_signals(), connected(1) as connection:
+    with raising_on(*SIGNALS), connected(1) as connection:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
         connection.execute("SELECT sum(sqrt(range)) FROM range(3000000000)").fetchall()
 except BaseException as wrong:
@@ -177,3 +179,49 @@ def _after(folder: Path, scenario: Path, kind: int) -> str:
             return f"no whole result after step {at}"
         if ended.returncode == 0:
             return "whole" if len(list(folder.iterdir())) == 1 else "not tidied up"
+
+
+PRINTS = """
+from vinesim.policies.online.high import High
+
+class Prints(High):
+    compiled = False
+
+    def unit_order(self, n, random):
+        print("called")
+"""
+
+
+@case("rel-policy-prints-into-json", right="exit 0, standard output is JSON, the policy's words are on standard error")
+def policy_prints(folder: Path) -> str:
+    """A policy prints while ``run --json`` writes to standard output."""
+    write(folder, s_yaml=SCENARIO, p_py=PRINTS)
+    done = vinesim(folder, "run", "s.yaml", "--policy", "p.py:Prints", "--json")
+    try:
+        json.loads(done.stdout)
+        what = "JSON"
+    except ValueError:
+        what = "no JSON"
+    where = "on" if "called" in done.stderr else "not on"
+    return f"exit {done.returncode}, standard output is {what}, the policy's words are {where} standard error"
+
+
+@case("rel-resample-partition", right="jobs.csv:3 with each of 6 seeds")
+def resample_partition(folder: Path) -> str:
+    """A job of a partition that is not declared, in a log that is resampled."""
+    rows = [f"{10 * i},1,1,gpu" for i in range(2, 8)]
+    write(
+        folder,
+        jobs_csv="\n".join(["arrival_s,time_s,cores,partition", "0,5,1,gpu", "5,5,1,batch", *rows]),
+        s_yaml="""
+extends: none
+processor_types: [{name: CPU}]
+network: none
+datacenter: {racks: [{nodes: [{units: {CPU: {cores: 8}}}]}]}
+partitions: [{name: gpu}]
+workload: {file: jobs.csv, resample: {block: 10 s}}
+""",
+    )
+    seen = {vinesim(folder, "validate", "s.yaml", "--set", f"seed={seed}").stderr for seed in range(6)}
+    places = sorted(re.search(r"jobs\.csv:\d+|\w+Error|s\.yaml:\d+", text)[0] for text in seen if text)  # type: ignore[index]
+    return f"{', '.join(places)} with each of 6 seeds"

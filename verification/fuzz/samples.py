@@ -108,7 +108,7 @@ def _readers(area: str, name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _after_import(words: list[str]) -> tuple[tuple[str, ...], ...]:
-    """What reads the scenario that an import writes beside the workload."""
+    """What reads the scenario that an import writes next to the workload."""
     if "-o" not in words or words[1] in ("requests", "swf"):
         return ()
     return (("validate", str(Path(words[words.index("-o") + 1]).with_suffix(".yaml"))),)

@@ -17,7 +17,7 @@ import verification.mutations as package
 from verification.mutations.bench import SURVIVED, Bench
 from verification.mutations.mutation import ROOT, Mutation
 
-AREAS = ("engine", "metrics", "policies", "studies", "live", "formats")
+AREAS = ("engine", "core", "metrics", "policies", "studies", "plans", "live", "formats")
 TABLE = ROOT / "docs" / "mutations.json"
 
 

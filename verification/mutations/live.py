@@ -106,7 +106,7 @@ MUTATIONS = (
         "live/decisions.py",
         "[*withdrawn, *closed, *ended, *lost, *arrived, *opened]",
         "[*withdrawn, *closed, *arrived, *ended, *lost, *opened]",
-        added=f"{CALLS}::test_a_turn_is_told_things_in_the_order_of_an_instant",
+        added=f"{CALLS}::test_a_turn_gets_things_in_the_order_of_an_instant",
     ),
     mutation(
         "a manager that starts again numbers its attempts as the first one did",
@@ -122,7 +122,7 @@ MUTATIONS = (
         "live/manager/jobs.py",
         'bool(row["is_cancelled"])',
         "False",
-        added=f"{CANCEL}::test_when_the_manager_dies_before_its_agent_was_told",
+        added=f"{CANCEL}::test_when_the_manager_dies_before_its_agent_knew",
     ),
     mutation(
         "an agent that was away does not learn what to end",

@@ -78,8 +78,8 @@ MUTATIONS = (
         "warm-up: all jobs may be left out",
         WARM_UP,
         "metrics/warm_up.py",
-        "if n >= len(latency_us):",
-        "if n > len(latency_us):",
+        "if n >= n_jobs:",
+        "if n > n_jobs:",
     ),
     mutation(
         "sampling: the largest number of samples is one less",

@@ -50,7 +50,7 @@ class Mutation:
     @property
     def is_compiled(self) -> bool:
         """Whether it is in what the compiled engine compiles."""
-        return any(edit.file.startswith(("engine/", "state/", "policies/")) for edit in self.edits)
+        return any(edit.file.startswith(("core/", "engine/", "state/", "policies/")) for edit in self.edits)
 
     def texts(self, root: Path) -> dict[Path, str]:
         """The changed files with their new texts. Raises ValueError for a text that is not there exactly once."""

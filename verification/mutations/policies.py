@@ -72,10 +72,11 @@ MUTATIONS = (
     ),
     mutation(
         "symphony: no slack counts as late under resource=fit",
-        REQUESTS,
+        SYMPHONY,
         "policies/symphony/policy.py",
         "if slack >= 0.0 and (least < 0",
         "if slack > 0.0 and (least < 0",
+        added=f"{SYMPHONY}::test_a_request_that_is_expected_to_end_at_its_deadline_fits",
     ),
     mutation(
         "symphony: predictions may fall with the size",
@@ -88,8 +89,8 @@ MUTATIONS = (
         "backfilling: a task that ends when a reservation begins delays it",
         BACKFILL,
         "policies/backfill/profile.py",
-        "if planned_end_us(model, task, begin_us, moving_us, execution_us) <= time_us:",
-        "if planned_end_us(model, task, begin_us, moving_us, execution_us) < time_us:",
+        "if held_until_us(model, task, begin_us, moving_us, execution_us) <= time_us:",
+        "if held_until_us(model, task, begin_us, moving_us, execution_us) < time_us:",
     ),
     mutation(
         "backfilling: of units that are free at the same time the first one is reserved, not the fastest",

@@ -33,32 +33,32 @@ def rows(paper: str, module: ModuleType) -> list[dict[str, Any]]:
 
 def problems(found: list[dict[str, Any]], written: list[dict[str, Any]], paper: str) -> list[str]:
     """What is not as it should be."""
-    told = []
+    reported = []
     for row in found:
         missing = [claim for claim in row["about"] if claim not in row["turns"]]
         if missing:
-            told.append(f"{row['of']}, {row['version']}: {', '.join(missing)} must turn, and did not")
+            reported.append(f"{row['of']}, {row['version']}: {', '.join(missing)} must turn, and did not")
     if found != [row for row in written if row["paper"] == paper]:
-        told.append(f"{paper}: {TABLE.name} says otherwise; --write renews it")
-    return told
+        reported.append(f"{paper}: {TABLE.name} says otherwise; --write renews it")
+    return reported
 
 
 def main(words: list[str]) -> int:
     """The exit code: 1 where something is not as it should be."""
     named = [word for word in words if word != "--write"]
     written = json.loads(TABLE.read_text()) if TABLE.exists() else []
-    told = []
+    reported = []
     for paper, module in papers().items():
         if not named or paper in named:
             found = rows(paper, module)
             if "--write" in words:
                 written = [row for row in written if row["paper"] != paper] + found
-            told += problems(found, written, paper)
+            reported += problems(found, written, paper)
     if "--write" in words:
         TABLE.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
-    for line in told:
+    for line in reported:
         print(f"FAILED {line}")
-    return int(bool(told))
+    return int(bool(reported))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from typing import Any
 
 from verification.wrong_policies.wrong import Wrong
 from vinesim.policies.resource_based import queues
-from vinesim.policies.resource_based.family import (
+from vinesim.policies.resource_based.flags import (
     BY_ARRIVAL,
     FROM_TAIL,
     LONGEST,

@@ -33,9 +33,9 @@ def longer_is_better(model: Any, state: Any, view: Any, g: int, task: int, p: in
 
 def slowest_available(model: Any, state: Any, task: int) -> int:
     """The processor type of lowest affinity on which the request can start now; -1 if there is none."""
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1] - 1, -1, -1):
-        p = model.ranking[kind, i]
+        p = model.ranking[own_type, i]
         if p >= 0 and is_available(model, state, task, p):
             return p
     return -1

@@ -21,10 +21,10 @@ REPLICATIONS = 3  # of each point: the verdicts are those of ten
 
 def slowest_free(model: Any, state: Any, task: int) -> int:
     """The idle unit with the lowest affinity to the task; -1 if none can run it."""
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1] - 1, -1, -1):
-        if model.ranking[kind, i] >= 0:
-            unit = first_free(model, state, task, int(model.ranking[kind, i]))
+        if model.ranking[own_type, i] >= 0:
+            unit = first_free(model, state, task, int(model.ranking[own_type, i]))
             if unit >= 0:
                 return unit
     return -1
@@ -49,10 +49,10 @@ def across_racks(model: Any, state: Any, view: Any) -> Any:
 
 def another_type(model: Any, state: Any, task: int) -> int:
     """The fastest type for the task that is not the one it prefers."""
-    wanted, kind = preferred_type(model, state, task), task_type(model, state, task)
+    wanted, own_type = preferred_type(model, state, task), task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
-        if model.ranking[kind, i] >= 0 and model.ranking[kind, i] != wanted:
-            return int(model.ranking[kind, i])
+        if model.ranking[own_type, i] >= 0 and model.ranking[own_type, i] != wanted:
+            return int(model.ranking[own_type, i])
     return wanted
 
 

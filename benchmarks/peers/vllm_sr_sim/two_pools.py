@@ -4,9 +4,9 @@ Requests of up to ``--gamma`` x 4,096 tokens go to the short pool, cut to 4,096;
 holds one of the GPU's slots for its tokens at the iteration time of a full batch. Its deadline is that time and the
 wait that is left of half a second after the 112 ms that the peer reports for the first token.
 
-Install the peer in an environment of its own and run this with its Python, once per gamma and seed:
+Install the peer in its own environment and run this with its Python, once per gamma and seed:
     python two_pools.py --gamma 1.9 --seed 0 -o g1.9.csv
-Then, beside these files:
+Then, next to these files:
     vinesim plan fleet.yaml --out out
     vllm-sr-sim optimize --cdf azure_cdf.json --lam 200
 """

@@ -15,8 +15,20 @@ def key_values(words: list[str], option: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in (word.partition("=") for word in words)}
 
 
+def scenario_settings(changes: list[str], option: list[str], policy: str | None, **others: Any) -> dict[str, Any]:
+    """Return the keys of a scenario that options of the command line set besides ``--set``, each only once."""
+    from vinesim.policies.replacing import in_folder
+
+    settings: dict[str, Any] = {f"options.{name}": text for name, text in key_values(option, "--option").items()}
+    if policy is not None:
+        settings["policy"] = in_folder(policy, Path.cwd())  # names in the file are relative to the file's folder
+    settings |= {name: value for name, value in others.items() if value is not None}
+    only_once(changes, settings)
+    return settings
+
+
 def only_once(changes: list[str], settings: Mapping[str, Any]) -> None:
-    """Check that ``--set`` does not set a value that has an option of its own on the command line."""
+    """Check that ``--set`` does not set a value that has its own option on the command line."""
     words = {"policy": "--policy", "period": "--period", "seed": "--seed"}
     set_keys = {change.partition("=")[0].strip() for change in changes}
     problems = [

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from vinesim.cli.console import Console
+from vinesim.cli.terminal import visible
 from vinesim.reproduction.claim import Judged, Kind, Verdict
 from vinesim.reproduction.item import Item
 from vinesim.reproduction.reproduce import Report
@@ -31,24 +32,25 @@ def print_items(items: Sequence[Item]) -> None:
         table.add_column(_plural(kind), justify="right")
     for item in items:
         counts = [str(len(item.of_kind(kind)) or "") for kind in Kind]
-        table.add_row(item.id, item.paper, escape(item.title), *counts)
-    Console(highlight=False).print(table)
+        table.add_row(item.id, item.paper, item.title, *counts)
+    Console().print(table)
 
 
 def print_report(report: Report) -> None:
     """Print the claims of an item, each with its measurement and the rule that judges it, and the files written."""
-    console = Console(highlight=False)
-    console.print(f"[bold]{report.item.id}: {escape(report.item.title)}[/]")
+    console = Console()
+    console.print(f"{report.item.id}: {report.item.title}", style="bold")
     for kind, title in TITLES.items():
         of_kind = [judged for judged in report.judged if judged.claim.kind is kind]
         if of_kind and title:
-            console.print(f"\n[bold]{title}[/]")
+            console.print()
+            console.print(title, style="bold")
         for judged in of_kind:
             console.print()
             console.print(_block(judged))
     for path in report.files:
         if path.suffix != ".json":
-            console.print(f"  wrote {escape(str(path))}", soft_wrap=True)
+            console.print(f"  wrote {path}", soft_wrap=True)
     console.print()
 
 
@@ -58,27 +60,24 @@ def _block(judged: Judged) -> Table:
     block.add_column(no_wrap=True, min_width=max(len(key) for key in SHOWN))
     block.add_column(ratio=1)
     row = judged.row()
-    block.add_row(f"[bold]{escape(row['claim'])}[/]", escape(row["statement"]))
-    block.add_row("verdict", f"[{COLORS[judged.verdict]}]{judged.verdict}[/]")
+    block.add_row(Text(visible(row["claim"]), "bold"), row["statement"])
+    block.add_row("verdict", Text(judged.verdict, COLORS[judged.verdict]))
     for key in SHOWN:
         if key in row:
-            block.add_row(key.replace("_", " "), escape(row[key]))
+            block.add_row(key.replace("_", " "), row[key])
     return block
 
 
 def print_hint(judged: Sequence[Judged], n_items: int, out: Path | None) -> None:
     """Print how many claims of each kind have which verdict, and where the figures are or how to get them."""
-    console = Console(highlight=False)
+    console = Console()
     for line in counted(judged):
         console.print(line)
     if out is None:
         console.print("Add --out DIR to get the figures and the results.")
     else:
         folders = "a folder for each" if n_items > 1 else "its folder"
-        console.print(
-            f"{escape(str(out))} has {folders}: claims.json, and any figures, tables and sweeps.",
-            soft_wrap=True,
-        )
+        console.print(f"{out} has {folders}: claims.json, and any figures, tables and sweeps.", soft_wrap=True)
 
 
 def counted(judged: Iterable[Judged]) -> list[str]:

@@ -1,6 +1,5 @@
 """The progress line on the terminal while an item of a paper is reproduced."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import typer
 
 from vinesim.cli.exit_codes import ExitCode
+from vinesim.cli.terminal import warn
 
 
 @contextmanager
@@ -20,8 +20,9 @@ def following(
 
     On Ctrl-C, say that finished runs are kept in ``out``, and exit with code 130.
     """
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from vinesim.cli.console import Console
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
@@ -35,7 +36,7 @@ def following(
 
     def on_message(text: str) -> None:
         if not quiet:
-            console.print(f"vinesim: {text}", style="dim", highlight=False)
+            console.print(f"vinesim: {text}", style="dim")
 
     with bar:
         try:
@@ -43,5 +44,5 @@ def following(
         except KeyboardInterrupt:
             bar.stop()
             kept = "" if out is None else f"; finished runs are in {out}, repeat the command to continue"
-            print(f"vinesim: stopped{kept}", file=sys.stderr)  # noqa: T201
+            warn(f"stopped{kept}")
             raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -1,7 +1,6 @@
 """``vinesim compare``: which of two policies, sizes or loads of a sweep is better, and by how much."""
 
 import math
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
-from vinesim.cli.shown import short_labels, short_names, shown_label
+from vinesim.cli.shown import axis_headers, short_labels, shown_label
+from vinesim.cli.terminal import output, say
 from vinesim.metrics.numbers import shown_number
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 5
 WIDEST = 1000  # columns; wider than any table
-LABEL = 7  # minimum width of labels, as for "unclear"; longer ones are wrapped if the terminal is narrow
+NAME = 24  # letters of a name that is not wrapped on 80 columns
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +42,9 @@ def compare(
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON and nothing else."),
 ) -> None:
     """Compare the labels on an axis of a sweep in one number, pairing replications that share random numbers."""
+    from vinesim.cli.unfinished import overload_note
     from vinesim.formats.results.folder import to_json
+    from vinesim.studies.backtest_record import error_note, record_of
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.same_workload import same_workload
     from vinesim.studies.sweep import read_sweep
@@ -60,80 +62,136 @@ def compare(
     if as_json:
         names = ("by", "of", "direction", "confidence", "correction", "n_comparisons")
         head = {name: getattr(found, name) for name in names}
-        note = same_workload(swept.study)
-        sys.stdout.write(to_json({**head, "same_workload": note, "pairs": found.rows()}))
+        notes: dict[str, object] = {"overloaded": overload_note(swept), "same_workload": same_workload(swept.study)}
+        notes["backtest"] = record_of(swept.study)
+        output().write(to_json({**head, **notes, "pairs": found.rows()}))
     else:
         print_comparison(found)
-        if note := same_workload(swept.study):
-            typer.echo(note)
+        for note in (overload_note(swept), same_workload(swept.study), error_note(swept.study)):
+            if note:
+                say(note)
 
 
 def print_comparison(found: "Comparison") -> None:
     """Print a comparison for people: one row per pair, then what was left out."""
-    from rich.console import Console
+    from vinesim.cli.console import Console
 
-    console = Console(highlight=False, markup=False)
+    console = Console()
     unbound = console.options.update(width=WIDEST)
-    table = _table(found, narrow=False)
-    if console.measure(table, options=unbound).maximum > console.width:
-        table = _table(found, narrow=True)
-    console.print(table, width=max(console.width, console.measure(table, options=unbound).minimum), crop=False)
+    tables = {"": _wide(found)}
+    if console.measure(tables[""], options=unbound).maximum > console.width:
+        tables = _narrow(found)
+    console.print(_title(found), style="italic")
+    for point, table in tables.items():
+        if point:
+            console.print()
+            console.print(f"At {point}:", soft_wrap=True)
+        console.print(table, width=max(console.width, console.measure(table, options=unbound).minimum), crop=False)
     for line in _notes(found):
         console.print(line)
 
 
-def _table(found: "Comparison", narrow: bool) -> "Table":
-    """Build a table with one row per pair. The narrow form has intervals below the differences, no ratios, the ends of
-    the names of axes, the classes of policies in files, and wraps long labels."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
+def _title(found: "Comparison") -> str:
     direction = f", {found.direction} is better" if found.direction else ""
+    return f"{found.of} by {found.by}{direction}"
+
+
+def _wide(found: "Comparison") -> "Table":
+    """Build a table with a line for each pair."""
+    table, difference = _empty(), f"second - first, {_percent(found)}"
+    for name in (*axis_headers(list(found.pairs[0].point), is_short=False), "first", "second"):
+        table.add_column(name)
+    for name in ("n", difference, "ratio", "p"):
+        table.add_column(name, justify="right")
+    table.add_column("better" if found.direction else "differ")
     shown = partial(shown_number, found.of)
-    table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
-    between = "\n" if narrow else " "
-    points = [[shown_label(label) for label in pair.point.values()] for pair in found.pairs]
-    axes = list(found.pairs[0].point)
-    for column, name in enumerate(short_names(axes).values() if narrow else axes):
-        longest = max(len(name), *(len(point[column]) for point in points))
-        table.add_column(name, overflow="fold", min_width=min(LABEL, longest))
-    for name, means in (
-        ("first", [shown(pair.first_mean) for pair in found.pairs]),
-        ("second", [shown(pair.second_mean) for pair in found.pairs]),
-    ):
-        table.add_column(name, overflow="fold", min_width=max(LABEL, *map(len, means)))
-    for name in ("n", f"second - first,{between}{100 * found.confidence:g} %", *["ratio"] * (not narrow), "p"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("better" if found.direction else "differ", overflow="fold", min_width=LABEL)
-    labels = {shown_label(label) for pair in found.pairs for label in (pair.first, pair.second)}
-    names = short_labels(labels) if narrow else {label: label for label in labels}
-    for pair, point in zip(found.pairs, points, strict=True):
-        table.add_row(*point, *_cells(pair, found, names, narrow))
+    for pair in found.pairs:
+        table.add_row(
+            *map(shown_label, pair.point.values()),
+            f"{shown_label(pair.first)} {shown(pair.first_mean)}",
+            f"{shown_label(pair.second)} {shown(pair.second_mean)}",
+            str(pair.difference.n),
+            " ".join(_difference(found, pair)),
+            _number(pair.ratio),
+            _p(pair),
+            _verdict(found, pair, shown_label(pair.better)),
+        )
     return table
 
 
-def _cells(pair: "Pair", found: "Comparison", names: dict[str, str], narrow: bool) -> list[str]:
-    difference, shown = pair.difference, partial(shown_number, found.of)
-    has_interval = not math.isnan(difference.low)
-    between = "\n" if narrow else " "
-    interval = f"{between}[{shown(difference.low)}, {shown(difference.high)}]" if has_interval else ""
-    first, second = names[shown_label(pair.first)], names[shown_label(pair.second)]
-    better = first if pair.better == pair.first else second
-    verdict = better if found.direction else "yes"
-    return [
-        f"{first}{between}{shown(pair.first_mean)}",
-        f"{second}{between}{shown(pair.second_mean)}",
-        str(difference.n),
-        shown(difference.estimate) + interval,
-        *[_number(pair.ratio)] * (not narrow),
-        "-" if not has_interval else "<0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}",
-        "-" if not has_interval else verdict if pair.significant else "unclear",
-    ]
+def _narrow(found: "Comparison") -> "dict[str, Table]":
+    """Build a table for each point of the other axes, with two lines for each pair, and the classes of policies in
+    files. Only names wrap, where even these are too long."""
+    from vinesim.cli.console import lines
+
+    names = short_labels({shown_label(label) for pair in found.pairs for label in (pair.first, pair.second)})
+    width = min(NAME, max(map(len, names.values())))
+    shown = partial(shown_number, found.of)
+    tables: dict[str, Table] = {}
+    for pair in found.pairs:
+        table = tables.setdefault(_point(pair), _empty())
+        if not table.columns:
+            table.add_column(lines("first", "second"), overflow="fold", min_width=width)
+            table.add_column("mean", justify="right", no_wrap=True)
+            table.add_column("n", justify="right", no_wrap=True)
+            table.add_column(lines("second - first,", _percent(found)), justify="right", no_wrap=True)
+            table.add_column("p", justify="right", no_wrap=True)
+            table.add_column("better" if found.direction else "differ", no_wrap=True)
+        table.add_row(
+            lines(names[shown_label(pair.first)], names[shown_label(pair.second)]),
+            lines(shown(pair.first_mean), shown(pair.second_mean)),
+            str(pair.difference.n),
+            lines(*_difference(found, pair)),
+            _p(pair),
+            _verdict(found, pair, "first" if pair.better == pair.first else "second"),
+        )
+    return tables
+
+
+def _point(pair: "Pair") -> str:
+    """Name the point of the other axes: keys, labels and units."""
+    from vinesim.model.titles import axis_title
+
+    labels = {name: f"{shown_label(label)} {axis_title(name).unit}".rstrip() for name, label in pair.point.items()}
+    return ", ".join(f"{name} = {label}" for name, label in labels.items())
+
+
+def _empty() -> "Table":
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    return Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+
+
+def _percent(found: "Comparison") -> str:
+    return f"{100 * found.confidence:g} %"
+
+
+def _difference(found: "Comparison", pair: "Pair") -> list[str]:
+    """Return the mean difference and its interval, if there is one."""
+    low, mean, high = (
+        shown_number(found.of, value) for value in (pair.difference.low, pair.difference.estimate, pair.difference.high)
+    )
+    return [mean] if math.isnan(pair.difference.low) else [mean, f"[{low}, {high}]"]
+
+
+def _p(pair: "Pair") -> str:
+    if math.isnan(pair.difference.low):
+        return "-"
+    return "<0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}"
+
+
+def _verdict(found: "Comparison", pair: "Pair", better: str) -> str:
+    if math.isnan(pair.difference.low):
+        return "-"
+    if pair.is_equal:
+        return "equal"
+    return "unclear" if not pair.significant else better if found.direction else "yes"
 
 
 def _notes(found: "Comparison") -> list[str]:
     """Return the lines below the table."""
-    n, percent = found.n_comparisons, f"{100 * found.confidence:g} %"
+    n, percent = found.n_comparisons, _percent(found)
     if n < 2:
         rule = "no correction is needed"
     elif found.correction == "none":
@@ -150,7 +208,7 @@ def _notes(found: "Comparison") -> list[str]:
     missing: dict[str, list[str]] = {}
     for pair in found.pairs:
         for text in pair.unmatched:
-            at = ", ".join(f"{name} = {label}" for name, label in pair.point.items())
+            at = _point(pair)
             if text not in missing.setdefault(at, []):
                 missing[at].append(text)
     for at, texts in missing.items():

@@ -11,6 +11,7 @@ import typer
 
 from vinesim.cli.exit_codes import ExitCode
 from vinesim.cli.stopping import heeded, raising_on
+from vinesim.cli.terminal import say, warn
 from vinesim.model.errors import InputError, InputWarning, VineSimError
 
 
@@ -26,21 +27,30 @@ def report_errors(command: Callable[[], Any]) -> int:
             sys.stdout.flush()
     except InputError as wrong:
         n = wrong.n_problems
-        print(f"vinesim: {n} problem{'s' if n != 1 else ''} in the input", file=sys.stderr)  # noqa: T201
-        for line in str(wrong).splitlines():
-            print(f"  {line}", file=sys.stderr)  # noqa: T201
+        warn(f"{n} problem{'s' if n != 1 else ''} in the input")
+        for line in wrong.lines:
+            say(f"  {line}", err=True)
         return ExitCode.BAD_INPUT
     except VineSimError as wrong:
-        print(f"vinesim: {wrong}", file=sys.stderr)  # noqa: T201
+        first, *more = str(wrong).splitlines()
+        warn(first)
+        for line in more:
+            say(line, err=True)
         return ExitCode.BAD_INPUT
     except KeyboardInterrupt:
         return _interrupted()
     except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
-    except OSError as wrong:  # inputs and results have their own messages, so this is standard output
-        print(f"vinesim: cannot write the output: {wrong.strerror or wrong}", file=sys.stderr)  # noqa: T201
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    except MemoryError as wrong:
+        warn(f"not enough memory{f': {wrong}' if str(wrong) else ''}")
+        return ExitCode.BAD_INPUT
+    except OSError as wrong:
+        if wrong.filename is not None:
+            warn(f"{wrong.filename}: {wrong.strerror or wrong}")
+        else:  # inputs and results have names, so this is standard output
+            warn(f"cannot write the output: {wrong.strerror or wrong}")
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return ExitCode.BAD_INPUT
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # Rich and Typer exit with 1
@@ -52,30 +62,30 @@ def report_errors(command: Callable[[], Any]) -> int:
 
 
 def _interrupted() -> int:
-    print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
+    warn("interrupted")
     return ExitCode.INTERRUPTED
 
 
-class _Told(logging.Handler):
+class _OnceHandler(logging.Handler):
     """Prints each message once to standard error, for example which policy file is run."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if text not in self._told:
-            self._told.add(text)
-            print(f"vinesim: {text}", file=sys.stderr)  # noqa: T201
+        if text not in self._shown:
+            self._shown.add(text)
+            warn(text)
 
 
 def _tell_log() -> None:
     log = logging.getLogger("vinesim")
-    log.handlers[:] = [_Told()]  # only that of this command
+    log.handlers[:] = [_OnceHandler()]  # only that of this command
     log.setLevel(logging.INFO)
 
 
 def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
     where = "" if issubclass(category, InputWarning) else f" ({filename}:{lineno})"
-    print(f"vinesim: warning: {message}{where}", file=sys.stderr)  # noqa: T201
+    warn(f"warning: {message}{where}")

@@ -1,16 +1,16 @@
 """``vinesim explain``: why jobs of a run waited."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from vinesim.cli.terminal import output, say
 from vinesim.model.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from vinesim.metrics.waiting import Waiting
+    from vinesim.metrics.wait import Waiting
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +31,7 @@ def explain(
     """Explain why jobs waited: which units could run them, what they were doing, and which jobs took them."""
     from vinesim.cli.progress import working
     from vinesim.formats.results.folder import to_json
+    from vinesim.metrics.slurm_waits import numbers_of, reason_lines, slurm_reasons
     from vinesim.metrics.waiting import jobs_with_id, slowest_jobs, waits_of
 
     given = sum(one is not None for one in (job, job_id, slowest))
@@ -43,25 +44,29 @@ def explain(
         else:
             jobs = jobs_with_id(folder, job_id) if slowest is None else slowest_jobs(folder, slowest)
         waits = waits_of(folder, jobs)
+        reasons = slurm_reasons(folder, waits)
+        numbers = numbers_of(folder, reasons) if reasons else {}
     if as_json:
-        documents = [asdict(waiting) for waiting in waits]
-        sys.stdout.write(to_json({"jobs": documents} if job is None else documents[0]))
+        documents = [asdict(one) | {"slurm": [asdict(why) for why in reasons.get(one.job, [])]} for one in waits]
+        output().write(to_json({"jobs": documents} if job is None else documents[0]))
         return
     for number, waiting in enumerate(waits):
         if number:
-            typer.echo()
+            say()
         print_waiting(waiting, rows)
+        for line in reason_lines(reasons.get(waiting.job, []), waiting, numbers, rows):
+            say(line)
 
 
 def print_waiting(found: "Waiting", rows: int, cut: str = "", names: list[str] | None = None) -> None:
     """Print it in words; ``cut`` is why a job that never started did not, ``names`` what to call each job."""
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
+    from vinesim.cli.console import Console
     from vinesim.metrics.waiting_words import RUN_ENDED, headline, lines_below, unit_rows
 
-    console = Console(highlight=False, markup=False)
+    console = Console()
     for line in headline(found, cut or RUN_ENDED, names):
         console.print(line)
     table = Table(box=SIMPLE, pad_edge=False)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from vinesim.cli.terminal import say
 from vinesim.model.errors import InputError, Problem
 
 
@@ -29,4 +30,4 @@ def explore(
     from vinesim.explore.state import Explored
 
     explored = Explored(scenario, changes, engine)  # type: ignore[arg-type]
-    serve_page(explored, port, typer.echo, opens_browser=not no_browser)
+    serve_page(explored, port, say, opens_browser=not no_browser)

@@ -1,11 +1,14 @@
-"""``vinesim fit``: the distributions that fit a log."""
+"""``vinesim fit``: what fits a log: distributions of its jobs, or the times of a serving engine."""
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from vinesim.cli.commands import Commands
+from vinesim.cli.fit_serving import fit_serving
+from vinesim.cli.terminal import output, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,9 +18,23 @@ if TYPE_CHECKING:
     from vinesim.workloads.fitting import Fitted
 
 
+class Fits(Commands):
+    """The subcommands; ``log`` may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the subcommand before its arguments, unless there is one."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["log", *args]
+        return super().parse_args(ctx, args)
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fit")(fit)
+    """Add the command with its subcommands."""
+    words = "Fit what a scenario needs to a log, and say how far it is from the log."
+    fits = typer.Typer(name="fit", cls=Fits, help=words, no_args_is_help=True)
+    fits.command("log")(fit)
+    fits.command("serving")(fit_serving)
+    app.add_typer(fits)
 
 
 def fit(
@@ -39,11 +56,11 @@ def fit(
     if out is not None:
         write_fitted(out, fitted, found, log.name)
     if as_json:
-        sys.stdout.write(to_json(as_document(fitted, found)))
+        output().write(to_json(as_document(fitted, found)))
         return
     print_fit(fitted, found)
     if out is not None:
-        typer.echo(f"wrote {out}: the part of a scenario that generates such jobs")
+        say(f"wrote {out}: the part of a scenario that generates such jobs")
 
 
 def as_document(fitted: "LogFit", log: "Log") -> dict[str, Any]:
@@ -69,14 +86,13 @@ def as_document(fitted: "LogFit", log: "Log") -> dict[str, Any]:
 
 def print_fit(fitted: "LogFit", log: "Log") -> None:
     """Print a fit for people, 80 columns wide."""
-    from rich.console import Console
-
+    from vinesim.cli.console import Console
     from vinesim.formats.scenario.fitted_scenario import notes
     from vinesim.formats.source.quantities import format_time_us
     from vinesim.workloads.fit_log import LEAST_DAYS, LEAST_WEEKS
     from vinesim.workloads.modulation import DAY_US
 
-    console = Console(highlight=False)
+    console = Console()
     console.print(f"{fitted.n_jobs:,} jobs in {format_time_us(fitted.span_us)}")
     steady = " at a steady rate" if fitted.daily or fitted.weekly else ""
     console.print(_table(f"Times between arrivals{steady}", fitted.gaps, is_time=True))

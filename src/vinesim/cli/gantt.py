@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from vinesim.cli.terminal import say
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -15,8 +17,8 @@ def gantt(
     output: Path = typer.Option(
         Path("gantt.png"), "-o", "--output", metavar="FILE", help="The picture: .png, .svg, .pdf."
     ),
-    from_us: float = typer.Option(0.0, "--from", metavar="US", help="Start of the picture, us."),
-    to_us: float = typer.Option(None, "--to", metavar="US", help="End of the picture, us; default: end of the run."),
+    since: str = typer.Option("0", "--from", metavar="TIME", help="Start of the picture, such as 3 h, or a date."),
+    until: str = typer.Option(None, "--to", metavar="TIME", help="End of the picture; default: end of the run."),
     color: str = typer.Option("auto", help="Colour by type, by job, or auto: by type if there are several."),
 ) -> None:
     """Draw the tasks on their units over time; many units are drawn as groups, shaded by their allocated share."""
@@ -24,5 +26,5 @@ def gantt(
     from vinesim.plots.gantt import draw_gantt
 
     with working("drawing"):
-        n_tasks = draw_gantt(folder, output, from_us, to_us, color)
-    typer.echo(f"wrote {output}: {n_tasks:,} tasks")
+        n_tasks = draw_gantt(folder, output, since, until, color)
+    say(f"wrote {output}: {n_tasks:,} tasks")

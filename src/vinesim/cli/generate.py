@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from vinesim.cli.terminal import say
 from vinesim.model.errors import InputError, Problem
 
 MAX_NODES = 10_000_000
@@ -39,9 +40,9 @@ def generate(
 
     if generator is None:
         for spec in generators().values():
-            typer.echo(f"{spec.name}: {spec.summary}".replace("``", ""))
+            say(f"{spec.name}: {spec.summary}".replace("``", ""))
             _list_options(option for option in spec.options.values() if option not in COMMON)
-        typer.echo("every generator:")
+        say("every generator:")
         _list_options(COMMON)
         return
     spec = find(generator)
@@ -57,7 +58,7 @@ def generate(
     workload = spec.generate(options, seed=seed, nodes=nodes)
     types = spec.processor_types or PROCESSOR_TYPES
     (write_trace if output.suffix == ".txt" else write_workload)(output, workload, types)
-    typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs, {workload.n_tasks:,} tasks")
+    say(f"wrote {output}: {workload.n_jobs:,} jobs, {workload.n_tasks:,} tasks")
 
 
 def _list_options(options: Iterable[Any]) -> None:
@@ -65,7 +66,7 @@ def _list_options(options: Iterable[Any]) -> None:
 
     for option in options:
         default = "required" if option.default is REQUIRED else f"default {option.default}"
-        typer.echo(f"  --option {option.name}=...  {option.expected}, {default}")
+        say(f"  --option {option.name}=...  {option.expected}, {default}")
 
 
 def _value(text: str) -> Any:

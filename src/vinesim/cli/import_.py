@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
+
+from vinesim.cli.commands import Commands
+from vinesim.cli.terminal import output
 
 if TYPE_CHECKING:
     from vinesim.formats.importers.declaration import Importer
 
 ON = typer.Option(
-    None, "--on", help="A scenario whose datacenter the jobs are checked against; else the one that is written."
+    None, "--on", help="Check the jobs against this scenario's datacenter (default: the scenario written)."
 )
 JSON = typer.Option(False, "--json", help="Print the report as JSON and nothing else.")
 
 
-class Importers(TyperGroup):
+class Importers(Commands):
     """The subcommands, one per importer, loaded when one is needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -69,9 +71,9 @@ def _command(importer: "Importer") -> Callable[..., None]:
             done = importer.read(**values)
             wrote = check(done, on)
         if as_json:
-            typer.echo(json.dumps(done.report.as_document(wrote), indent=2))
+            output().write(json.dumps(done.report.as_document(wrote), indent=2) + "\n")
         else:
-            print_report(done, wrote)
+            print_report(done, wrote, on)
 
     signature = inspect.signature(importer.read, eval_str=True)
     parameters = [_parameter(parameter) for parameter in signature.parameters.values()]

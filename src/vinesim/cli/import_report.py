@@ -1,14 +1,14 @@
-"""The report of an import: the checks of what was imported, printed, and kept beside the files that were written."""
+"""The report of an import: the checks of what was imported, printed, and kept next to the files that were written."""
 
 import json
 from pathlib import Path
 
 import numpy as np
-import typer
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 
+from vinesim.cli.console import Console
+from vinesim.cli.terminal import say
 from vinesim.formats.importers.declaration import Imported
 from vinesim.formats.importers.report import Finding
 from vinesim.formats.scenario.file import read_source, scenario_from
@@ -23,6 +23,7 @@ from vinesim.model.workload import Workload
 
 WIDTH = 80
 ODD_DROPPED = 0.1  # of the lines
+AGAINST_A_RUN = ("cannot run", "never run")  # findings of jobs that a run refuses
 
 
 def check(done: Imported, on: Scenario | None) -> list[Path]:
@@ -34,26 +35,32 @@ def check(done: Imported, on: Scenario | None) -> list[Path]:
     report.findings.append(Finding("dropped", words, share >= ODD_DROPPED, {"dropped": report.n_dropped}))
     report.findings.append(Finding("time zone", report.time_zone or "none: the log has no dates"))
     kept = done.output.with_suffix(".import.json")
-    wrote = [file for file in (done.output, done.scenario, kept) if file is not None]
+    wrote = [file for file in (done.output, done.scenario, done.mapping, kept) if file is not None]
     with replacing(kept) as draft:
         draft.write_text(json.dumps(report.as_document(wrote), indent=2) + "\n", encoding="utf-8")
     return wrote
 
 
-def print_report(done: Imported, wrote: list[Path]) -> None:
-    """Print what was read, left out and found, and which files were written."""
-    typer.echo(str(done.report))
+def print_report(done: Imported, wrote: list[Path], on: Scenario | None) -> None:
+    """Print what was read, left out and found, on whose datacenter, and the files written."""
+    for line in str(done.report).splitlines():
+        say(line)
     table = Table(title="Checks", title_justify="left", show_header=False, box=SIMPLE, pad_edge=False)
     table.add_column("", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("", overflow="fold")
     for finding in done.report.findings:
         table.add_row("!" if finding.is_odd else "", finding.what, finding.words)
-    Console(highlight=False, width=min(Console().width, WIDTH)).print(table)
-    typer.echo(f"wrote {done.output}: {done.holds}")
-    typer.echo(f"wrote {wrote[-1]}: this report")
+    Console(width=min(Console().width, WIDTH)).print(table)
+    say(f"wrote {done.output}: {done.holds}")
+    say(f"wrote {wrote[-1]}: this report")
+    if done.mapping is not None:
+        say(f"wrote {done.mapping}: what columns are; correct it and import again with --mapping")
     if done.scenario is not None:
-        typer.echo(f"wrote {done.scenario}; run it: vinesim run {done.scenario}")
+        odd = [finding.what for finding in done.report.findings if finding.is_odd and on is None]
+        against = [what for what in odd if what in AGAINST_A_RUN]
+        end = f"it does not run yet, see {against[0]!r} above" if against else f"run it: vinesim run {done.scenario}"
+        say(f"wrote {done.scenario}; {end}")
 
 
 def _findings(done: Imported, on: Scenario | None) -> list[Finding]:

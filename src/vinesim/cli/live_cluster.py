@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from vinesim.cli.live_session import FOLDER, called, folder_of
+from vinesim.cli.terminal import say
 
 POLL_S = 0.1
 
@@ -55,7 +56,7 @@ def start(
         )
     _wait_until_up(place, process, time.monotonic() + wait)
     n_units = sum(len(node.units) for node in found.nodes)
-    typer.echo(f"{len(found.nodes)} nodes with {n_units} units are up; policy {found.policy}; folder {place}")
+    say(f"{len(found.nodes)} nodes with {n_units} units are up; policy {found.policy}; folder {place}")
     if foreground:
         try:
             process.wait()
@@ -76,7 +77,7 @@ def stop(
 
     pid = supervisor_pid(place)
     if pid is None:
-        typer.echo(f"no cluster runs in {place}")
+        say(f"no cluster runs in {place}")
         return
     try:
         called(folder, "client.stop")
@@ -84,14 +85,14 @@ def stop(
         os.kill(pid, signal.SIGTERM)  # there is no manager to ask
     for sign in (None, signal.SIGTERM, signal.SIGKILL):  # the last resort leaves nothing of it
         if sign is not None:
-            typer.echo(f"it has not ended in {wait:g} s: {sign.name} to process {pid}", err=True)
+            say(f"it has not ended in {wait:g} s: {sign.name} to process {pid}", err=True)
             end(pid, sign)
         until_s = time.monotonic() + wait
         while supervisor_pid(place) == pid and time.monotonic() < until_s:
             time.sleep(POLL_S)
         if supervisor_pid(place) != pid:
             break
-    typer.echo("stopped")
+    say("stopped")
 
 
 def end(pid: int, sign: signal.Signals) -> None:
@@ -108,20 +109,20 @@ def end(pid: int, sign: signal.Signals) -> None:
 def drain(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
     """Start nothing more on a node; what runs there goes on."""
     called(folder, "client.drain", node=node, is_draining=True)
-    typer.echo(f"{node} gets no more work")
+    say(f"{node} gets no more work")
 
 
 def resume(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
     """Let a drained node get work again."""
     called(folder, "client.drain", node=node, is_draining=False)
-    typer.echo(f"{node} gets work")
+    say(f"{node} gets work")
 
 
 def restart_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
     """Let the agent of a node end all that runs there and begin again, if a unit is stuck. What ran starts again, here
     or elsewhere; jobs with --at-most-once end as unknown."""
     called(folder, "client.restart", node=node)
-    typer.echo(f"{node} begins again")
+    say(f"{node} begins again")
 
 
 def prune(
@@ -132,7 +133,7 @@ def prune(
     from vinesim.formats.source.quantities import time_us
 
     found = called(folder, "client.prune", older_us=time_us(older, "--older"))
-    typer.echo(f"{found['n_jobs']:,} jobs and {found['n_requests']:,} requests are forgotten")
+    say(f"{found['n_jobs']:,} jobs and {found['n_requests']:,} requests are forgotten")
 
 
 def add_node(
@@ -142,13 +143,13 @@ def add_node(
 ) -> None:
     """Add a node to a running cluster. The manager begins again from the journal; what runs goes on."""
     called(folder, "client.add", node=node, units=dict(_count(text) for text in units))
-    typer.echo(f"{node} joins")
+    say(f"{node} joins")
 
 
 def remove_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
     """Remove a node for good. What still runs there is ended and starts again elsewhere; drain it before."""
     called(folder, "client.remove", node=node)
-    typer.echo(f"{node} has left")
+    say(f"{node} has left")
 
 
 def _count(text: str) -> tuple[str, int]:

@@ -1,13 +1,13 @@
 """``vinesim live submit|cancel|list|wait|logs|explain``: jobs, as in RBSS's Cloud Application Manager."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, console, folder_of, print_json
+from vinesim.cli.live_session import FOLDER, called, folder_of, print_json
+from vinesim.cli.terminal import output, say
 
 JOB = typer.Argument(..., metavar="JOB", help="The job's number.")
 
@@ -66,13 +66,13 @@ def submit(
     for option, text in (("expected_us", expect), ("limit_us", limit)):
         if text is not None:
             job[option] = time_us(float(text) if text.replace(".", "", 1).isdigit() else text, option)
-    typer.echo(called(folder, "job.submit", job=job, key=key)["job"])
+    say(called(folder, "job.submit", job=job, key=key)["job"])
 
 
 def cancel(job: int = JOB, folder: Path | None = FOLDER) -> None:
     """Withdraw a job, or end it if it runs."""
     done = called(folder, "job.cancel", job=job)["is_cancelled"]
-    typer.echo(f"job {job} is cancelled" if done else f"job {job} was over before")
+    say(f"job {job} is cancelled" if done else f"job {job} was over before")
 
 
 def list_jobs(
@@ -100,7 +100,7 @@ def wait(
     else:
         why = f": {found['why']}" if found["why"] else ""
         code = "" if found["exit_code"] is None else f", exit code {found['exit_code']}"
-        typer.echo(f"job {job} {found['state']}{code}{why}")
+        say(f"job {job} {found['state']}{code}{why}")
     if found["state"] != "ended":
         raise typer.Exit(1)
     raise typer.Exit(min(abs(found["exit_code"] or 0), 255))
@@ -117,15 +117,15 @@ def logs(
         from vinesim.formats.source.quantities import format_time_us
 
         for row in called(folder, "job.logs", job=job)["transitions"]:
-            typer.echo(f"{format_time_us(row['time_us']):>12}  {row['state']}: {row['why']}")
+            say(f"{format_time_us(row['time_us']):>12}  {row['state']}: {row['why']}")
         return
     offset = 0
     while True:
         part = called(folder, "job.output", job=job, stream="err" if errors else "out", offset=offset)["data"]
         if not part:
             return
-        sys.stdout.buffer.write(part)
-        sys.stdout.flush()
+        output().buffer.write(part)
+        output().flush()
         offset += len(part)
 
 
@@ -154,7 +154,7 @@ def explain(
         place_of_job, names = write_history(place, job, result, now_us)
         found = waiting_of(result, place_of_job)
     if as_json:
-        sys.stdout.write(to_json(asdict(found)))
+        output().write(to_json(asdict(found)))
         return
     print_waiting(found, rows, "it still waits" if now_us else "the cluster was stopped", names)
 
@@ -192,6 +192,7 @@ def _table(jobs: list[dict[str, Any]]) -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 
+    from vinesim.cli.console import Console
     from vinesim.formats.source.quantities import time_or_dash
 
     table = Table(box=SIMPLE, pad_edge=False)
@@ -203,4 +204,4 @@ def _table(jobs: list[dict[str, Any]]) -> None:
         code = "-" if job["exit_code"] is None else str(job["exit_code"])
         starts = str(job["n_attempts"]) + " x" if job["n_attempts"] else "-"
         table.add_row(str(job["id"]), job["name"], job["state"], starts, time_or_dash(took), code, job["why"] or "")
-    console().print(table)
+    Console().print(table)

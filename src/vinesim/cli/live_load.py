@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, console, folder_of, in_session, running_folder
+from vinesim.cli.live_session import FOLDER, folder_of, in_session, running_folder
 
 if TYPE_CHECKING:
     from vinesim.live.load import Played
@@ -49,6 +49,7 @@ def _print(found: "Played") -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 
+    from vinesim.cli.console import Console
     from vinesim.formats.source.quantities import format_time_us
 
     table = Table(box=SIMPLE, pad_edge=False)
@@ -61,8 +62,8 @@ def _print(found: "Played") -> None:
             continue
         numbers = [done.mean(), *(np.percentile(done, q, method="inverted_cdf") for q in (50, 99, 100))]
         table.add_row(name, f"{len(all_us):,}", *(format_time_us(float(one)) for one in numbers))
-    terminal = console()
-    terminal.print(table)
+    console = Console()
+    console.print(table)
     for (kind, why), n in found.failures.items():
-        terminal.print(f"{n:,} {kind}: {why}")
-    terminal.print(f"sent at most {format_time_us(found.late_us)} late")
+        console.print(f"{n:,} {kind}: {why}")
+    console.print(f"sent at most {format_time_us(found.late_us)} late")

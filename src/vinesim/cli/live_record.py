@@ -1,10 +1,11 @@
-"""``vinesim live record|validate``: a live run as a scenario and a result, and beside its simulation."""
+"""``vinesim live record|validate``: a live run as a scenario and a result, and compared with its simulation."""
 
 from pathlib import Path
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, console, folder_of, print_json
+from vinesim.cli.live_session import FOLDER, folder_of, print_json
+from vinesim.cli.terminal import say
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +30,7 @@ def record(
     n = found.scenario.workload.n_jobs
     unknown = f"; {found.n_unknown:,} of applications that nobody declares are left out" if found.n_unknown else ""
     left_out = f"; {found.n_left_out:,} that failed, were dropped or cancelled are left out" if found.n_left_out else ""
-    typer.echo(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
+    say(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
 
 
 def validate(
@@ -54,6 +55,8 @@ def validate(
     from rich.box import SIMPLE
     from rich.table import Table
 
+    from vinesim.cli.console import Console
+
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("", "measured", "simulated", f"least to largest of {replications}", "with each dispatch"):
         table.add_column(title, justify="right" if title else "left")
@@ -61,6 +64,6 @@ def validate(
         values = (line.measured, line.simulated, line.low, line.high, line.in_full)
         words = [format_time_us(v) if line.unit == "us" else f"{v:,.3g} {line.unit}".strip() for v in values]
         table.add_row(line.what, *words[:2], f"{words[2]} to {words[3]}", words[4])
-    terminal = console()
-    terminal.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
-    terminal.print(table)
+    console = Console()
+    console.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
+    console.print(table)

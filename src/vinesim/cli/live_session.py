@@ -1,15 +1,14 @@
 """How commands talk to a running cluster: one session, one call or a few, and errors in the words of the command."""
 
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from vinesim.cli.terminal import output
 
+if TYPE_CHECKING:
     from vinesim.live.client import Session
 
 FOLDER = typer.Option(
@@ -71,15 +70,8 @@ def called(given: Path | None, op: str, **content: Any) -> dict[str, Any]:
     return dict(in_session(given, work))
 
 
-def console() -> "Console":
-    """Return where tables are printed. Names are text: nothing in them is markup or a picture."""
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False, emoji=False)
-
-
 def print_json(value: Any) -> None:
     """Print a value as JSON, and nothing else."""
     import json
 
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    output().write(json.dumps(value, indent=2) + "\n")

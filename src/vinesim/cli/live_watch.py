@@ -1,13 +1,13 @@
 """``vinesim live status|top``: what a cluster does."""
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, console, in_session, print_json, running_folder
+from vinesim.cli.live_session import FOLDER, called, in_session, print_json, running_folder
+from vinesim.cli.terminal import output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +31,9 @@ def status(
     if as_json:
         print_json(found)
         return
-    terminal = console()
+    from vinesim.cli.console import Console
+
+    terminal = Console()
     for line in _lines(found):
         terminal.print(line)
     for part in _tables(found, None):
@@ -67,12 +69,15 @@ def top(
     from rich.live import Live
     from rich.text import Text
 
+    from vinesim.cli.console import Console
+    from vinesim.cli.terminal import visible
+
     async def work(session: Any) -> None:
         before, n = None, 0
-        with Live(auto_refresh=False, console=console()) as screen:
+        with Live(auto_refresh=False, console=Console()) as screen:
             while True:
                 found = await session.call("client.status")
-                lines = [Text(line) for line in _lines(found)]
+                lines = [Text(visible(line)) for line in _lines(found)]
                 screen.update(Group(*lines, *_tables(found, before)), refresh=True)
                 before, n = (time.monotonic(), found["counters"]), n + 1
                 if n == times:
@@ -95,7 +100,7 @@ def metrics(folder: Path | None = FOLDER) -> None:
     url = f"http://{found['host']}:{found['metrics_port']}/metrics"
     asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {read_token(place).hex()}"})
     with urllib.request.urlopen(asked, timeout=10) as answer:  # noqa: S310 - an address of the cluster's own folder
-        sys.stdout.write(answer.read().decode())
+        output().write(answer.read().decode())
 
 
 def _tables(found: dict[str, Any], before: Any) -> list["Table"]:

@@ -7,8 +7,12 @@ from importlib import import_module
 
 import typer
 
+from vinesim.cli.commands import Commands
+from vinesim.cli.terminal import say
+
 app = typer.Typer(
     name="vinesim",
+    cls=Commands,
     help="Simulate and compare heterogeneous datacenters and the schedulers that run them.",
     no_args_is_help=True,
     add_completion=True,
@@ -21,7 +25,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from vinesim.model.version import code_version
 
-        typer.echo(f"vinesim {code_version()}")
+        say(f"vinesim {code_version()}")
         raise typer.Exit
 
 
@@ -36,6 +40,8 @@ COMMANDS = (
     "run",
     "sweep",
     "plan",
+    "verify",
+    "show",
     "validate",
     "policies",
     "schema",
@@ -48,6 +54,9 @@ COMMANDS = (
     "gantt",
     "explain",
     "compare",
+    "backtest",
+    "start_times",
+    "priorities",
     "reproduce",
     "live",
     "explore",
@@ -65,6 +74,8 @@ def run() -> int:
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # no command has use for more, and starting them takes NumPy long
+    if not os.environ.get("COLUMNS", "").strip("0"):  # some containers and editors say that they have 0
+        os.environ.pop("COLUMNS", None)
     from vinesim.cli.errors import report_errors
 
     code = report_errors(app)

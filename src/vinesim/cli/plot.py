@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
+from vinesim.cli.terminal import say
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +34,7 @@ def plot(
     ),
     by: str = typer.Option(
         None,
-        help="The axis with a line (a row of a map) for each label; of runs: task_type or unit_type.",
+        help="The axis with a line (a row of a map) for each label; of runs: user, size, task_type ..., or unit_type.",
         autocompletion=axes_of,
     ),
     panel: str = typer.Option(None, help="The axis with a panel for each label.", autocompletion=axes_of),
@@ -45,12 +46,14 @@ def plot(
     y_label: str = typer.Option(None, help="Label of the vertical axis."),
     title: str = typer.Option(None, help="Title above the figure."),
     size: str = typer.Option(None, metavar="WxH", help="Width and height, such as 3.5x2.4in, 88x60mm or 8.8x6cm."),
-    font_size: float = typer.Option(None, metavar="PT", help="Size of the text in points; default: 9."),
+    font_size: float = typer.Option(
+        None, metavar="PT", help="Size of the text in points; default: 9, less in a small figure."
+    ),
     font: str = typer.Option(None, help="Name of the font, such as DejaVu Serif."),
     dpi: float = typer.Option(160.0, help="Resolution of a .png file."),
     confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
-    from_us: float = typer.Option(0.0, "--from", metavar="US", help="Start of a timeline or Gantt chart, us."),
-    to_us: float = typer.Option(None, "--to", metavar="US", help="End of a timeline or Gantt chart, us."),
+    since: str = typer.Option(None, "--from", metavar="TIME", help="Start of a timeline, such as 3 h, or a date."),
+    until: str = typer.Option(None, "--to", metavar="TIME", help="End of a timeline or a Gantt chart."),
     color: str = typer.Option("auto", help="Of a Gantt chart: by type, by job, or auto."),
 ) -> None:
     """Draw a figure of a sweep or of runs, with units, intervals and a legend, as PDF, SVG or PNG."""
@@ -78,8 +81,8 @@ def plot(
         font=font,
         dpi=dpi,
         confidence=confidence,
-        from_us=from_us,
-        to_us=to_us,
+        from_us=0.0 if since is None else since,
+        to_us=until,
         color=color,
     )
-    typer.echo(f"wrote {output}")
+    say(f"wrote {output}")

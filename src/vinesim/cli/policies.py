@@ -1,12 +1,13 @@
 """``vinesim policies``: the registered policies and their options."""
 
 import inspect
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from vinesim.cli.completion import policy_names
+from vinesim.cli.terminal import say, visible
 from vinesim.formats.source.options_text import option_text
 
 
@@ -17,15 +18,22 @@ def register(app: typer.Typer) -> None:
 
 def policies(
     name: str = typer.Argument(None, help="Policy to explain; may be file.py:Class.", autocompletion=policy_names),
+    is_checked: bool = typer.Option(
+        False, "--check", help="Try the policy on small scenarios: both engines, repeated runs, its promises."
+    ),
 ) -> None:
-    """List the scheduling policies, or explain one with its options."""
-    from rich.console import Console
+    """List the scheduling policies, or explain one with its options, or check one."""
     from rich.table import Table
+    from rich.text import Text
 
+    from vinesim.cli.console import Console
     from vinesim.policies.registry import find
     from vinesim.policies.registry import policies as registered
 
-    console = Console(highlight=False)
+    if is_checked:
+        _check(name)
+        return
+    console = Console()
     found = registered()
     if name is None:
         table = Table(title="Policies", title_justify="left")
@@ -36,23 +44,49 @@ def policies(
         console.print(table)
         return
     policy = find(name)
-    console.print(f"[bold]{name}[/bold]  {policy.source}\n\n{_reflowed(policy)}\n")
+    console.print(Text.assemble((visible(name), "bold"), "  ", visible(policy.source)))
+    for paragraph in _paragraphs(policy):
+        console.print()
+        console.print(paragraph)
+    console.print()
     for option, (values, default) in options(policy).items():
-        console.print(f"  --option {option}={default}   {values}", markup=False)
+        console.print(f"  --option {option}={default}   {values}")
     promises = ("work_conserving", "starts_in_order", "deterministic", "needs_estimates")
     others = ("may_overcommit", "sees_every_event", "steady")
     console.print("  promises: " + (", ".join(p for p in (*promises, *others) if getattr(policy, p, False)) or "none"))
 
 
+def _check(name: str | None) -> None:
+    """Try a policy; exit code 2 if it has faults."""
+    from vinesim.cli.exit_codes import ExitCode
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.policies.registry import resolve
+    from vinesim.studies.policy_check import SCENARIOS, check
+
+    if name is None:
+        raise InputError([Problem("--check", "a policy to check, a name or file.py:Class", "none")])
+    found = check(resolve(name, {}))
+    if found.faults:
+        for fault in found.faults:
+            first, *more = fault.splitlines()
+            say(f"{name}: {first}")
+            for line in more:
+                say(line)
+        raise typer.Exit(ExitCode.BAD_INPUT)
+    say(f"{name} has no faults in {len(SCENARIOS)} scenarios: {'; '.join(SCENARIOS)}. Checked:")
+    for words in found.done:
+        say(f"  {words}")
+
+
 def rule(policy: Any) -> str:
     """Return the first paragraph of a policy's docstring: what it does, in a sentence or two."""
-    return _reflowed(policy).split("\n\n")[0]
+    return _paragraphs(policy)[0]
 
 
-def _reflowed(policy: Any) -> str:
-    """Return a policy's docstring with one line per paragraph, for the terminal to wrap."""
+def _paragraphs(policy: Any) -> list[str]:
+    """Return a policy's docstring, a line for each paragraph, for the terminal to wrap."""
     paragraphs = (inspect.getdoc(policy) or "").replace("``", "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    return [" ".join(paragraph.split()) for paragraph in paragraphs]
 
 
 def options(policy: Any) -> dict[str, tuple[str, Any]]:
@@ -62,5 +96,6 @@ def options(policy: Any) -> dict[str, tuple[str, Any]]:
     for item in fields(policy):
         hint = hints[item.name]
         words = " | ".join(map(str, get_args(hint))) if get_origin(hint) is Literal else getattr(hint, "__name__", "")
-        found[item.name] = ("no | yes", option_text(item.default)) if hint is bool else (words, item.default)
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        found[item.name] = ("no | yes", option_text(default)) if hint is bool else (words, default)
     return found

@@ -12,6 +12,7 @@ import typer
 
 from vinesim.cli.exit_codes import ExitCode
 from vinesim.cli.stopping import message_printer
+from vinesim.cli.terminal import warn
 from vinesim.model.python_file import same_folder
 
 SHOW_AFTER_S = 1.0
@@ -39,7 +40,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
             raise KeyboardInterrupt
         if kind == signal.SIGTERM:
             guard.start()
-        print("vinesim: stopping; press Ctrl-C again to stop at once", file=sys.stderr)  # noqa: T201
+        warn("stopping; press Ctrl-C again to stop at once")
         stopped = True  # last: from here on the run may be left at any line
 
     def on_progress(progress: Any) -> bool:
@@ -54,7 +55,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     except KeyboardInterrupt as stopped_at_once:
         line.hide()
         where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))
-        print(f"vinesim: interrupted{where}", file=sys.stderr)  # noqa: T201
+        warn(f"interrupted{where}")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         guard.cancel()
@@ -69,7 +70,7 @@ def working(words: str) -> Iterator[None]:
     shown: list[Any] = []
 
     def show() -> None:
-        from rich.console import Console
+        from vinesim.cli.console import Console
 
         shown.append(Console(stderr=True).status(words))
         shown[0].start()
@@ -109,7 +110,7 @@ class _Line:
 
     def console(self) -> Any:
         """Where a message goes: above the line, if it is shown."""
-        from rich.console import Console
+        from vinesim.cli.console import Console
 
         return Console(stderr=True) if self._bar is None else self._bar.console
 
@@ -120,8 +121,9 @@ class _Line:
 
 
 def _bar(n_tasks: int) -> Any:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from vinesim.cli.console import Console
 
     bar = Progress(
         TextColumn("simulating"),

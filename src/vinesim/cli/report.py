@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from vinesim.cli.terminal import say
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -32,6 +34,6 @@ def report(
     page = output or (folder / REPORT if other is None else Path("compared.html"))
     with working("writing the page"):
         size = write_report(folder, page, other)
-    typer.echo(f"wrote {page}: {size / 1000:,.0f} kB; open it in a browser")
+    say(f"wrote {page}: {size / 1000:,.0f} kB; open it in a browser")
     if other is None and output is None and (folder / PLAN_JSON).exists():
-        typer.echo(f"wrote {write_plan_page(folder)}: the answer of the plan")
+        say(f"wrote {write_plan_page(folder)}: the answer of the plan")

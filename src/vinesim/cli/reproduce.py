@@ -1,12 +1,12 @@
 """``vinesim reproduce``: run the experiments of the papers, judge their claims, draw their figures."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from vinesim.cli.item_options import WithItemOptions
+from vinesim.cli.terminal import output, say
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +19,7 @@ def reproduce(
     ids: list[str] = typer.Argument(
         None,
         metavar="ID...",
-        help="Such as fig11, table4, text; a paper: vinesim; or the folder of a paper of your own.",
+        help="Such as fig11, table4, text; a paper: vinesim; or the folder of your own paper.",
     ),
     as_list: bool = typer.Option(False, "--list", help="List what can be reproduced."),
     every: bool = typer.Option(False, "--all", help="Reproduce all papers."),
@@ -53,7 +53,7 @@ def _with_files(wanted: list[Any], named: list[str], given: dict[str, Any]) -> l
     for item in wanted:
         files = files_of(item)
         if files and item.id not in named and not any(file.name in given for file in files):
-            typer.echo(f"{item.id} is left out: it needs {' and '.join(file.option for file in files)}", err=True)
+            say(f"{item.id} is left out: it needs {' and '.join(file.option for file in files)}", err=True)
         else:
             found.append(item)
     return found
@@ -86,7 +86,7 @@ def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int 
         if not as_json:
             print_report(report)
     if as_json:
-        sys.stdout.write(to_json(judged))
+        output().write(to_json(judged))
     else:
         print_hint(judged, len(wanted), out)
 
@@ -103,7 +103,7 @@ def _print_list(wanted: list[Any], as_json: bool) -> None:
             | {name: len(i.of_kind(kind)) for name, kind in counts.items()}
             for i in wanted
         ]
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        output().write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     else:
         from vinesim.cli.claims import print_items
 

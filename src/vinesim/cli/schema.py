@@ -4,6 +4,8 @@ import json
 
 import typer
 
+from vinesim.cli.terminal import output
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -27,4 +29,4 @@ def schema(
     if len(given) > 1:
         raise InputError([Problem("vinesim schema", f"one of {', '.join(asked)}", " ".join(given), "Keep one.")])
     of = asked[given[0]][1] if given else scenario_schema
-    typer.echo(json.dumps(of(), indent=2))
+    output().write(json.dumps(of(), indent=2) + "\n")

@@ -13,11 +13,23 @@ def shown_label(value: Any) -> str:
     return "-" if label is None else f"{label:g}" if isinstance(label, float) else str(label)
 
 
-def short_names(names: list[str]) -> dict[str, str]:
-    """Map each name to the shortest ending, in whole steps, that distinguishes it from the others."""
-    ends = {name: [".".join(name.split(".")[-k:]) for k in range(1, name.count(".") + 2)] for name in names}
+def short_names(names: list[str], least: int = 1) -> dict[str, str]:
+    """Map each name to the shortest ending of ``least`` steps or more that distinguishes it from the others."""
+    ends = {
+        name: [".".join(name.split(".")[-k:]) for k in range(least, max(least, name.count(".") + 1) + 1)]
+        for name in names
+    }
     taken = Counter(end for found in ends.values() for end in found)
     return {name: next((end for end in found if taken[end] == 1), name) for name, found in ends.items()}
+
+
+def axis_headers(names: list[str], *, is_short: bool) -> list[str]:
+    """Return what a table writes above each axis: its name and the unit of its labels. Short, the name's last two
+    steps: one alone, such as ``mean`` or ``count``, does not say of what."""
+    from vinesim.model.titles import axis_title
+
+    shown = short_names(names, least=2) if is_short else {name: name for name in names}
+    return [f"{shown[name]}, {unit}" if (unit := axis_title(name).unit) else shown[name] for name in names]
 
 
 def short_labels(labels: Iterable[str]) -> dict[str, str]:

@@ -1,9 +1,8 @@
-"""What the commands that run many runs share: a signal ends them, and their messages go to standard error."""
+"""Signals that end a command, and the messages of long ones."""
 
 import signal
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -14,7 +13,7 @@ def message_printer(console: Callable[[], Any], quiet: bool) -> Callable[[str], 
 
     def on_message(text: str) -> None:
         if not quiet:
-            console().print(f"vinesim: {text}", style="dim", highlight=False)
+            console().print(f"vinesim: {text}", style="dim")
 
     return on_message
 
@@ -34,13 +33,6 @@ def raising_on(*signals: signal.Signals) -> Iterator[None]:
     finally:
         for kind, handler in before.items():
             signal.signal(kind, handler)
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Raise KeyboardInterrupt on Ctrl-C and SIGTERM; what policies and Ray print goes to standard error."""
-    with raising_on(*SIGNALS), redirect_stdout(sys.stderr):  # standard output holds the result only
-        yield
 
 
 def heeded() -> list[signal.Signals]:

@@ -1,8 +1,6 @@
 """``vinesim sweep``: every run of a study, resumable, on one machine or many."""
 
 import re
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vinesim.cli.exit_codes import ExitCode
-from vinesim.cli.stopping import message_printer, stopped_by_signals
+from vinesim.cli.stopping import SIGNALS, message_printer, raising_on
+from vinesim.cli.terminal import output, warn
 
 if TYPE_CHECKING:
-    from vinesim.model.study import Study
+    pass
 
 
 def register(app: typer.Typer) -> None:
@@ -23,9 +22,11 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    study: Path = typer.Argument(..., metavar="STUDY.yaml", help="Study file."),
+    study: Path = typer.Argument(..., metavar="STUDY.yaml", help="Study file, or the folder of a sweep."),
     out: Path = typer.Option(
-        ..., metavar="DIR", help="Folder of the sweep. Runs that it already holds are not repeated."
+        None,
+        metavar="DIR",
+        help="Folder of the sweep, needed for a study file. Runs that it already holds are not repeated.",
     ),
     backend: str = typer.Option("loky", help="loky (processes on this machine), dask or ray."),
     workers: int = typer.Option(None, metavar="N", help="Worker processes; default: one per core; 1: this process."),
@@ -36,11 +37,21 @@ def sweep(
 ) -> None:
     """Run every combination of a study's axes that is not done yet, then print a table of the points."""
     from vinesim.cli.exit_codes import of_sweep
+    from vinesim.cli.study_changes import changed_study
     from vinesim.cli.unfinished import reasons_of
     from vinesim.formats.study.file import read_study
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.studies.damage import STUDY
+    from vinesim.studies.origin import read_origin
     from vinesim.studies.sweep import sweep as run
 
-    found = _changed(read_study(study), changes)
+    if study.is_dir():
+        read_origin(study, "sweep")
+        out = out or study
+        study = study / STUDY
+    elif out is None:
+        raise InputError([Problem("--out", "a folder for the sweep", "none", "Add --out DIR.")])
+    found = changed_study(read_study(study), changes) if changes else read_study(study)
     with _watching(out, quiet=as_json) as (on_progress, on_message):
         done = run(
             found,
@@ -56,7 +67,7 @@ def sweep(
         from vinesim.cli.sweep_table import as_document
         from vinesim.formats.results.folder import to_json
 
-        sys.stdout.write(to_json(as_document(done)))
+        output().write(to_json(as_document(done)))
     else:
         from vinesim.cli.sweep_table import print_sweep
 
@@ -75,43 +86,6 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _changed(study: "Study", changes: list[str]) -> "Study":
-    """Return the study with other values in its scenario."""
-    if not changes:
-        return study
-    from dataclasses import replace
-
-    from vinesim.formats.study.file import scenario_source
-    from vinesim.model.errors import InputError, InputWarning, Problem
-    from vinesim.policies.documents import prepared
-
-    if any(change.partition("=")[0].strip() == "seed" for change in changes):
-        raise InputError([Problem("--set", "a key of the scenario other than seed", "seed", "Set seed: in the study.")])
-    keys = [change.partition("=")[0].strip() for change in changes]
-    on_axes = [key for key in keys if _is_on_axis(study, key)]
-    if on_axes:
-        expected, remedy = "a key that no axis of the study sets", "The axis would override it: change the study."
-        raise InputError([Problem("--set", expected, key, remedy) for key in on_axes])
-    source, told = prepared(scenario_source(study).overridden(changes), study.folder)
-    for text in told:
-        warnings.warn(text, InputWarning, stacklevel=2)
-    return replace(study, scenario=source.data, origin=source)
-
-
-def _is_on_axis(study: "Study", key: str) -> bool:
-    """Whether an axis sets the key, or something that contains it, at each of its positions."""
-    from vinesim.formats.scenario.keys import key_of
-    from vinesim.formats.source.yaml_source import steps_of
-
-    steps = key_of(steps_of(key) or (key,))
-
-    def sets(name: str) -> bool:
-        set_steps = key_of(steps_of(name) or (name,))
-        return steps[: len(set_steps)] == set_steps
-
-    return any(all(any(map(sets, settings)) for settings in axis.settings) for axis in study.axes)
-
-
 @contextmanager
 def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     """Provide ``sweep`` with ``on_progress`` and ``on_message``: a bar on standard error with runs done, rate, time
@@ -119,7 +93,6 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
 
     Ctrl-C or SIGTERM ends the sweep and prints how to continue.
     """
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -128,6 +101,8 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+
+    from vinesim.cli.console import Console
 
     console = Console(stderr=True)
     bar = Progress(
@@ -156,12 +131,12 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
 
     bar.start()
     try:
-        with stopped_by_signals():
+        with raising_on(*SIGNALS):
             yield on_progress, message_printer(lambda: console, quiet)
     except KeyboardInterrupt as interrupt:
         bar.stop()
         where = "".join(f" {note}" for note in getattr(interrupt, "__notes__", ()))
-        print(f"vinesim: stopped{where}; finished runs are in {out}, repeat the command to continue", file=sys.stderr)  # noqa: T201
+        warn(f"stopped{where}; finished runs are in {out}, repeat the command to continue")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         bar.stop()

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from vinesim.cli.shown import short_names, shown_label
-from vinesim.cli.unfinished import stalled_points
+from vinesim.cli.shown import axis_headers, shown_label
+from vinesim.cli.unfinished import overload_note, stalled_points
+from vinesim.metrics.by import BY
 from vinesim.metrics.numbers import shown_number
 from vinesim.model.result import ExitReason, Table
+from vinesim.report.breakdown import COLUMNS
+from vinesim.studies.backtest_record import error_note, record_of
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
 
@@ -28,32 +31,47 @@ MAIN = {  # number -> title; a second table has those that do not fit in the fir
     "utilization.overall": "utilisation",
     ACTIVE: "active",
     "deadlines.missed_pct": "missed",
+    "serving.first_token_us.p99": "first token, p99",
+    "serving.token_us.p99": "per token, p99",
+    "serving.goodput_pct": "within both times",
     "makespan_us": "makespan",
     "energy_j": "energy",
     "energy.cost": "electricity",
     "cost.purchase": "purchase",
 }
 
+OF_LABELS = {name: title for name, (title, _) in COLUMNS.items()}  # the same of the jobs of each label
+
 
 def print_sweep(sweep: "Sweep", out: Path) -> None:
     """Print what was done, the points with their main numbers, what failed, and how to continue."""
-    from rich.console import Console
+    from vinesim.cli.console import Console
 
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     table = sweep.table
-    if table.n_rows:
-        _print_points(console, sweep, table)
+    print_points(sweep)
     n_new = sweep.n_runs - sweep.n_found - len(sweep.failures)
     there = f", {sweep.n_found:,} found in the folder" if sweep.n_found else ""
     console.print(f"{sweep.n_runs:,} runs: {n_new:,} done now{there}.")
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
     _print_stalled(console, sweep)
-    if note := same_workload(sweep.study):
+    if note := overload_note(sweep):
         console.print(note)
+    for note in (same_workload(sweep.study), error_note(sweep.study)):
+        if note:
+            console.print(note)
     console.print(f"The sweep is in {out}. Query it with DuckDB, even while it runs:")
     console.print(f"  SELECT * FROM read_parquet('{out}/runs/*.parquet', union_by_name = true)")  # noqa: S608
     console.print(f"In Python, read it with vinesim.read_sweep('{out}'). For an HTML page: vinesim report {out}")
+
+
+def print_points(sweep: "Sweep") -> None:
+    """Print the points of a sweep with their main numbers."""
+    from vinesim.cli.console import Console
+
+    if sweep.table.n_rows:
+        _print_points(Console(soft_wrap=True), sweep, sweep.table)
 
 
 def as_document(sweep: "Sweep") -> dict[str, Any]:
@@ -64,7 +82,9 @@ def as_document(sweep: "Sweep") -> dict[str, Any]:
         "found": sweep.n_found,
         "failures": [dict(vars(failure)) for failure in sweep.failures],
         "stalled": stalled_points(sweep),
+        "overloaded": overload_note(sweep),
         "same_workload": same_workload(sweep.study),
+        "backtest": record_of(sweep.study),
         "points": _points(sweep),
     }
 
@@ -97,9 +117,10 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     shown = range(min(found.n_rows, MAX_POINTS))
     labels = [
         _Column(title, [shown_label(found[name][i]) for i in shown], "left")
-        for name, title in short_names(axes).items()
+        for name, title in zip(axes, axis_headers(axes, is_short=True), strict=True)
     ]
-    columns = [_Column(MAIN.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
+    titles = MAIN | OF_LABELS
+    columns = [_Column(titles.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
     columns, same = _varying(columns)
     title = sweep.study.description or None
     for part in _in_width(labels, columns, min(WIDTH, console.width)):
@@ -158,8 +179,10 @@ def _main(sweep: "Sweep") -> list[str]:
     A word of ``record`` stands for all numbers that begin with it; unless some of them are shown anyway, the first few
     are.
     """
+    if "jobs" in sweep.table:  # of each label
+        return [name for name in OF_LABELS if name in sweep.table]
     wanted = [sweep.study.until.of] if sweep.study.until is not None else []
-    for word in sweep.study.record:
+    for word in (word for word in sweep.study.record if not word.startswith(BY)):  # `show --by` has those
         numbers = [name for name in sweep.table if f"{name}.".startswith(f"{word}.")]
         if not any(name in MAIN for name in numbers):
             wanted += numbers[:MAX_OF_A_WORD]

@@ -6,56 +6,68 @@ from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 
+from vinesim.cli.console import Console
 from vinesim.cli.unfinished import undone_jobs, unfinished
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import time_or_dash
-from vinesim.metrics.numbers import differ
+from vinesim.metrics.numbers import differ, joules, written
+from vinesim.metrics.overload import overload_of_run
+from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
 from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
-LEFT_OUT = ("p99_9", "p90", "p50")  # dropped in this order if the terminal is too narrow; summary.json has them all
+LEFT_OUT = ("p90", "p50", "p99_9")  # dropped in this order if the terminal is too narrow; summary.json has them all
 MAX_APPLICATIONS = 12
 WIDEST = 1000  # columns; wider than any table
 STATES = {"active": "active", "idle": "idle", "sleep": "asleep", "wake_up": "wake-ups", "migration": "migrations"}
 
 
-def print_summary(result: Result, out: Path | None) -> None:
-    """Print the summary of a run for people."""
-    console = Console(highlight=False)
+def print_summary(result: Result, out: Path | None, titles: Mapping[str, str] = LATENCIES) -> None:
+    """Print the summary of a run for people; ``titles`` are those of the quantiles of latencies."""
+    console = Console()
     summary = result.summary
     if result.exit_reason is not ExitReason.ALL_DONE:
-        console.print(unfinished(result), style="bold", markup=False)
-    console.print(latency_table(summary, console, _started(result)))
-    console.print(_run_table(summary, _load(result), undone_jobs(summary["jobs"])))
+        console.print(unfinished(result), style="bold")
+    console.print(latency_table(summary, console, _started(result), titles))
+    console.print(_run_table(summary, undone_jobs(summary["jobs"])))
+    if "quotas" in summary:
+        console.print(_quota_table(summary["quotas"]))
+    if note := overload_of_run(summary):
+        console.print(note)
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
 
 
 def _started(result: Result) -> dict[str, int]:
-    """Return how many jobs and tasks started: these have waiting times, also those that did not finish."""
-    times = {"jobs": result.jobs["start_us"], "tasks": result.outcome.task_init_us}
-    return {group: int(np.isfinite(time_us).sum()) for group, time_us in times.items()}
+    """Return how many jobs and tasks the rows are of that are not only of those that finished."""
+    times = {"waiting, jobs": result.jobs["start_us"], "waiting, tasks": result.outcome.task_init_us}
+    if result.outcome.serving is not None:
+        tasks = result.tasks
+        times |= {"first token": tasks["first_token_us"], "queue": tasks["scheduled_us"]}
+        times["per token"] = tasks["finish_us"][tasks["output_tokens"] > 1]
+    return {row: int(np.isfinite(time_us).sum()) for row, time_us in times.items()}
 
 
-def latency_table(summary: dict[str, Any], console: Console, started: Mapping[str, int]) -> Table:
+def latency_table(
+    summary: dict[str, Any], console: Console, started: Mapping[str, int], titles: Mapping[str, str] = LATENCIES
+) -> Table:
     """Return the latencies with as many columns as fit, because a time split over two lines is hard to read."""
-    shown = list(LATENCIES)
+    shown = dict(titles)
     table = _latencies(summary, shown, started)
     unbound = console.options.update(width=WIDEST)
     for quantile in LEFT_OUT:
         if console.measure(table, options=unbound).maximum <= console.width:
             break
-        shown.remove(quantile)
+        shown.pop(quantile, None)
         table = _latencies(summary, shown, started)
     return table
 
 
-def _latencies(summary: dict[str, Any], shown: list[str], started: Mapping[str, int]) -> Table:
-    table = Table(title="Latency", title_justify="left", box=SIMPLE, pad_edge=False)
-    for title in ("", "count", *(LATENCIES[quantile] for quantile in shown)):
+def _latencies(summary: dict[str, Any], shown: Mapping[str, str], started: Mapping[str, int]) -> Table:
+    table = Table(title="Latency", title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("", "count", *shown.values()):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
     for name, key, group in (
         ("jobs", "latency_us", "jobs"),
@@ -63,27 +75,33 @@ def _latencies(summary: dict[str, Any], shown: list[str], started: Mapping[str, 
         ("response", "response_us", "tasks"),
         ("waiting, jobs", "wait_us", "jobs"),
         ("waiting, tasks", "wait_us", "tasks"),
+        ("first token", "first_token_us", "serving"),
+        ("per token", "token_us", "serving"),
+        ("queue", "queue_us", "serving"),
     ):
-        if key not in summary[group]:
+        if key not in summary.get(group, {}):
             continue
         times = [time_or_dash(summary[group][key][quantile]) for quantile in shown]
-        count = started[group] if key == "wait_us" else summary[group]["finished"]
+        count = started.get(name, summary["tasks" if group == "serving" else group]["finished"])
         table.add_row(name, f"{count:,}", *times)
     return table
 
 
-def _load(result: Result) -> float | None:
-    """Return the share of all capacity that the run's work takes of the time in which its jobs arrived; None if they
-    arrived at once, or if work is left."""
-    arrived_us = np.ptp(result.jobs["arrival_us"]) if result.exit_reason is ExitReason.ALL_DONE else 0.0
-    return result.summary["utilization"]["overall"] * result.summary["makespan_us"] / arrived_us if arrived_us else None
+def _quota_table(quotas: Mapping[str, Any]) -> Table:
+    title = "Quotas of partitions, means over the run"
+    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("", *QUOTA_TITLES.values()):
+        table.add_column(title, justify="right" if title else "left")
+    for row in quota_rows(quotas):
+        table.add_row(*row)
+    return table
 
 
-def _run_table(summary: dict[str, Any], load: float | None, undone: Mapping[str, int]) -> Table:
+def _run_table(summary: dict[str, Any], undone: Mapping[str, int]) -> Table:
     provenance = summary["provenance"]
     table = Table(title="Run", title_justify="left", show_header=False, box=SIMPLE, pad_edge=False)
-    table.add_column("")
-    table.add_column("", justify="right")
+    table.add_column("", overflow="fold")
+    table.add_column("", justify="right", overflow="fold")
     options = options_text(provenance["options"])
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
     if "period_us" in provenance:
@@ -98,16 +116,16 @@ def _run_table(summary: dict[str, Any], load: float | None, undone: Mapping[str,
         for name, share in of["by_type"].items():
             table.add_row(f"{title}, {name}", f"{share:.1%}")
     table.add_row("makespan", time_or_dash(summary["makespan_us"]))
-    if load is not None:
-        table.add_row("load, work done per time of arrivals", f"{load:.1%}")
+    if (load := summary["load"]["overall"]) is not None:
+        table.add_row("load (work / capacity while jobs arrive)", f"{load:,.1%}")
     cost, energy = summary["cost"]["purchase"], summary["energy_j"]
-    table.add_row("cost of purchase", "no price list" if cost is None else f"{cost:,.0f}")
+    table.add_row("cost of purchase", "no price list" if cost is None else written(cost))
     if energy is not None:
-        table.add_row("energy", f"{energy:,.3f} J")
+        table.add_row("energy", joules(energy))
         grid = summary["energy"]
         for state, joule in grid["by_state"].items():
             if joule > 0:
-                table.add_row(f"energy, {STATES[state]}", f"{joule:,.3f} J")
+                table.add_row(f"energy, {STATES[state]}", joules(joule))
         if "cost" in grid or "carbon_g" in grid:
             table.add_row("from the grid", f"{grid['kwh']:,.4g} kWh")
         if "cost" in grid:
@@ -117,15 +135,15 @@ def _run_table(summary: dict[str, Any], load: float | None, undone: Mapping[str,
     periods = summary.get("periods")
     if periods is not None:
         if periods["gap_pct"] is not None:
-            bound, gap = f"{periods['bound_j']:,.3f} J", f"{periods['gap_pct']:+.2f} %"
+            bound, gap = f"{joules(periods['bound_j'])}", f"{periods['gap_pct']:+.2f} %"
             table.add_row("lower bound within capacity", f"{bound}; this run {gap}")
         if periods.get("infeasible"):
             found = f"none: too much for any placement in {periods['infeasible']:,} of {periods['count']:,} periods"
             table.add_row("optimum within capacity", found)
         elif periods.get("optimum_gap_pct") is not None:
-            least, gap = f"{periods['optimum_j']:,.3f} J", f"{periods['optimum_gap_pct']:+.2f} %"
+            least, gap = f"{joules(periods['optimum_j'])}", f"{periods['optimum_gap_pct']:+.2f} %"
             table.add_row("optimum within capacity, proven", f"{least}; this run {gap}")
-        table.add_row("demand beyond capacity (SLAV)", f"{periods['slav']:,.0f}")
+        table.add_row("demand beyond capacity (SLAV)", written(periods["slav"]))
     if "bound" in summary:
         table.add_row("lower bound of any schedule", _bound(summary["bound"]))
         table.add_row("solved in", f"{provenance['plan_s']:.2f} s")
@@ -135,12 +153,29 @@ def _run_table(summary: dict[str, Any], load: float | None, undone: Mapping[str,
     for name, of in _applications(summary):
         shown = f"{of['missed_pct']:.3f} % of {of['requests']:,}; p99 {time_or_dash(of['latency_us']['p99'])}"
         table.add_row(f"missed, {name}", shown)
+    for title, shown in _serving(summary.get("serving")):
+        table.add_row(title, shown)
     if "deadlines" in summary:
         table.add_row("deadlines missed", f"{summary['deadlines']['missed_pct']:.3f} %")
     wall = provenance["wall_s"]
     rate = summary["tasks"]["finished"] / wall if wall > 0 else 0.0
     table.add_row("simulated in", f"{wall:.3f} s, {rate:,.0f} tasks/s")
     return table
+
+
+def _serving(serving: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the rows about serving engines."""
+    if serving is None:
+        return []
+    rows = [("output tokens", f"{serving['output_tokens_per_s']:,.4g}/s")]
+    if "goodput_pct" in serving:
+        found = f"{serving['goodput_pct']:.2f} % of requests, {serving['goodput_per_s']:,.4g}/s"
+        rows.append(("within both times (goodput)", found))
+    memory = serving["memory"]
+    rows.append(("memory of engines in use", f"{memory['mean']:.1%} on average, at most {memory['peak']:.1%}"))
+    if "prefix_found_pct" in serving:
+        rows.append(("prompt tokens found in memory", f"{serving['prefix_found_pct']:.1f} %"))
+    return [*rows, ("preemptions by engines", f"{serving['preemptions']:,}")]
 
 
 def _applications(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

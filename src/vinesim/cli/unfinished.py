@@ -1,4 +1,4 @@
-"""Messages about runs that did not finish all tasks."""
+"""Messages about runs that did not finish all tasks, or only long after the last arrival."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,18 @@ def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:
         if n:
             found.append({"point": dict(zip(axes, labels, strict=True)), "stalled": n, "runs": len(rows)})
     return found
+
+
+def overload_note(sweep: "Sweep") -> str | None:
+    """Return a sentence about the points of a sweep that are overloaded; None if none is."""
+    from vinesim.metrics.overload import BY_TYPE, overload_of_points
+    from vinesim.studies.statistics import summarize_points
+
+    names = [name for name in sweep.table if name.startswith(BY_TYPE) or name == "jobs.count"]
+    if not names or not sweep.table.n_rows:
+        return None
+    means = summarize_points(sweep.table, ["point"], names)
+    return overload_of_points({name: means[f"{name}.mean"] for name in names}) or None
 
 
 def reasons_of(sweep: "Sweep") -> Iterable[str]:

@@ -1,35 +1,13 @@
-"""Many runs of one model, one after another, in one call of a kernel.
-
-The kernel is given the address of the event loop that single runs of the policy take. Before each run only what the
-previous run changed is reset: a run that finished leaves the event queue empty, and all its tasks' times are
-overwritten.
-"""
+"""What the kernel for many runs (core/block.py) is given: what it resets before each, and where it writes their
+results."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from vinesim.engine.contract import AT_HORIZON, BROKEN
-from vinesim.engine.slot import call_loop
-from vinesim.state.by_reference import by_reference
-from vinesim.state.kernel import copy_bytes, kernel
-from vinesim.state.layout import PENDING, RUN, State
+from vinesim.state.arrays import IF_CUT_OFF, NEVER, RUN, STATE
 
 NOT_RUN = -1
-WHOLE_RUN = 1 << 62  # events
-KEPT = {  # what a finished run leaves unchanged, or what the next run writes before it reads it
-    "task_init_us",
-    "task_start_us",
-    "task_finish_us",
-    "queue_head",
-    "queue_tail",
-    "queue_min_us",
-    "queue_used",
-    "queue_next",
-    "queue_previous",
-    "work_due",
-    "work_next",
-}
 
 
 class Fresh(NamedTuple):
@@ -57,12 +35,12 @@ TASK_COLUMNS = Columns._fields[:5]
 WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
 
 
-def fresh(state: State, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
+def fresh(state: Any, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
     """Save what the state and the policy's arrays hold now, for resetting them. Returns the copies too: they must be
     there as long as the rows are used."""
-    arrays = {name: getattr(state, name) for name in State._fields}
-    changed = [array for name, array in arrays.items() if name not in KEPT] + list(scratch)
-    kept = [array for name, array in arrays.items() if name in KEPT]
+    given = [(getattr(state, row.name), row.resets) for row in STATE]
+    kept = [array for array, resets in given if resets == IF_CUT_OFF]
+    changed = [array for array, resets in given if resets not in (IF_CUT_OFF, NEVER)] + list(scratch)
     copies = [[array.copy() for array in some] for some in (changed, kept)]
     rows = [
         [(one.ctypes.data, copy.ctypes.data, one.nbytes) for one, copy in zip(*both, strict=True)]
@@ -80,116 +58,3 @@ def columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
     return Columns(
         **made, run=np.empty(n_runs, RUN), why=np.full(n_runs, NOT_RUN, np.int64), is_plain=np.zeros(n_runs, bool)
     )
-
-
-@kernel
-def _set_back(rows):
-    for i in range(rows.shape[0]):
-        copy_bytes(rows[i, 0], rows[i, 1], rows[i, 2])
-
-
-@kernel
-def _is_plain(state):
-    """Whether every task started on its own."""
-    plain = True
-    for task in range(state.task_unit.shape[0]):
-        plain &= (state.task_unit[task] >= 0) & (state.task_follower[task] < 0)
-    return plain
-
-
-@kernel
-def _forget(state):
-    """Clear the times of tasks that did not start, which come from an earlier run."""
-    for task in range(state.task_unit.shape[0]):
-        if state.task_unit[task] < 0:
-            state.task_init_us[task] = np.nan
-            state.task_start_us[task] = np.nan
-            state.task_finish_us[task] = np.nan
-
-
-@kernel
-def _copy(rows, k, values):
-    for i in range(values.shape[0]):
-        rows[k, i] = values[i]
-
-
-@kernel
-def _copy_until(rows, k, times, end_us):
-    """Copy times, without those after the end of the run."""
-    for i in range(times.shape[0]):
-        rows[k, i] = times[i] if times[i] <= end_us else np.nan
-
-
-@kernel
-def _keep(state, columns, k, end_us):
-    """Write the run's columns to row k."""
-    if columns.task_unit.shape[0] > 0:
-        for task in range(state.task_unit.shape[0]):
-            columns.task_unit[k, task] = max(state.task_unit[task], PENDING)  # a dropped task did not start
-    if columns.task_init_us.shape[0] > 0:
-        _copy(columns.task_init_us, k, state.task_init_us)
-    if columns.task_start_us.shape[0] > 0:
-        _copy_until(columns.task_start_us, k, state.task_start_us, end_us)
-    if columns.task_finish_us.shape[0] > 0:
-        _copy_until(columns.task_finish_us, k, state.task_finish_us, end_us)
-    if columns.task_follower.shape[0] > 0:
-        _copy(columns.task_follower, k, state.task_follower)
-
-
-def run_block(
-    model_arrays,
-    state_arrays,
-    options,
-    scratch_arrays,
-    may_overcommit,
-    sees_every_event,
-    horizon_us,
-    arrival,
-    arrival_us,
-    seeds,
-    fresh,
-    columns,
-    loop,
-):
-    """Run once for each seed, with the arrivals of its row if there is one; the model reads them from ``arrival``.
-
-    Stops after a run in which the policy broke its contract.
-    """
-    model, state = by_reference(model_arrays), by_reference(state_arrays)
-    n_tasks, is_clean = model.task_operations.shape[0], False
-    for k in range(seeds.shape[0]):
-        _set_back(fresh.changed)
-        if not is_clean:
-            _set_back(fresh.kept)
-        is_clean = False
-        if arrival_us.shape[0] > 0:
-            for job in range(arrival.shape[0]):
-                arrival[job] = arrival_us[k, job]
-        run = state.run[0]
-        run.random = seeds[k]
-        why = call_loop(
-            loop,
-            model_arrays,
-            state_arrays,
-            options,
-            scratch_arrays,
-            may_overcommit,
-            sees_every_event,
-            horizon_us,
-            np.inf,
-            WHOLE_RUN,
-        )
-        columns.run[k] = run
-        columns.why[k] = why
-        if why == BROKEN:
-            return
-        is_done = run.n_done == n_tasks
-        is_plain = is_done and _is_plain(state)
-        is_clean = is_plain
-        columns.is_plain[k] = is_plain
-        if not is_plain:
-            _forget(state)
-        if is_done:
-            _keep(state, columns, k, np.inf)
-        else:
-            _keep(state, columns, k, horizon_us if why == AT_HORIZON else min(run.now_us, horizon_us))

@@ -3,18 +3,18 @@
 The policy is compiled once and the model built once. Each thread has one state.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from vinesim.core.loops import Running, block_for, loop_for
+from vinesim.core.rules import AT_HORIZON, BROKEN
+from vinesim.core.state import build_state
 from vinesim.engine import block
-from vinesim.engine.beside import beside
-from vinesim.engine.binding import addresses, bound_block, bound_for
-from vinesim.engine.contract import AT_HORIZON, BROKEN
-from vinesim.engine.machine_code import LOOP
+from vinesim.engine.code import code_of
 from vinesim.engine.outcome import may_share_units
+from vinesim.engine.threads import run_interruptibly
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
@@ -29,9 +29,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_model
-from vinesim.state.by_reference import Arrays
-from vinesim.state.initial import build_state
-from vinesim.state.scratch import build_options, build_scratch
+from vinesim.state.scratch import build_scratch
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
 Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
@@ -62,15 +60,17 @@ class Blocks:
         self.scenario, self.policy, self.times, self.n_runs = scenario, policy, times, len(seeds)
         self.wanted, self.method, self.warm_up = wanted, method, warm_up
         self.model = build_model(scenario, policy.groups)
-        self.options = build_options(policy.values_of_options())
+        self.code = code_of(scenario, self.model, policy, policy)
         self.random = _streams(seeds, policy)
         self.may_share_units = may_share_units(self.model, policy.may_overcommit)
+        self.loop = loop_for(self.code, self.n_runs * scenario.workload.n_tasks)
+        self.kernel = block_for(self.loop.features)
         self.needed = {"task_finish_us"}.union(*(n.columns for n in NUMBERS.values() if wanted(n.name)))
+        if "CONSOLIDATES" not in self.loop.features:
+            self.needed.discard("task_follower")
         row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
         self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
         self.n_workers = min(n_workers, -(-self.n_runs // self.size))
-        self.bound = bound_for(policy.decide, LOOP, self.n_runs * scenario.workload.n_tasks)
-        self.kernel = bound_block(policy.decide)
         self._first_worker = [_Worker(self)]
 
     def compile(self) -> None:
@@ -90,7 +90,7 @@ class Blocks:
                     pass
 
         try:
-            return [piece for done in beside([work] * self.n_workers) for piece in done]
+            return [piece for done in run_interruptibly([work] * self.n_workers) for piece in done]
         finally:
             for _ in ahead:  # after Ctrl-C threads that continue finish only one block
                 pass
@@ -104,29 +104,21 @@ class _Worker:
         self.arrival = np.array(blocks.model.job_arrival_us)
         seen = self.arrival.view()
         seen.flags.writeable = False
-        model = blocks.model._replace(job_arrival_us=seen)
-        state = build_state(model, 0, **blocks.bound.keeps)
-        scratch = build_scratch(blocks.policy.scratch, model)
+        model, policy = blocks.model.replaced(job_arrival_us=seen), blocks.policy
+        state = build_state(model, blocks.loop.features, 0, policy.sees_every_event, policy.may_overcommit)
+        own = blocks.code.own._replace(scratch=build_scratch(policy.scratch, model))
         self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
-        policy = blocks.policy
-        self._fixed = (
-            Arrays(model),
-            Arrays(state),
-            blocks.options,
-            Arrays(scratch),
-            policy.may_overcommit,
-            policy.sees_every_event,
-        )
-        limits = float(blocks.scenario.horizon_us), math.inf, block.WHOLE_RUN
-        self._loop = addresses(blocks.bound.loop, *self._fixed, *limits)
-        self._fresh, self._copies = block.fresh(state, scratch)
+        self._running = Running(blocks.loop, model, state, own)
+        self._loop = self._running.address
+        self._fresh, self._copies = block.fresh(state, own.scratch)
 
     def call(self, first: int, end: int) -> np.ndarray:
         """Do some runs and return their arrivals, [K, J], or [0, J] if they are the scenario's."""
         blocks = self.blocks
         times = np.empty((0, len(self.arrival))) if blocks.times is None else blocks.times[first:end]
         horizon_us, random = float(blocks.scenario.horizon_us), blocks.random[first:end]
-        blocks.kernel(*self._fixed, horizon_us, self.arrival, times, random, self._fresh, self.columns, self._loop)
+        given = (*self._running.given, horizon_us, self.arrival, times, random)
+        blocks.kernel(*given, self._fresh, self.columns, self._loop)
         return times
 
     def numbers(self, first: int) -> Iterator[Piece]:

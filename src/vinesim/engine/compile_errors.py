@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numba
 
-from vinesim.engine.machine_code import PACKAGE
+from vinesim.core.names import PACKAGE
 
 PLACE = re.compile(
     r'(?:During: [^\n]* at|Raised from) (?P<file>\S+) \((?P<line>\d+)\)|File "(?P<of>[^"]+)", line (?P<at>\d+)'
@@ -21,7 +21,7 @@ END = re.compile(r"^\s*(?:There are|During|File|- Of which|[Rr]aised from)|\. Ra
 WRONG_CALL = re.compile(r"to signature '(?P<signature>.*?)' due to \"TypeError: (?P<why>.*?)\"", re.DOTALL)
 NO_CALL = re.compile(r"No implementation of function .*?>>> (?P<call>.*)", re.DOTALL)
 TYPE = re.compile(r"(?:Reference|ArraysType)\((Model|State|Scratch|Options)\w*(?: \w+)?\)")
-OTHERS = (Path(numba.__file__).parent, PACKAGE / "engine", PACKAGE / "state")
+OTHERS = (Path(numba.__file__).parent, *(PACKAGE / room for room in ("core", "engine", "jit", "state")))
 
 
 def words_of(error: Exception) -> str:
@@ -47,10 +47,10 @@ def _is_of_others(place: re.Match[str]) -> bool:
 
 
 def _known(story: str) -> str | None:
-    """What is often wrong, in words of its own."""
+    """What is often wrong, in its own words."""
     if "attribute 'task' of type" in story or "expected Action" in story:
         return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
-    if "built-in function or_" in story:  # of start, drop ... in state/indexed.py, and scores
+    if "built-in function or_" in story:  # of start, drop ... in core/queries.py, and scores
         return "a task, a unit or a score is no whole number; int(...) makes one"
     if "NRT required" in story:
         return "it makes a list, an array or another new object"
@@ -60,7 +60,7 @@ def _known(story: str) -> str | None:
 
 
 def _what(story: str) -> str:
-    """Return the cause, of what is told before the place where it went wrong."""
+    """Return the cause, from the text before the place where it went wrong."""
     if any(_is_of_others(place) for place in PLACE.finditer(story)):
         return "Numba cannot compile this"  # and says of its own parts why
     return _cause(story)
@@ -69,14 +69,14 @@ def _what(story: str) -> str:
 def _cause(story: str) -> str:
     """Return the innermost cause."""
     begin = list(BEGIN.finditer(story))
-    told = story[begin[-1].end() :] if begin else story
-    end = END.search(told)
-    told = TYPE.sub(lambda found: found[1].lower(), told[: end.start()] if end else told)
-    if found := WRONG_CALL.search(told):
+    text = story[begin[-1].end() :] if begin else story
+    end = END.search(text)
+    text = TYPE.sub(lambda found: found[1].lower(), text[: end.start()] if end else text)
+    if found := WRONG_CALL.search(text):
         return f"{found['why']}; it takes {found['signature']}"
-    if found := NO_CALL.search(told):
+    if found := NO_CALL.search(text):
         return f"there is no {_line(found['call'])}"
-    return _line(told)
+    return _line(text)
 
 
 def _line(words: str) -> str:

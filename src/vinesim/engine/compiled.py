@@ -2,158 +2,141 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from vinesim.engine import steps
-from vinesim.engine.beside import Left, beside
-from vinesim.engine.binding import Bound, bound
-from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken
+from vinesim.core.code import Code
+from vinesim.core.loops import Running, loop_for
+from vinesim.core.rules import ABANDONED, BROKEN, GO_ON, NEED_CHANGES, NEED_ROOM
+from vinesim.core.state import build_state
+from vinesim.engine.changes import Changes
+from vinesim.engine.contract import broken, call_policy
 from vinesim.engine.ends import with_killed
-from vinesim.engine.machine_code import kernels, loop_for
-from vinesim.model.result import EarlyEnds
-from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.by_reference import Arrays
-from vinesim.state.held_units import held_units
-from vinesim.state.initial import build_state
-from vinesim.state.kernel import kept
-from vinesim.state.layout import OUTAGE, PENDING, TIMER, Model, State
-from vinesim.state.scratch import build_options, build_scratch
+from vinesim.engine.serving import serving_columns
+from vinesim.engine.threads import Abandoned, run_interruptibly
+from vinesim.model.outage import Outage
+from vinesim.model.result import EarlyEnds, Serving
+from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.state.arrays import ARRIVES, MOVES, ORDER, STARTS
+from vinesim.state.layout import PENDING, TIMER
+
+COLUMNS = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
+OF_REQUESTS = ("task_scheduled_us", "task_first_us", "task_preempted")
 
 
 class CompiledRun:
-    """One run of the compiled engine: the loop bound to a policy, the model, and the state it changes."""
+    """One run of the compiled engine: the loop for a policy, the model, and the state that it changes."""
 
-    def __init__(
-        self,
-        model: Model,
-        policy: OnlinePolicy,
-        seed: int,
-        may_overcommit: bool,
-        ends_early: bool = False,
-        bind: Callable[[Any, str], Bound] = bound,
-    ):
-        """``bind`` returns the loop for a policy's function; without it, the policy is inlined."""
-        self.model = model
-        made = bind(policy.decide, loop_for(len(model.kind_units) > 0))
-        self.state = build_state(model, seed, ends_early=ends_early, **made.keeps)
-        self._decide = policy.decide
-        self._loop = made.loop
-        self._options = build_options(policy.values_of_options())
-        self.scratch = build_scratch(policy.scratch, model)
-        self._may_overcommit = may_overcommit
-        self._sees_every_event = policy.sees_every_event
+    def __init__(self, scenario: Scenario, model: Any, policy: Policy, online: OnlinePolicy, code: Code, seed: int):
+        """``online`` is what decides; ``policy`` is that, or a batch policy that decides from outside the loop."""
+        self.model, self._decide = model, online.decide
+        made = loop_for(code, scenario.workload.n_tasks)
+        self.features, self.scratch = made.features, code.own.scratch
+        self.state = build_state(model, made.features, seed, online.sees_every_event, policy.may_overcommit)
+        self._changes = Changes(scenario, model) if "CHANGES" in code.features else None
+        if self._changes is not None:
+            self.state = self.state._replace(listed=self._changes.listed())
+        self._running = Running(made, model, self.state, code.own)
 
     def compile(self) -> None:
         """Compile the loop, or load it from the disk."""
         self._call(math.inf, math.inf, 0)
 
     def advance(
-        self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+        self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
     ) -> int:
-        """Handle events; return why it stopped (engine/loop.py), or LEFT if ``gives_up``, which is asked at intervals,
-        said so: then this run stays as it is, and a thread continues with it. Without ``gives_up`` it cannot be left.
+        """Handle events; return why it stopped (core/rules.py), or ABANDONED if ``should_abandon``, which is called at
+        intervals, said so: then this run stays as it is, and a thread continues with it. Without ``should_abandon`` it
+        cannot be abandoned.
         """
         try:
-            if gives_up is None:
+            if should_abandon is None:
                 why = self._call(horizon_us, pause_us, max_events)
             else:
-                (why,) = beside([lambda: self._call(horizon_us, pause_us, max_events)], gives_up)
-        except Left:
-            self.state = State(*(array.copy() for array in self.state))
-            return LEFT
+                (why,) = run_interruptibly([lambda: self._call(horizon_us, pause_us, max_events)], should_abandon)
+        except Abandoned:
+            changing = (*COLUMNS, *OF_REQUESTS, "run", "ended", "ended_held", "engine")
+            kept = {name: getattr(self.state, name).copy() for name in changing}
+            self.state = self.state._replace(**kept)
+            return ABANDONED
         if why == BROKEN:
             raise broken(self.state.run[0])
         if why == NEED_ROOM:
-            run = self.state.run[0]
-            self._make_room(int(run["n_arrived"] - run["n_done"] - run["n_pending"]))
+            run, state = self.state.run[0], self.state
+            n_running = int(run["n_arrived"] - run["n_done"] - run["n_pending"])
+            ended = longer(state.ended, int(run["n_ended"]), n_running)
+            held = longer(state.ended_held, int(run["n_ended_held"]), len(state.held_unit))
+            self._set(ended=ended, ended_held=held)
+            return GO_ON
+        if why == NEED_CHANGES:
+            assert self._changes is not None
+            self._set(listed=self._changes.listed())
             return GO_ON
         return why
 
-    def _make_room(self, n_more: int) -> None:
-        """Make the log of early ends long enough for more rows, and for all the units that tasks may then hold."""
-        run, state = self.state.run[0], self.state
-        ended = longer(state.ended, int(run["n_ended"]), n_more)
-        held = longer(state.ended_held, int(run["n_ended_held"]), len(state.held_unit))
-        self.state = state._replace(ended=ended, ended_held=held)
-
     def _call(self, horizon_us: float, pause_us: float, max_events: int) -> int:
-        return asked(
-            self._decide,
-            self._loop,
-            *self._arrays(),
-            self._options,
-            Arrays(self.scratch),
-            self._may_overcommit,
-            self._sees_every_event,
-            float(horizon_us),
-            float(pause_us),
-            max_events,
-        )
+        return int(call_policy(self._decide, self._running, float(horizon_us), float(pause_us), max_events))
 
-    def _arrays(self) -> tuple[Arrays, Arrays]:
-        return Arrays(self.model), Arrays(self.state)
+    def _set(self, **arrays: np.ndarray) -> None:
+        """Go on with other arrays in place of some."""
+        self.state = self.state._replace(**arrays)
+        self._running.set_state(self.state)
+
+    def _carry_out(self, orders: list[np.ndarray]) -> None:
+        """Carry out orders from outside the loop."""
+        self._set(orders=np.concatenate(orders))
+        try:
+            if self._call(math.inf, math.inf, 0) == BROKEN:
+                raise broken(self.state.run[0])
+        finally:
+            self._set(orders=np.empty(0, ORDER))
+
+    def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
+        """Let the first jobs arrive at 0 without calling the policy, and start some of their tasks; then it is
+        called."""
+        self._carry_out([_orders(ARRIVES, np.zeros(n_jobs), np.zeros(n_jobs)), _orders(STARTS, tasks, units)])
+        self.state.run["to_ask"], self.state.run["timer_us"] = TIMER, self.state.run["now_us"]
+
+    def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
+        """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
+        starts = (units >= 0) & (self.state.task_unit[tasks] == PENDING)
+        self._carry_out([_orders(MOVES, tasks[moves], units[moves]), _orders(STARTS, tasks[starts], units[starts])])
 
     def pending(self) -> np.ndarray:
         """Return the pending tasks, oldest first."""
         n_arrived = int(self.state.run[0]["n_arrived"])
         return np.flatnonzero(self.state.task_unit[:n_arrived] == PENDING)
 
-    def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
-        """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
-        if not _step(steps.place_all)(*self._arrays(), tasks, units, moves, self._may_overcommit):
-            raise broken(self.state.run[0])
+    def eligible_us(self) -> np.ndarray:
+        """Return when each job became eligible; NaN: never. No values if no job waits for others."""
+        return self.state.job_eligible_us
 
-    def open(self, units: np.ndarray) -> None:
-        """Mark the units' node as up."""
-        _step(steps.set_open_all)(*self._arrays(), units, True)
+    def granted_us(self) -> np.ndarray:
+        """Return when each task was given to its unit, where units take tasks ahead; NaN: never."""
+        return self.state.task_granted_us
 
-    def close(self, units: np.ndarray) -> None:
-        """Mark the units' node as down; they take no more tasks."""
-        _step(steps.set_open_all)(*self._arrays(), units, False)
-
-    def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
-        """Make the running tasks, in increasing order, pending again: all those on their units."""
-        self._make_room(len(tasks))
-        if not _step(steps.interrupt_all)(*self._arrays(), tasks, why):
-            raise broken(self.state.run[0])
-
-    def withdraw(self, jobs: np.ndarray) -> None:
-        """Drop the pending tasks of jobs that have arrived, and end those that run."""
-        self._make_room(int(np.diff(self.model.job_first)[jobs].sum()))
-        if not _step(steps.withdraw_all)(*self._arrays(), jobs):
-            raise broken(self.state.run[0])
-
-    def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
-        """Let the first jobs arrive at 0 without asking the policy, and start some of their tasks."""
-        if not _step(steps.begin_all)(*self._arrays(), tasks, units, n_jobs, self._may_overcommit):
-            raise broken(self.state.run[0])
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing will finish or arrive, and the policy waits for no time."""
-        run = self.state.run[0]
-        is_quiet = run["queue_levels"] == 0 and run["queue_now"] < 0 and run["timer_us"] == math.inf
-        return bool(is_quiet and run["next_job"] == len(self.model.job_arrival_us))
+    def failures(self) -> tuple[Outage, ...]:
+        """Return the random failures so far."""
+        return () if self._changes is None else self._changes.failures_before(int(self.state.run[0]["next_change"]))
 
     def early_ends(self) -> EarlyEnds:
         """Return the segments that ended before their tasks were done, in the order of time."""
         state = self.state
         log = state.ended[: int(state.run[0]["n_ended"])]
-        killed = np.flatnonzero(state.task_killed) if len(state.task_killed) else np.empty(0, np.int64)
+        killed = np.empty(0, np.int64)
+        if len(state.task_killed):
+            is_killed = state.task_killed > 0
+            running = np.flatnonzero(state.task_slot >= 0)
+            is_killed[running] = state.slot["killed"][state.task_slot[running]] > 0
+            killed = np.flatnonzero(is_killed)
         return with_killed(EarlyEnds.of(log.tolist()), killed, self.columns(), state.task_left, self.followers())
 
     def early_held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units that tasks held beside their own in segments that ended early."""
+        """Return the units that tasks held besides their own in segments that ended early."""
         found = self.state.ended_held[: int(self.state.run[0]["n_ended_held"])]
         return found[:, 0], found[:, 1].astype(np.int32)
-
-    def ask(self, after_outage: bool) -> None:
-        """Ask the policy next, at this instant."""
-        self.state.run["to_ask"] = max(self.state.run[0]["to_ask"], OUTAGE if after_outage else TIMER)
-        self.state.run["timer_us"] = self.state.run["now_us"]
 
     def set_clock(self, now_us: float) -> None:
         self.state.run["now_us"] = now_us
@@ -176,7 +159,7 @@ class CompiledRun:
 
     @property
     def unit_load(self) -> np.ndarray:
-        return self.state.unit_load
+        return self.state.unit["load"]
 
     def is_due(self, tasks: np.ndarray) -> np.ndarray:
         """For running tasks on units that share their speed: whether they have had all their service, and end at this
@@ -184,24 +167,36 @@ class CompiledRun:
         model, state, due = self.model, self.state, np.zeros(len(tasks), bool)
         unit = state.task_unit[tasks]
         shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
-        due[shared] = state.work_due[tasks[shared]] <= state.work_done[unit[shared]]
+        if shared.any():  # else segments have no service that is due
+            due[shared] = state.slot["due"][state.task_slot[tasks[shared]]] <= state.work_done[unit[shared]]
         return due
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the task columns that the run filled."""
-        names = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
-        return {name: getattr(self.state, name) for name in names}
+        return {name: getattr(self.state, name) for name in COLUMNS}
 
     def held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units that tasks hold, or held last, beside their own: task and unit of each, by task."""
+        """Return the units that tasks hold, or held last, besides their own: task and unit of each, by task."""
         of_task = np.diff(self.model.task_held)
-        task, unit = np.repeat(np.arange(len(of_task)), of_task), held_units(self.model, self.state)
+        task, unit = np.repeat(np.arange(len(of_task)), of_task), self.state.held_unit
         return task[unit >= 0], unit[unit >= 0]
+
+    def serving(self, end_us: float) -> Serving:
+        return serving_columns(self.model, self.state, end_us)
+
+    def peaks_mw(self) -> np.ndarray:
+        return self.state.peak_mw
 
     def followers(self) -> np.ndarray:
         """Return the tasks that were consolidated with another task, their leader."""
         following = self.state.task_follower
         return np.sort(following[following >= 0]).astype(np.int64)
+
+
+def _orders(what: int, tasks: np.ndarray, units: np.ndarray) -> np.ndarray:
+    rows = np.empty(len(tasks), ORDER)
+    rows["what"], rows["task"], rows["unit"] = what, tasks, units
+    return rows
 
 
 def longer(log: np.ndarray, n: int, n_more: int) -> np.ndarray:
@@ -211,9 +206,3 @@ def longer(log: np.ndarray, n: int, n_more: int) -> np.ndarray:
     found = np.zeros((max(n + n_more, 2 * len(log)), *log.shape[1:]), log.dtype)
     found[:n] = log[:n]
     return found
-
-
-@cache
-def _step(source: Any) -> Any:
-    """A kernel that is the same for all policies."""
-    return kept(source, kernels().hex(), {})

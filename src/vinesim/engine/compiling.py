@@ -1,4 +1,4 @@
-"""What is told of compiling: that it begins, where a policy's machine code is not on the disk, and what went wrong."""
+"""Messages about compiling: that it begins, where a policy's machine code is not on the disk, and what went wrong."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ from vinesim.policies.contract import Policy, title_of
 
 
 @contextmanager
-def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> Iterator[None]:
+def announced(name: str, on_message: Callable[[str], None] | None) -> Iterator[None]:
     """Report that a policy is being compiled when Numba starts; it looks for the code on disk before that."""
     if on_message is None or "numba" not in sys.modules:  # nothing can be compiled
         yield
@@ -26,7 +26,7 @@ def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> 
         while to_say:
             to_say.pop()()
 
-    with _hearing(say, lambda: None):
+    with _listening(say, lambda: None):
         yield
 
 
@@ -48,11 +48,11 @@ def timing_compilation() -> Iterator[Callable[[], float]]:
             since = begun.pop()
             total += 0.0 if begun else time.perf_counter() - since
 
-    with _hearing(begin, end):
+    with _listening(begin, end):
         yield lambda: total
 
 
-def _hearing(begin: Callable[[], None], end: Callable[[], None]) -> Any:
+def _listening(begin: Callable[[], None], end: Callable[[], None]) -> Any:
     """Let both be called as Numba begins to compile something, and as it ends."""
     from numba.core import event
 
@@ -86,7 +86,7 @@ def announce_compilation(policy: Policy, on_message: Callable[[str], None] | Non
     """Report that a policy is being compiled, if it is; turn compiler errors into messages for the user."""
     name = title_of(policy)
     try:
-        with told_when_compiling(name, on_message):
+        with announced(name, on_message):
             yield
     except BrokenContract:
         raise

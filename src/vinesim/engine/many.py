@@ -9,15 +9,15 @@ import numpy as np
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
 from vinesim.engine.ends import may_end_early
-from vinesim.engine.machine_code import BLOCK
-from vinesim.engine.simulate import check_options, simulate, unit_order_of
-from vinesim.engine.tier import Engine, check_engine, is_worth_compiling
+from vinesim.engine.engine_choice import Engine, check_engine, is_worth_loading
+from vinesim.engine.simulate import check_options, code_for, simulate, unit_order_of
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
 from vinesim.metrics.warm_up import WarmUp
 from vinesim.model.application import requests_on_nodes
+from vinesim.model.arrays import first_wrong
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
@@ -74,9 +74,9 @@ def simulate_many(
     policy: Any = resolve(scenario.policy, scenario.options)
     n_runs = len(numbers)
     pieces: list[Piece] = []
-    fits = engine != "reference" and fits_blocks(scenario, policy)
+    code = code_for(scenario, policy) if engine != "reference" and fits_blocks(scenario, policy) else None
     for k in range(n_runs):
-        if fits and (engine == "compiled" or is_quicker_in_blocks(scenario, policy, n_runs - k)):
+        if code and (engine == "compiled" or is_worth_loading(code, (n_runs - k) * scenario.workload.n_tasks)):
             break
         pieces.append((np.array([k]), alone(k)))
     first = len(pieces)
@@ -108,10 +108,10 @@ def simulate_many(
 def _check_record(record: Sequence[str]) -> None:
     """Raise :class:`InputError` for names of numbers that no run has."""
     if isinstance(record, str):
-        raise InputError([Problem("record", "a list of names", repr(record)[:60], f"Write [{record!r}].")])
+        raise InputError([Problem(("record",), "a list of names", repr(record)[:60], f"Write [{record!r}].")])
     expected = "a number of a run: " + ", ".join(NUMBERS)
     problems = [
-        Problem(f"record[{i}]", expected, repr(name)[:60], did_you_mean(name, NUMBERS))
+        Problem(("record", i), expected, repr(name)[:60], did_you_mean(name, NUMBERS))
         for i, name in enumerate(record)
         if not is_number_or_part(name)
     ]
@@ -128,37 +128,46 @@ def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
         and policy.suited_to(scenario) is policy
         and not may_end_early(scenario, policy)
         and not scenario.workload.has_vectors
+        and scenario.workload.after is None
+        and not len(scenario.engine_types)
         and scenario.workload.gang_within is None
+        and not scenario.datacenter.has_power_caps
+        and not scenario.reservations
+        and not scenario.datacenter.takes_ahead
         and requests_on_nodes(scenario.workload, scenario.applications, policy.groups) is None
         and unit_order_of(policy, scenario) is None
     )
 
 
-def is_quicker_in_blocks(scenario: Scenario, policy: OnlinePolicy, n_runs: int) -> bool:
-    """Whether so many runs, if they fit blocks, are done sooner so than one by one."""
-    return is_worth_compiling(policy.decide, n_runs * scenario.workload.n_tasks, BLOCK)
+def are_quicker_in_blocks(scenario: Scenario, policy: Policy, n_runs: int) -> bool:
+    """Whether these runs are done sooner in blocks than one by one."""
+    return fits_blocks(scenario, policy) and is_worth_loading(
+        code_for(scenario, policy), n_runs * scenario.workload.n_tasks
+    )
 
 
 def _runs(scenario: Scenario, arrival_us: Any, seeds: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Return arrivals [K, J] or None, and seeds [K], after checking them."""
     n_jobs, problems = scenario.workload.n_jobs, []
     if arrival_us is not None and scenario.applications and scenario.workload.deadline_us is not None:
-        remedy = "Run a study with other `arrivals`: each run then has deadlines of its own."
-        raise InputError([Problem("arrival_us", "none, because applications set the deadlines", "arrivals", remedy)])
+        remedy = "Run a study with other `arrivals`: each run then has its own deadlines."
+        raise InputError([Problem(("arrival_us",), "none, because applications set the deadlines", "arrivals", remedy)])
     times = None if arrival_us is None else np.ascontiguousarray(arrival_us, np.float64)
     if times is not None and (times.ndim != 2 or times.shape[1] != n_jobs):
-        raise InputError([Problem("arrival_us", f"rows of {n_jobs} times, one per job", f"shape {times.shape}")])
+        raise InputError([Problem(("arrival_us",), f"rows of {n_jobs} times, one per job", f"shape {times.shape}")])
     n_runs = len(seeds) if seeds is not None else 1 if times is None else len(times)
     numbers = np.full(n_runs, scenario.seed) if seeds is None else np.asarray(seeds, np.int64)
     if numbers.ndim != 1 or not len(numbers) or (times is not None and len(times) != len(numbers)):
         expected = "one per run, at least one run" if times is None else f"one for each of the {len(times)} arrivals"
-        raise InputError([Problem("seeds", expected, f"shape {numbers.shape}")])
+        raise InputError([Problem(("seeds",), expected, f"shape {numbers.shape}")])
     for k in np.flatnonzero(numbers < 0)[:5]:
-        problems.append(Problem(f"seeds[{k}]", "an integer from 0 to 2^63 - 1", f"{numbers[k]}"))
+        problems.append(Problem(("seeds", k), "an integer from 0 to 2^63 - 1", f"{numbers[k]}"))
     if times is not None:
-        rising = np.isfinite(times).all(axis=1) & (np.diff(times, axis=1) >= 0).all(axis=1) & (times[:, 0] >= 0)
-        for k in np.flatnonzero(~rising)[:5]:
-            problems.append(Problem(f"arrival_us[{k}]", "finite times, 0 or more, not decreasing", "others"))
+        wrong = ~np.isfinite(times) | (times < 0)
+        wrong[:, 1:] |= np.diff(times, axis=1) < 0
+        for k in np.flatnonzero(wrong.any(axis=1))[:5]:
+            found = first_wrong(times[k], wrong[k])
+            problems.append(Problem(("arrival_us", k), "finite times, 0 or more, not decreasing", found))
     if problems:
         raise InputError(problems)
     return times, numbers

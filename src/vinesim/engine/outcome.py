@@ -9,11 +9,12 @@ import numpy as np
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.arrays import distinct
-from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome
+from vinesim.model.power_caps import MW_PER_W
+from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome, Serving
 from vinesim.model.scenario import Scenario
 from vinesim.state.demand import amounts
-from vinesim.state.held_units import kinds_of_tasks
-from vinesim.state.layout import PENDING, Model, has_shared_speed
+from vinesim.state.layout import PENDING, has_shared_speed
+from vinesim.state.model import Model, classes_of_tasks
 
 
 def collect(
@@ -32,14 +33,20 @@ def collect(
     columns = run.columns()
     early, early_held = run.early_ends() if ends_early else None, None
     columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # dropped tasks did not start
+    granted_us = run.granted_us() if len(model.type_ahead) else None
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
         for name in ("task_start_us", "task_finish_us"):
             columns[name][columns[name] > end_us] = np.nan
     followers = run.followers()
+    if granted_us is not None:  # a unit has not come to those that waited there at the end
+        waits = columns["task_init_us"] > end_us
+        columns["task_unit"][waits] = PENDING
+        columns["task_init_us"][waits] = np.nan
+        followers = followers[columns["task_unit"][followers] >= 0]
     if early is not None:
         is_over = early.end_us <= end_us  # others would be killed later
-        early_held = _early_held(model, run, early) if len(model.kind_units) else None
+        early_held = _early_held(model, run, early) if len(model.class_units) else None
         early = EarlyEnds(*(column[is_over] for column in early))
         last = early.task[early.is_last]
         columns["task_finish_us"][last] = np.nan
@@ -63,13 +70,23 @@ def collect(
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,
-        held=_held(model, run) if len(model.kind_units) else None,
+        held=_held(model, run) if len(model.class_units) else None,
         early_held=early_held,
+        granted_us=granted_us,
+        peaks_w=run.peaks_mw() / MW_PER_W if scenario.datacenter.has_power_caps else None,
+        eligible_us=run.eligible_us() if len(model.job_predecessors) else None,
+        serving=_serving(run, end_us) if len(model.engine_unit) else None,
     )
 
 
+def _serving(run: Run, end_us: float) -> Serving:
+    """Return how requests fared on serving engines; what would have come after the end did not happen."""
+    found = run.serving(end_us)
+    return found._replace(first_token_us=np.where(found.first_token_us <= end_us, found.first_token_us, np.nan))
+
+
 def _held(model: Model, run: Run) -> Held:
-    """Return what tasks hold, or held last, of units beside the one that they run on."""
+    """Return what tasks hold, or held last, of units besides the one that they run on."""
     task, unit = run.held()
     return Held(task, unit, _amounts(model, task, run.columns()["task_unit"][task], unit))
 
@@ -85,7 +102,7 @@ def _amounts(model: Model, task: np.ndarray, own: np.ndarray, unit: np.ndarray) 
     """[H] what tasks that run on ``own`` hold of ``unit``."""
     is_lead = model.unit_type[unit] == model.unit_type[own]
     lead = amounts(model.task_demand[task], model.unit_capacity[unit])
-    return np.where(is_lead, lead, model.kind_companion[kinds_of_tasks(model, task), model.unit_type[unit]])
+    return np.where(is_lead, lead, model.class_companion[classes_of_tasks(model, task), model.unit_type[unit]])
 
 
 def may_share_units(model: Model, may_overcommit: bool) -> bool:
@@ -97,7 +114,8 @@ def why_over(scenario: Scenario, model: Model, run: Run) -> tuple[ExitReason, st
     """Return why a run ends that has no events left and tasks that are not done, and more in words."""
     if run.n_pending == 0:
         n_left = scenario.workload.n_tasks - run.n_done
-        return ExitReason.ENDLESS, f"{n_left} tasks run, and none of them ever ends"
+        run_on = "run or wait for others that do" if len(model.job_predecessors) else "run"
+        return ExitReason.ENDLESS, f"{n_left} tasks {run_on}, and none of them ever ends"
     return ExitReason.STALLED, why_stalled(scenario, model, run)
 
 
@@ -106,14 +124,14 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
     pending = run.pending()
     task = int(pending[0])
     work, types = scenario.workload, scenario.datacenter.processor_types
-    kind = work.task_types[int(work.job_task_type[model.task_job[task]])].name
+    type_name = work.task_types[int(work.job_task_type[model.task_job[task]])].name
     wanted = int(work.preferred_type[task])
-    text = f"{len(pending)} tasks are pending and nothing runs; the first is task {task} ({kind})"
+    text = f"{len(pending)} tasks are pending and nothing runs; the first is task {task} ({type_name})"
     if wanted >= 0 and not (model.unit_type == wanted).any():
         return f"{text}, which prefers {types[wanted].name}: the datacenter has none"
-    own = int(kinds_of_tasks(model, pending[:1])[0])
-    if wanted >= 0 and scenario.affinity[wanted, model.kind_task_type[own]] <= 0:
-        return f"{text}, which prefers {types[wanted].name}: its affinity to {kind} is 0"
+    own = int(classes_of_tasks(model, pending[:1])[0])
+    if wanted >= 0 and scenario.affinity[wanted, model.class_task_type[own]] <= 0:
+        return f"{text}, which prefers {types[wanted].name}: its affinity to {type_name} is 0"
     if wanted >= 0 and model.affinity[wanted, own] <= 0:
         return f"{text}, which prefers {types[wanted].name}: no node has all that it would hold there"
     able = model.affinity[:, own] > 0
@@ -121,4 +139,6 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
         deployed = [types[p].attributes.get(name, math.inf) for p in distinct(model.unit_type) if able[p]]
         if requested[task] > max(deployed):
             return f"{text}, which requests {requested[task]:g} of {name}: no unit that can run it provides that"
+    if scenario.datacenter.has_power_caps:
+        return f"{text}: the power caps leave too little for it, or the policy starts it on none of the idle units"
     return f"{text}: the policy starts it on none of the idle units"

@@ -4,15 +4,19 @@ import math
 
 import numpy as np
 
-from vinesim.engine.contract import RULES, asked
+from vinesim.core.rules import RULES
+from vinesim.engine.contract import call_policy
 from vinesim.engine.moves import Moves
 from vinesim.engine.question import Questions
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
+from vinesim.model.time import FOREVER_US
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, title_of
-from vinesim.state.layout import Model, has_shared_speed
+from vinesim.state.clock import stuck_period
+from vinesim.state.layout import has_shared_speed
+from vinesim.state.model import Model
 
 MAX_PERIODS = 10_000_000  # from one event to the next, if each must be processed
 
@@ -30,7 +34,7 @@ class PeriodClock:
         self.moves = Moves(scenario.workload.n_tasks) if policy.replaces_running else None
         if scenario.accounting.energy == "eq2" and self.accounts.has_power and has_shared_speed(model):
             expected = "run_time or eq1xT: the remaining time of tasks that share a unit's speed is unknown"
-            raise InputError([Problem("accounting.energy", expected, "'eq2'")])
+            raise InputError([Problem(("accounting", "energy"), expected, "'eq2'")])
         if policy.needs_power and not self.accounts.has_power:
             names = [p.name for p in scenario.datacenter.processor_types]
             known = ~np.isnan(self.accounts.per_demand_w)
@@ -38,7 +42,7 @@ class PeriodClock:
             name = title_of(policy)
             expected = f"a dynamic_power of each type of unit, for the policy {name}"
             raise InputError(
-                [Problem("processor_types", expected, f"none of {missing}", "Give it, in W per unit of demand.")]
+                [Problem(("processor_types",), expected, f"none of {missing}", "Give it, in W per unit of demand.")]
             )
 
     @property
@@ -73,7 +77,7 @@ class PeriodClock:
 
     def _answer(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         """Return the policy's answer, after checking its type and shape."""
-        placed = np.asarray(asked(self.policy.place, self.policy.place, tasks, servers))
+        placed = np.asarray(call_policy(self.policy.place, self.policy.place, tasks, servers))
         if placed.shape != tasks.task.shape or placed.dtype.kind not in "iu":
             name = title_of(self.policy)
             raise PolicyError(
@@ -90,7 +94,7 @@ class PeriodClock:
     def _periods_until(self, until_us: float, asks_again: bool) -> int:
         """Return how many periods after this one end before the next event and need not be processed one by one.
 
-        0 if they must be processed: because the policy would be asked about tasks and may move them at any time, or
+        0 if they must be processed: because the policy would be called for tasks and may move them at any time, or
         because each period takes another energy. Raises :class:`InputError` if they are then too many.
         """
         period_us, is_steady = self.period_us, self.policy.steady or not asks_again
@@ -104,7 +108,7 @@ class PeriodClock:
             name, found = title_of(self.policy), f"{period_us:g} us: {n:,} of them"
             why = "for the accounting eq2" if is_steady else f"because {name} is not steady"
             expected = f"at most {MAX_PERIODS:,} periods from one event to the next, {why}"
-            raise InputError([Problem("period_us", expected, found)])
+            raise InputError([Problem(("period_us",), expected, found)])
         return 0
 
     def _unmoved(self, n: int) -> int:
@@ -129,15 +133,14 @@ class PeriodClock:
 
     def _check_clock(self, time_us: float) -> None:
         """Raise :class:`InputError` if a period does not advance the clock from that time."""
-        if time_us < math.inf and not time_us + self.period_us > time_us:
-            expected = f"a period that advances the clock at {time_us:g} us"
-            raise InputError([Problem("period_us", expected, f"{self.period_us:g} us")])
+        if problems := stuck_period(self.period_us, time_us):
+            raise InputError(problems)
 
     def _note(self, moved_from: np.ndarray, n_placed: int) -> float:
         """Add the period to the accounts. Returns when the first running task finishes, infinite if none runs."""
         now, codes = self.run.now_us, self.accounts.codes
         tasks, servers, finish_us = self.questions.running()
-        has_begun, remaining = ~np.isnan(tasks.remaining_us), finish_us - now
+        has_begun, remaining = ~np.isnan(tasks.remaining_us), np.minimum(finish_us - now, FOREVER_US)
         own = np.searchsorted(codes, self.model.unit_type[tasks.unit])
 
         def elsewhere(rows: slice) -> np.ndarray:
@@ -147,7 +150,7 @@ class PeriodClock:
             time = servers.time_us(some, codes)
             if len(self.model.task_factor):
                 factor = np.where(has_begun[rows], 1.0, self.model.task_factor[some.task])
-                time = time * factor[:, None]
+                time = np.where(time < FOREVER_US, time * factor[:, None], time)
             time[np.arange(len(time)), own[rows]] = remaining[rows]
             return time
 

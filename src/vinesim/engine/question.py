@@ -6,7 +6,7 @@ from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
-from vinesim.state.layout import Model
+from vinesim.state.model import Model
 
 Columns = dict[str, np.ndarray]
 
@@ -18,7 +18,7 @@ class Questions:
         self._policy, self._run, self._model, self._accounts = policy, run, model, accounts
 
     def at(self, now_us: float) -> tuple[BatchTasks, BatchServers]:
-        """Return what the policy is asked now, or would be asked at a later time if nothing happened until then."""
+        """Return what the policy gets now, or would get at a later time if nothing happened until then."""
         columns, chosen = self._run.columns(), self._run.pending()
         load = np.array(self._run.unit_load)
         if self._policy.replaces_running:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vinesim.engine import contract
-from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, decision
+from vinesim.core import rules
+from vinesim.core.rules import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS
+from vinesim.engine.contract import BrokenContract, decision, place_of
 from vinesim.engine.reference_ends import leave, stop
 from vinesim.engine.reference_gangs import attached_to, is_of_gang
 from vinesim.engine.reference_state import ReferenceState
@@ -57,6 +58,14 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
 def begin(state: ReferenceState, started: list[int], unit: int) -> None:
     """Start tasks on a unit, consolidated if they are several."""
     model, task = state.model, started[0]
+    if unit in state.engines.of_unit:
+        state.engines.start(task, unit)
+        state.task_unit[task], state.followers[task] = unit, []
+        state.task_init_us[task] = state.task_start_us[task] = state.now_us
+        state.task_finish_us[task] = math.inf
+        state.running[unit].append(task)
+        state.hold_all(task, unit)
+        return
     transfer = queries.transfer_us(model, state, task, unit)
     left = state.task_left
     execution = queries.execution_us(model, state, task, unit) * left[task]
@@ -71,14 +80,17 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
         )
     if len(model.task_factor):
         execution *= model.task_factor[task]
-    finish_us = state.now_us + transfer + execution
+    init_us, start_us = state.ahead.times(started, unit, transfer, execution)
+    if state.ahead.is_possible(unit):
+        transfer = start_us - init_us
+    finish_us = start_us + execution
     if state.progress is not None:
-        execution, finish_us = state.progress.begin(started, transfer, execution)
+        execution, finish_us = state.progress.begin(started, transfer, start_us, execution)
     state.check_time(started, unit, transfer + execution, finish_us)
     for one in started:
         state.task_unit[one] = unit
-        state.task_init_us[one] = state.now_us
-        state.task_start_us[one] = state.now_us + transfer
+        state.task_init_us[one] = init_us
+        state.task_start_us[one] = start_us
         known = not state.is_shared(unit)
         state.task_finish_us[one] = finish_us if known else math.inf
     state.followers[task] = started[1:]
@@ -92,49 +104,68 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
         state.running[unit].append(task)
         if finish_us < math.inf:
             state.queue_finish(task)
-    state.unit_load[unit] = load
-    state.hold_rest(task, unit)
+    state.hold_all(task, unit)
     state.quotas.count(task, unit, 1)
+    state.draws.note_peaks()
 
 
 def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
-    """Raise BrokenContract with the number of the first rule that the action breaks (engine/contract.py)."""
+    """Raise BrokenContract with the number of the first rule that the action breaks (core/rules.py)."""
     model, task, unit = state.model, action.task, action.unit
     n_arrived = int(model.job_first[state.next_job])
     rule = 0
     if task < 0 or task >= n_arrived:
-        rule = contract.UNKNOWN_TASK
+        rule = rules.UNKNOWN_TASK
     elif state.task_unit[task] != PENDING:
-        rule = contract.IS_ATTACHED if state.task_unit[task] == ATTACHED else contract.NOT_PENDING
+        rule = rules.IS_ATTACHED if state.task_unit[task] == ATTACHED else rules.NOT_PENDING
     elif action.kind == DROP:
         rule = 0
     elif not 0 <= unit < len(model.unit_type):
-        rule = contract.UNKNOWN_UNIT
+        rule = rules.UNKNOWN_UNIT
     elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
-        rule = contract.CANNOT_RUN
+        rule = rules.CANNOT_RUN
     elif not queries.is_up(model, state, unit):
-        rule = contract.IS_DOWN
+        rule = rules.IS_DOWN
     elif not queries.is_in_partition(model, state, task, unit):
-        rule = contract.OUTSIDE_PARTITION
+        rule = rules.OUTSIDE_PARTITION
     elif not queries.is_within_quotas(model, state, task):
-        rule = contract.OVER_QUOTA
+        rule = rules.OVER_QUOTA
+    elif not queries.reservations_allow(model, state, task, unit):
+        rule = rules.IS_RESERVED
     elif not may_overcommit and not queries.fits(model, state, task, unit):
-        rule = contract.NO_ROOM
-    elif may_overcommit and len(model.kind_units) and not queries.rest_fits(model, state, task, unit):
-        rule = contract.NO_ROOM_BESIDE
+        is_over = is_held_back_by_cap(state, task, unit)
+        rule = rules.OVER_CAP if is_over else rules.NO_ROOM
+    elif may_overcommit and len(model.class_units) and not queries.rest_fits(model, state, task, unit):
+        rule = rules.NO_ROOM_FOR_THE_REST
+    elif action.n_tasks != 1 and unit in state.engines.of_unit:
+        rule = rules.ON_ENGINE
     elif action.n_tasks != 1:
         is_head = queries.first_pending(model, state, state.group_of(task)) == task
         most = queries.joinable(model, state, task, action.n_tasks)
         if action.n_tasks < 1 or not is_head or most < action.n_tasks:
-            rule = contract.NOT_A_HEAD
+            rule = rules.NOT_A_HEAD
     if rule:
         raise BrokenContract(rule, task, unit)
 
 
+def is_held_back_by_cap(state: ReferenceState, task: int, unit: int) -> bool:
+    """Whether there is room for all that a task itself would hold on a unit, and power caps leave too little."""
+    model = state.model
+    return (
+        queries.has_room_for(model, state, unit, queries.demand(model, state, task, unit))
+        and (len(model.class_units) == 0 or queries.rest_fits(model, state, task, unit))
+        and not queries.caps_allow(model, state, task, unit)
+    )
+
+
 def finish(state: ReferenceState) -> tuple[int, int]:
     """COMPUTATION_FINISH: remove the task that finishes earliest from its unit. Returns both."""
-    _, _, task = heapq.heappop(state.time_machine)
-    del state.queued[task]
+    if state.next_queued_us() == state.now_us:
+        _, _, task = heapq.heappop(state.time_machine)
+        del state.queued[task]
+    else:
+        task = state.engines.finish()
+        state.task_finish_us[task] = state.now_us
     unit = state.task_unit[task]
     if state.progress is not None:
         state.progress.close(task)
@@ -146,10 +177,11 @@ def finish(state: ReferenceState) -> tuple[int, int]:
 
 def arrive(state: ReferenceState) -> int:
     """ARRIVAL: let the next job arrive. Returns the job."""
-    job = state.next_job
+    job = state.dependencies.next_job()
     tasks = range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
+    state.dependencies.arrive(job, tasks)
     state.pending += [task for task in tasks if state.task_unit[task] == PENDING]
-    state.next_job += 1
+    state.pending.sort()  # a job that waited for others comes before younger ones
     return job
 
 
@@ -165,13 +197,13 @@ def run_events(
     pause_us: float,
     max_events: int,
 ) -> int:
-    """Handle events in the order (time, kind, sequence); return why it stopped, like engine/loop.py."""
+    """Handle events in the order (time, kind, sequence); return why it stopped, like core/loop.py."""
     model = state.model
     asks_when_full = may_overcommit or sees_every_event or preempts
     for _ in range(max_events):
-        finish_us = state.next_finish_us()
         arrival_us = state.next_arrival_us()
-        now = min(finish_us, arrival_us, pause_us, state.timer_us)
+        now = state.engines.run_until(min(state.next_queued_us(), arrival_us, pause_us, state.timer_us), horizon_us)
+        finish_us = state.next_finish_us()
         if now == math.inf:
             return NO_EVENTS
         if now > horizon_us:
@@ -196,15 +228,19 @@ def run_events(
         ):
             must_ask = False
             action = decision(decide, model, state, view)
-            if action.kind == NOTHING:
-                state.timer_us = action.until_us
-                if not action.until_us > now:
-                    raise BrokenContract(contract.WAIT_UNTIL_THE_PAST, -1, -1)
-                break
-            if action.kind >= PREEMPT:
-                stop(state, action)
-            if action.kind != PREEMPT:
-                start(state, action, may_overcommit)
+            try:
+                if action.kind == NOTHING:
+                    state.timer_us = action.until_us
+                    if not action.until_us > now:
+                        raise BrokenContract(rules.WAIT_NOT_LATER, -1, -1)
+                    break
+                if action.kind >= PREEMPT:
+                    stop(state, action)
+                if action.kind != PREEMPT:
+                    start(state, action, may_overcommit)
+            except BrokenContract as broken:
+                broken.place = place_of(decide, model, state, view, action)
+                raise
         if not state.pending:
             state.timer_us = math.inf  # the waiting tasks have started
     return GO_ON

@@ -1,14 +1,14 @@
-"""How segments end early in the reference engine: the twin of engine/progress.py and engine/preemption.py."""
+"""How segments end early in the reference engine: the twin of core/segments.py and core/laws."""
 
 import math
 from typing import Any
 
-from vinesim.engine import contract
+from vinesim.core import rules
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.reference_gangs import is_of_gang
 from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME, Action
+from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action
 
 
 class Progress:
@@ -21,29 +21,29 @@ class Progress:
         self.event: dict[int, int] = {}  # task -> number of the event at which it was given to a unit
         self.killed: set[int] = set()  # its limit ends it, not its finish
         self.ended: list[tuple[Any, ...]] = []  # rows of EarlyEnds
-        self.ended_held: list[tuple[int, int]] = []  # (row there, unit that it held beside its own)
+        self.ended_held: list[tuple[int, int]] = []  # (row there, unit that it held besides its own)
 
     def limit_us(self, task: int) -> float:
         """How long a task may be on a unit."""
         model = self.state.model
         return float(model.job_limit_us[model.task_job[task]]) if len(model.job_limit_us) else math.inf
 
-    def begin(self, started: list[int], transfer: float, work: float) -> tuple[float, float]:
-        """As in engine/progress.py; the leader is the first."""
+    def begin(self, started: list[int], transfer: float, start_us: float, work: float) -> tuple[float, float]:
+        """As in core/segments.py; the leader is the first."""
         state, task, restart = self.state, started[0], 0.0
         for member in started:
             if member in self.event and len(state.model.task_restart_us):
                 restart += state.model.task_restart_us[member]
             self.event[member] = state.n_events
         self.before[task], self.work[task] = transfer + restart, work
-        finish_us = state.now_us + transfer + (restart + work)
+        finish_us = start_us + (restart + work)
         limit_us = state.now_us + self.limit_us(task)
         if limit_us < finish_us:
             self.killed.add(task)
         return restart + work, min(finish_us, limit_us)
 
     def work_done_us(self, task: int) -> float:
-        """As in state/indexed_tasks.py."""
+        """As in core/segments.py."""
         state, before, work = self.state, self.before[task], self.work[task]
         unit = state.task_unit[task]
         served = state.now_us - state.task_init_us[task]
@@ -54,11 +54,11 @@ class Progress:
         return min(max(served - before, 0.0), work)
 
     def share_done(self, task: int) -> float:
-        """As in state/indexed_tasks.py."""
+        """As in core/segments.py."""
         return self.work_done_us(task) / self.work[task] if self.work[task] > 0 else 0.0
 
     def share_kept(self, task: int, keeps: int) -> float:
-        """As in engine/preemption.py."""
+        """As in core/segments.py."""
         model = self.state.model
         if keeps == RESTART:
             return 0.0
@@ -70,7 +70,7 @@ class Progress:
         return min(math.floor(self.work_done_us(task) / every) * every / self.work[task], 1.0)
 
     def close(self, task: int) -> None:
-        """As in engine/progress.py."""
+        """As in core/segments.py."""
         state, is_killed = self.state, task in self.killed
         kept = 1.0 - self.share_done(task) if is_killed else 0.0
         for member in [task, *state.followers[task]]:
@@ -80,7 +80,7 @@ class Progress:
                 self.killed.add(member)
 
     def or_killed(self, unit: int, first: int, finish_us: float) -> tuple[int, float]:
-        """As in engine/sharing.py."""
+        """As first_to_leave in core/laws/shared.py."""
         state = self.state
         running = state.running[unit]
         self.killed.difference_update(running)
@@ -107,15 +107,33 @@ def leave(state: Any, task: int) -> None:
     else:
         state.running[unit].remove(task)
     state.unit_load[unit] = load
+    state.draws.free(task, unit, queries.demand(state.model, state, task, unit))
     state.release_rest(task)
+    state.ahead.offer(unit)
     state.quotas.count(task, unit, -1)
+
+
+def leave_early(state: Any, task: int) -> None:
+    """The same before the task is done."""
+    unit = state.task_unit[task]
+    behind = state.running[unit][state.running[unit].index(task) + 1 :] if state.ahead.is_possible(unit) else []
+    leave(state, task)
+    if behind:
+        state.ahead.close_up(unit, behind)
+
+
+def take_back(state: Any, task: int) -> None:
+    """Drop a task that waits on its unit for those before it."""
+    leave_early(state, task)
+    state.task_unit[task] = DROPPED
+    state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
 
 
 def end(state: Any, task: int, why: int, keeps: int) -> None:
     """End the segment of a running task, and of its followers, now."""
     progress, unit = state.progress, state.task_unit[task]
     lost = 1.0 - progress.share_kept(task, keeps)
-    leave(state, task)
+    leave_early(state, task)
     progress.killed.discard(task)
     if why != WITHDRAWN:
         progress.ended_held += [(len(progress.ended), held) for held in state.held.pop(task, [])]
@@ -144,13 +162,13 @@ def stop(state: Any, action: Action) -> None:
     """End the segment of the task that a policy preempts or moves."""
     task, rule = action.task, 0
     if not 0 <= task < int(state.model.job_first[state.next_job]) or not queries.is_running(state.model, state, task):
-        rule = contract.NOT_RUNNING
+        rule = rules.NOT_RUNNING
     elif state.progress.event[task] == state.n_events:
-        rule = contract.JUST_STARTED
+        rule = rules.JUST_STARTED
     elif action.kind == MOVE and state.followers[task]:
-        rule = contract.IS_CONSOLIDATED
+        rule = rules.IS_CONSOLIDATED
     elif action.kind == MOVE and is_of_gang(state, task):
-        rule = contract.IS_GANG
+        rule = rules.IS_GANG
     if rule:
         raise BrokenContract(rule, task, action.unit)
     keeps = int(state.model.preemption[0])
@@ -178,7 +196,10 @@ def withdraw(state: Any, jobs: Any) -> None:
         if state.task_unit[task] == PENDING:
             state.task_unit[task] = DROPPED
             state.pending.remove(task)
-        elif state.task_unit[task] == ATTACHED:
+        elif state.task_unit[task] in (ATTACHED, HELD):
             state.task_unit[task] = DROPPED
         elif queries.is_running(state.model, state, task) and not state.followers[task]:
-            end(state, task, WITHDRAWN, RESUME)
+            if state.ahead.waits(task):
+                take_back(state, task)
+            else:
+                end(state, task, WITHDRAWN, RESUME)

@@ -1,4 +1,4 @@
-"""How the tasks of a gang start together in the reference engine: the meaning of state/gangs.py, in plain Python.
+"""How the tasks of a gang start together in the reference engine: the meaning of core/gangs.py, in plain Python.
 
 A gang is a job whose tasks start at one instant or not at all. Only its first unstarted task is pending; the others are
 attached to it. The policy names a unit for that task, the others are placed here: within the node or rack of that unit
@@ -13,10 +13,11 @@ task takes the first unit with room.
 - Tasks that demand different things are placed largest first (``state/gang_order.py``), and their places are searched
   for: where one of them finds none, the one before it goes to its next node with room, and so on.
 
-A request of an application has each task on a node of its own that holds the application's data, all on units of one
+A request of an application has each task on its own node that holds the application's data, all on units of one
 type: of the nodes with room, each task after the first takes the least busy one, the first of several.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -45,10 +46,13 @@ def is_of_gang(state: Any, task: int) -> bool:
 def as_before(state: Any) -> Iterator[None]:
     """Release all that is held in between, with the very loads of before."""
     loads, held, held_by = list(state.unit_load), dict(state.held), list(state.held_by)
+    draws, quotas = state.draws.copied(), state.quotas.copied()
     try:
         yield
     finally:
         state.unit_load, state.held, state.held_by = loads, held, held_by
+        state.draws.on = draws
+        state.quotas.held, state.quotas.n_tasks = quotas
 
 
 class Place:
@@ -71,7 +75,7 @@ class Place:
         self.is_spread = self.has_nodes or (not self.is_request and bool(self.model.job_spread[self.job]))
         limit = 1 if self.is_request or self.has_nodes else int(self.model.job_per_node[self.job])
         self.limit = limit or len(self.members) + 1  # of items at a node: of tasks, or of all tasks for one node
-        self.count = dict.fromkeys(self.nodes, 0)  # node -> items
+        self.count: Counter[int] = Counter()  # node -> items
         self.units: dict[int, int] = {}  # task -> its unit
 
     def find(self, unit: int) -> list[int] | None:
@@ -171,14 +175,13 @@ class Place:
 
     def _hold(self, task: int, unit: int) -> None:
         self.units[task] = unit
-        self.state.unit_load[unit] += queries.demand(self.model, self.state, task, unit)
-        self.state.hold_rest(task, unit)
+        self.state.hold_all(task, unit)
 
     def _unit_at(self, task: int, node: int) -> int:
         """The first unit at a node where a task has room: of the type of the first task's, or if it cannot run there of
         the fastest type that has one."""
-        kind, model = self.state.task_type_of(task), self.model
-        types = [self.p] if model.affinity[self.p, kind] > 0 else [q for q in model.ranking[kind] if q >= 0]
+        task_class, model = self.state.task_type_of(task), self.model
+        types = [self.p] if model.affinity[self.p, task_class] > 0 else [q for q in model.ranking[task_class] if q >= 0]
         for q in types:
             for unit in self.state.units_at(node, q):
                 if queries.fits_itself(model, self.state, task, unit):
@@ -240,10 +243,12 @@ class Before:
 
     def __init__(self, place: Place):
         state = self.state = place.state
-        self.place, self.units, self.count = place, dict(place.units), dict(place.count)
+        self.place, self.units, self.count = place, dict(place.units), place.count.copy()
         self.loads, self.held, self.held_by = list(state.unit_load), dict(state.held), list(state.held_by)
+        self.draws = state.draws.copied()
 
     def restore(self) -> None:
         """Hold that again, with the very loads of then."""
         self.place.units, self.place.count = self.units, self.count
         self.state.unit_load, self.state.held, self.state.held_by = self.loads, self.held, self.held_by
+        self.state.draws.on = self.draws

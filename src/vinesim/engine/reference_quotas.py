@@ -1,4 +1,4 @@
-"""What the jobs of partitions hold at once in the reference engine: the meaning of state/quotas.py, in plain Python."""
+"""What the jobs of partitions hold at once in the reference engine: the meaning of core/pools.py, in plain Python."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +15,10 @@ class HeldQuotas:
         self.state, self.model = state, state.model
         n = len(state.model.quota_limit)
         self.held, self.n_tasks = [0.0] * n, [0] * n
+
+    def copied(self) -> tuple[list[float], list[int]]:
+        """What is held, for a trial that changes it."""
+        return list(self.held), list(self.n_tasks)
 
     def of(self, task: int) -> Iterator[int]:
         """The quotas against which a task counts."""
@@ -40,7 +44,20 @@ class HeldQuotas:
         members = [task, *attached_to(self.state, task)] if len(units) > 1 else [task]
         for member, own in zip(members, units, strict=True):
             held += queries.counted_amount(self.model, self.state, member, own, counted)
-        return bool(held <= self.model.quota_limit[quota] * OVERFULL)
+        return self.may_hold(quota, held)
+
+    def may_hold(self, quota: int, held: float) -> bool:
+        """Whether a quota and its cohort allow that its tasks hold an amount."""
+        model, cohort = self.model, int(self.model.quota_cohort[quota])
+        if held > model.quota_limit[quota] * OVERFULL:
+            return False
+        if cohort < 0 or held <= model.quota_kept[quota] * OVERFULL:
+            return True
+        lent = held - model.quota_kept[quota]
+        for other in model.cohort_quota[model.cohort_first[cohort] : model.cohort_first[cohort + 1]].tolist():
+            if other != quota:
+                lent += max(0.0, self.held[other] - model.quota_kept[other])
+        return bool(lent <= model.cohort_lent[cohort] * OVERFULL)
 
     def leave_room(self, task: int) -> bool:
         """Whether they leave room for the least that a pending task and those attached to it could hold."""
@@ -49,5 +66,5 @@ class HeldQuotas:
     def _leaves_room(self, quota: int, task: int) -> bool:
         held, model = self.held[quota], self.model
         for member in [task, *attached_to(self.state, task)]:
-            held += model.kind_least[self.state.task_type_of(member), model.quota_counts[quota]]
-        return bool(held <= model.quota_limit[quota] * OVERFULL)
+            held += model.class_least[self.state.task_type_of(member), model.quota_counts[quota]]
+        return self.may_hold(quota, held)

@@ -7,79 +7,104 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine import contract
-from vinesim.engine.beside import Left, left_when
+from vinesim.core import rules
+from vinesim.engine.changes import has_pauses
 from vinesim.engine.contract import BrokenContract
-from vinesim.engine.ends import with_killed
+from vinesim.engine.ends import may_end_early, with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import interrupt, withdraw
+from vinesim.engine.reference_outages import OutageClock
 from vinesim.engine.reference_state import ReferenceState
-from vinesim.model.result import EarlyEnds
-from vinesim.policies.contract import OnlinePolicy
+from vinesim.engine.threads import Abandoned, abandoned_when
+from vinesim.model.outage import Outage
+from vinesim.model.result import EarlyEnds, Serving
+from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, OVERFULL, PENDING, TIMER, Model
+from vinesim.state.layout import ATTACHED, DOWN, HELD, OUTAGE, OVERFULL, PENDING, TIMER
+from vinesim.state.model import Model
 from vinesim.state.scratch import build_scratch, plain_options
 
 
 class ReferenceRun:
     """One run of the reference engine, with the same methods as the compiled engine's."""
 
-    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, ends_early: bool = False):
+    def __init__(self, scenario: Scenario, model: Model, policy: Policy, online: OnlinePolicy, seed: int):
+        """``online`` is what decides; ``policy`` is that, or a batch policy that decides from outside the loop."""
         lists: Any = {name: getattr(model, name).tolist() for name in ("task_group", "group_task_type")}
-        self.state = ReferenceState(
-            model._replace(**lists), seed, ends_early
-        )  # as lists they are read three times as fast
-        self._decide = policy.decide
-        self._options = plain_options(policy.values_of_options())
-        self.scratch = build_scratch(policy.scratch, model)
-        self._may_overcommit = may_overcommit
-        self._sees_every_event = policy.sees_every_event
-        self._preempts = policy.preempts
+        fast = model.replaced(**lists)  # as lists they are read three times as fast
+        self.state = ReferenceState(fast, seed, may_end_early(scenario, online))
+        self._decide = online.decide
+        self._options = plain_options(online.values_of_options())
+        self.scratch = build_scratch(online.scratch, model)
+        self._may_overcommit = policy.may_overcommit
+        self._sees_every_event = online.sees_every_event
+        self._preempts = online.preempts
+        self._outages = OutageClock(self, model, scenario) if has_pauses(scenario) else None
 
     def compile(self) -> None:
         """Do nothing: nothing is compiled."""
 
     @np.errstate(over="ignore")  # as in compiled code: what exceeds the range of numbers is infinite
     def advance(
-        self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+        self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
     ) -> int:
         """As the compiled engine does, but on this thread."""
         try:
-            with nullcontext() if gives_up is None else left_when(gives_up):
-                return run_events(
-                    self.state,
-                    self._decide,
-                    self._options,
-                    self.scratch,
-                    self._may_overcommit,
-                    self._sees_every_event,
-                    self._preempts,
-                    horizon_us,
-                    pause_us,
-                    max_events,
-                )
-        except Left:
-            return contract.LEFT
+            with nullcontext() if should_abandon is None else abandoned_when(should_abandon):
+                while True:
+                    stop_us = math.inf if self._outages is None else self._outages.next_us
+                    why = self._run_events(horizon_us, min(pause_us, stop_us), max_events)
+                    if why != rules.AT_PAUSE or self._outages is None:
+                        return why
+                    if self.n_done == len(self.state.task_unit) or (self._outages.only_fails and self.is_idle):
+                        return rules.NO_EVENTS
+                    self._outages.tick()
+        except Abandoned:
+            return rules.ABANDONED
+
+    def _run_events(self, horizon_us: float, pause_us: float, max_events: int) -> int:
+        return run_events(
+            self.state,
+            self._decide,
+            self._options,
+            self.scratch,
+            self._may_overcommit,
+            self._sees_every_event,
+            self._preempts,
+            horizon_us,
+            pause_us,
+            max_events,
+        )
+
+    def eligible_us(self) -> np.ndarray:
+        return self.state.dependencies.eligible_us
+
+    def granted_us(self) -> np.ndarray:
+        return self.state.ahead.column()
+
+    def failures(self) -> tuple[Outage, ...]:
+        return () if self._outages is None else tuple(self._outages.failures.had)
 
     def pending(self) -> np.ndarray:
         return np.array(self.state.pending, np.int64)
 
     @np.errstate(over="ignore")
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
-        """Do the same as engine/actions.py: all moves, then the check for room, then the starts."""
+        """Do the same as core/orders.py: all moves, then the check for room, then the starts."""
         model, state = self.state.model, self.state
         moved = [(int(tasks[i]), int(units[i])) for i in np.flatnonzero(moves)]
         for task, unit in moved:
             if unit >= len(model.unit_type):
-                raise BrokenContract(contract.UNKNOWN_UNIT, task, unit)
+                raise BrokenContract(rules.UNKNOWN_UNIT, task, unit)
             if model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
-                raise BrokenContract(contract.CANNOT_RUN, task, unit)
+                raise BrokenContract(rules.CANNOT_RUN, task, unit)
             if state.is_shared(state.task_unit[task]) or state.is_shared(unit):
-                raise BrokenContract(contract.SHARES_SPEED, task, unit)
+                raise BrokenContract(rules.SHARES_SPEED, task, unit)
             self._move(task, unit)
         for task, unit in moved:
             if state.unit_load[unit] > model.unit_capacity[unit] * OVERFULL and not self._may_overcommit:
-                raise BrokenContract(contract.NO_ROOM, task, unit)
+                raise BrokenContract(rules.NO_ROOM, task, unit)
         for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
             if unit >= 0 and state.task_unit[task] == PENDING:
                 start(state, queries.start(task, unit), self._may_overcommit)
@@ -125,6 +150,7 @@ class ReferenceRun:
             arrive(self.state)
         for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
             start(self.state, queries.start(task, unit), self._may_overcommit)
+        self.ask(False)
 
     @property
     def is_idle(self) -> bool:
@@ -149,7 +175,7 @@ class ReferenceRun:
     @property
     def n_done(self) -> int:
         n_running = sum(1 + len(self.state.followers[t]) for tasks in self.state.running for t in tasks)
-        return sum(unit not in (PENDING, ATTACHED) for unit in self.state.task_unit) - n_running
+        return sum(unit not in (PENDING, ATTACHED, HELD) for unit in self.state.task_unit) - n_running
 
     @property
     def n_pending(self) -> int:
@@ -182,6 +208,12 @@ class ReferenceRun:
         rows = [(task, unit) for task, units in sorted(self.state.held.items()) for unit in units]
         found = np.array(rows, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1].astype(np.int32)
+
+    def serving(self, end_us: float) -> Serving:
+        return self.state.engines.columns()
+
+    def peaks_mw(self) -> np.ndarray:
+        return np.array(self.state.draws.peaks_mw, np.int64)
 
     def followers(self) -> np.ndarray:
         return np.array(sorted(task for behind in self.state.followers.values() for task in behind), np.int64)

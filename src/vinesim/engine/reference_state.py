@@ -8,14 +8,20 @@ import math
 from contextlib import AbstractContextManager
 from typing import Any
 
+from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
+from vinesim.engine.reference_ahead import Ahead
+from vinesim.engine.reference_batching import Engines
+from vinesim.engine.reference_dependencies import Dependencies
 from vinesim.engine.reference_ends import Progress
 from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
+from vinesim.engine.reference_power import Draws
 from vinesim.engine.reference_quotas import HeldQuotas
 from vinesim.engine.reference_trial import Trial, trial
 from vinesim.state import places, queries
-from vinesim.state.initial import first_units
-from vinesim.state.layout import PENDING, Model
+from vinesim.state.layout import PENDING
+from vinesim.state.model import Model
+from vinesim.state.reservations import is_admitted
 
 TWO_64 = 2**64
 
@@ -37,13 +43,15 @@ class ReferenceState:
         n_units, n_tasks = len(model.unit_type), len(model.task_operations)
         self.model = model
         self.now_us = 0.0
+        self.begin_us = 0.0  # when a policy supposes that tasks begin, if that is later
         self.timer_us = math.inf
         self.next_job = 0
         self.pending: list[int] = []  # tasks that have arrived and not started, oldest first
         self.time_machine: list[tuple[float, int, int]] = []  # (finish time, sequence, task)
         self.sequence = 0
         self.queued: dict[int, int] = {}  # task -> sequence of its valid event
-        self.task_unit = first_units(model).tolist()
+        units = first_units(model)
+        self.task_unit = [PENDING] * n_tasks if units is None else units.tolist()
         self.task_left: Any = [1.0] * n_tasks if ends_early else ONES
         self.attained_us = [0.0] * n_tasks if ends_early else []
         self.task_init_us = [math.nan] * n_tasks
@@ -55,15 +63,23 @@ class ReferenceState:
         self.to_ask = 0
         self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
-        self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, beside its own
-        self.held_by: list[list[int]] = [[] for _ in range(n_units)]  # by unit, the tasks that hold it beside their own
+        self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, besides its own
+        self.held_by: list[list[int]] = [[] for _ in range(n_units)]  # by unit, the tasks that hold it too
         self.quotas = HeldQuotas(self)
-        self.work_done = [0.0] * n_units  # shared units: see engine/sharing.py
+        self.ahead = Ahead(self)
+        self.draws = Draws(self)
+        self.arrived: list[int] = []  # the tasks that have arrived, in this order, where jobs wait for others
+        self.dependencies = Dependencies(self)
+        self.work_done = [0.0] * n_units  # shared units: see core/laws/shared.py
         self.work_at_us = [0.0] * n_units
         self.work_due: dict[int, float] = {}
+        self.engines = Engines(self)
         self.n_events = 0
         self.random_state = seed
         self.progress = Progress(self) if ends_early else None  # where segments may end early
+
+    def reservations_allow(self, task: int, unit: int) -> bool:
+        return len(self.model.reserved_first) == 0 or is_admitted(self.model, self, task, unit)
 
     def group_of(self, task: int) -> int:
         return self.model.task_group[task] if len(self.model.task_group) else 0
@@ -82,19 +98,27 @@ class ReferenceState:
         z ^= z >> 31
         return int(float(z >> 11) * 2.0**-53 * n)
 
+    @property
+    def quota_held(self) -> list[float]:
+        return self.quotas.held
+
     def queue_finish(self, task: int) -> None:
         self.sequence += 1
         self.queued[task] = self.sequence
         heapq.heappush(self.time_machine, (self.task_finish_us[task], self.sequence, task))
 
     def next_finish_us(self) -> float:
+        return min(self.next_queued_us(), self.engines.next_done_us())
+
+    def next_queued_us(self) -> float:
+        """When the next task finishes that is not on a serving engine."""
         while self.time_machine and self.queued.get(self.time_machine[0][2]) != self.time_machine[0][1]:
             heapq.heappop(self.time_machine)  # its event was moved
         return self.time_machine[0][0] if self.time_machine else math.inf
 
     def next_arrival_us(self) -> float:
-        more = self.next_job < len(self.model.job_arrival_us)
-        return float(self.model.job_arrival_us[self.next_job]) if more else math.inf
+        job, arrival_us = self.dependencies.next_job(), self.model.job_arrival_us
+        return max(float(arrival_us[job]), self.now_us) if job < len(arrival_us) else math.inf
 
     def left_of_job(self, task: int) -> list[int]:
         """Which tasks of a pending gang are left, numbered from the job's first; [0] of a task that is of none."""
@@ -119,17 +143,16 @@ class ReferenceState:
         with as_before(self):
             for member, own in zip([task, *attached_to(self, task)], units, strict=True):
                 places.note_rows(self.model, self, rows, member, own)
-                self.unit_load[own] += queries.demand(self.model, self, member, own)
-                self.hold_rest(member, own)
+                self.hold_all(member, own)
 
     # --- tasks that hold several units ---
 
     def amount_held(self, task: int, unit: int, own: int) -> float:
-        """What the task holds of a unit beside its own: a demand, if it is of the lead, or a companion."""
+        """What the task holds of a unit besides its own: a demand, if it is of the lead, or a companion."""
         kinds, model = self.model.unit_type, self.model
         if kinds[unit] == kinds[own]:
             return queries.demand(model, self, task, unit)
-        return model.kind_companion[self.task_type_of(task), kinds[unit]]
+        return model.class_companion[self.task_type_of(task), kinds[unit]]
 
     def units_at(self, node: int, processor_type: int) -> list[int]:
         """The units of a type at a node, in order."""
@@ -137,15 +160,23 @@ class ReferenceState:
         found: list[int] = model.node_unit[model.node_begin[first] : model.node_begin[first + 1]].tolist()
         return found
 
+    def hold_all(self, task: int, own: int) -> None:
+        """Hold all that the task takes: of the unit that it runs on, and the rest."""
+        amount = queries.demand(self.model, self, task, own)
+        self.unit_load[own] += amount
+        self.draws.hold(task, own, amount)
+        self.ahead.offer(own)
+        self.hold_rest(task, own)
+
     def hold_rest(self, task: int, own: int) -> None:
         """Hold the rest of the lead, on the first units with room, then the companions."""
-        model, kind = self.model, self.task_type_of(task)
-        if len(model.kind_units) == 0:
+        model, task_class = self.model, self.task_type_of(task)
+        if len(model.class_units) == 0:
             return
         node = model.unit_node[own]
         held: list[int] = []
         for unit in self.units_at(node, model.unit_type[own]):
-            is_enough = len(held) == model.kind_units[kind] - 1
+            is_enough = len(held) == model.class_units[task_class] - 1
             if (
                 unit != own
                 and not is_enough
@@ -153,12 +184,13 @@ class ReferenceState:
             ):
                 held.append(unit)
         for p in model.companion_type:
-            amount = model.kind_companion[kind, p]
+            amount = model.class_companion[task_class, p]
             if amount > 0:
                 held.append(queries.companion_unit(model, self, node, p, amount))
         self.held[task] = held
         for unit in held:
             self.unit_load[unit] += self.amount_held(task, unit, own)
+            self.draws.hold(task, unit, self.amount_held(task, unit, own))
             self.held_by[unit] = [*self.held_by[unit], task]  # a new list: a trial keeps the old one
 
     def release_rest(self, task: int) -> None:
@@ -166,6 +198,7 @@ class ReferenceState:
             self.held_by[unit] = [other for other in self.held_by[unit] if other != task]
             load = self.unit_load[unit] - self.amount_held(task, unit, self.task_unit[task])
             self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
+            self.draws.free(task, unit, self.amount_held(task, unit, self.task_unit[task]))
 
     # --- what is left of tasks ---
 

@@ -1,4 +1,4 @@
-"""What would have room if some running tasks left, in the reference engine: the meaning of state/trial.py."""
+"""What would have room if some running tasks left, in the reference engine: the meaning of core/trial.py."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +30,13 @@ class Trial:
                 for task in self._with_gang(other):
                     self._add_all(task, -1.0)
 
+    def leave_quotas(self, others: Any) -> None:
+        """Let the same tasks count against no quota."""
+        for other in others.tolist():
+            if queries.is_running(self.model, self.state, other):
+                for task in self._with_gang(other):
+                    self.state.quotas.count(task, self.state.task_unit[task], -1)
+
     def put_back(self, other: int) -> bool:
         """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
         tasks = list(self._with_gang(other))
@@ -41,6 +48,10 @@ class Trial:
                     self._add_all(before, -1.0)
                 return False
             self._add_all(task, 1.0)
+            if not self.state.draws.are_kept():
+                for before in tasks[: i + 1]:
+                    self._add_all(before, -1.0)
+                return False
         return True
 
     def occupy(self, task: int, unit: int) -> bool:
@@ -51,9 +62,18 @@ class Trial:
             return False
         units = state.place_of(task, unit)
         for member, own in zip([task, *attached_to(state, task)][: len(units)], units, strict=True):
-            self._add(own, queries.demand(self.model, state, member, own))
-            state.hold_rest(member, own)
+            state.hold_all(member, own)
         return True
+
+    def hold_at(self, task: int, processor_type: int, node: int) -> bool:
+        """Let a task by itself hold what it would hold at a node, on the first unit of a type. Returns whether it has
+        room."""
+        for unit in self.state.units_at(node, processor_type):
+            if queries.fits_itself(self.model, self.state, task, unit):
+                self._add(unit, queries.demand(self.model, self.state, task, unit))
+                self.state.hold_rest(task, unit)
+                return True
+        return False
 
     def _with_gang(self, task: int) -> Iterator[int]:
         """A running task, or all running tasks of its gang."""
@@ -71,6 +91,8 @@ class Trial:
     def _add_all(self, task: int, sign: float) -> None:
         for unit, amount in self._held(task):
             self._add(unit, sign * amount)
+            count = self.state.draws.hold if sign > 0 else self.state.draws.free
+            count(task, unit, amount)
 
     def _add(self, unit: int, amount: float) -> None:
         """Change the load of a unit; what rounding leaves of an empty unit is nothing."""

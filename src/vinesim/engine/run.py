@@ -5,7 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vinesim.model.result import EarlyEnds
+from vinesim.model.outage import Outage
+from vinesim.model.result import EarlyEnds, Serving
 
 
 class Run(Protocol):
@@ -37,10 +38,10 @@ class Run(Protocol):
         """Get ready, which may take seconds the first time."""
 
     def advance(
-        self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+        self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
     ) -> int:
-        """Handle events until one of the reasons of ``engine.contract``, which is returned; LEFT if ``gives_up``, which
-        is asked at intervals, said so."""
+        """Handle events until one of the reasons of ``engine.contract``, which is returned; ABANDONED if
+        ``should_abandon``, which is called at intervals, returned True."""
 
     def pending(self) -> np.ndarray:
         """[P] int64: the pending tasks, oldest first."""
@@ -49,7 +50,7 @@ class Run(Protocol):
         """Return the task columns that the run filled, [N] each: unit, init, start and finish."""
 
     def held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units that tasks hold, or held last, beside their own: task [H] and unit [H] int32, by task."""
+        """Return the units that tasks hold, or held last, besides their own: task [H] and unit [H] int32, by task."""
 
     def followers(self) -> np.ndarray:
         """[F] int64: the tasks that were consolidated with another task, their leader."""
@@ -61,34 +62,31 @@ class Run(Protocol):
     def set_clock(self, now_us: float) -> None:
         """Set the clock, given that nothing happened until then."""
 
+    def peaks_mw(self) -> np.ndarray:
+        """Return the most that each rack, and the datacenter, has drawn so far, mW; nothing if there are no caps."""
+
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
         """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
-
-    def open(self, units: np.ndarray) -> None:
-        """Mark the units' node as up."""
-
-    def close(self, units: np.ndarray) -> None:
-        """Mark the units' node as down; they take no more tasks."""
-
-    def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
-        """Make the running tasks, in increasing order, pending again: all those on their units."""
-
-    def withdraw(self, jobs: np.ndarray) -> None:
-        """Drop the pending tasks of jobs that have arrived, and end those that run."""
 
     def early_ends(self) -> EarlyEnds:
         """Return the segments that ended before their tasks were done, in the order of time; of runs that log them."""
 
     def early_held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units that tasks held beside their own in segments that ended early, without the last ones of
+        """Return the units that tasks held besides their own in segments that ended early, without the last ones of
         tasks: the position of each segment among those that no limit ended [H], and unit [H] int32."""
 
     def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
-        """Let the first jobs arrive at 0 without asking the policy, and start some of their tasks."""
+        """Let the first jobs arrive at 0 without calling the policy, and start some of their tasks; then it is
+        called."""
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing will finish or arrive, and the policy waits for no time."""
+    def eligible_us(self) -> np.ndarray:
+        """Return when each job became eligible; NaN: never. No values if no job waits for others."""
 
-    def ask(self, after_outage: bool) -> None:
-        """Ask the policy next, at this instant."""
+    def serving(self, end_us: float) -> Serving:
+        """Return how requests fared on serving engines in a run that ended at that time."""
+
+    def granted_us(self) -> np.ndarray:
+        """Return when each task was given to its unit, where units take tasks ahead; NaN: never."""
+
+    def failures(self) -> tuple[Outage, ...]:
+        """Return the random failures of nodes so far."""

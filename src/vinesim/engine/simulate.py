@@ -1,21 +1,22 @@
 """Run a scenario, the central function: Scenario -> Model -> State -> Result."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from vinesim.core.code import Code
 from vinesim.engine.attempt import Attempt
-from vinesim.engine.contract import Unplaced
-from vinesim.engine.demands import check_demands
-from vinesim.engine.outages import check_policy
-from vinesim.engine.patience import Progress
-from vinesim.engine.tier import Engine, Tier
+from vinesim.engine.code import code_of
+from vinesim.engine.contract import ErrorWithoutLine
+from vinesim.engine.engine_choice import Engine, EngineChoice, check_engine
+from vinesim.engine.watchdog import Progress
 from vinesim.metrics import applications
-from vinesim.metrics.latency import METHODS, Method
+from vinesim.metrics.labels import labels_of
+from vinesim.metrics.latency import METHODS, QUANTILES, Method
 from vinesim.metrics.sampling import sampled
 from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
@@ -26,6 +27,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.version import code_version
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, title_of
+from vinesim.policies.demands import check_demands, check_policy
 from vinesim.policies.identity import content_id, policy_content
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
@@ -44,7 +46,7 @@ def simulate(
     """Run a scenario to its end and return the result.
 
     ``engine="compiled"`` and ``"reference"``, plain Python, give the same result; ``"auto"`` takes the one that is
-    likely to be done first (engine/tier.py). ``percentiles`` of the summary are by nearest rank, or
+    likely to be done first (engine/engine_choice.py). ``percentiles`` of the summary are by nearest rank, or
     ``"linear"``; its latencies leave out the jobs of the ``warm_up`` (``"mser5"``, ``{"jobs": N}``, ``{"share": x}``).
     ``on_progress`` is called about ten times a second; when it returns True the run ends as INTERRUPTED. ``on_message``
     gets a line when something takes long.
@@ -52,35 +54,38 @@ def simulate(
     """
     if not isinstance(scenario, Scenario):
         found = repr(scenario)[:60]
-        raise InputError([Problem("scenario", "a Scenario", found, "Read a file with vinesim.read_scenario(FILE).")])
+        raise InputError([Problem(("scenario",), "a Scenario", found, "Read a file with vinesim.read_scenario(FILE).")])
     check_options(percentiles, warm_up)
     scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)
-    code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
+    content = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
     check_demands(scenario, policy)
     check_policy(scenario, policy)
-    online = deciding(policy, scenario)
+    online = online_policy_for(policy, scenario)
     work = scenario.workload
-    tier = Tier(engine, policy, online.decide, work.n_tasks, work.n_jobs + work.n_tasks, work.has_vectors)
+    check_engine(engine)
     begun = time.perf_counter()
     model = build_model(scenario, online.groups, unit_order_of(online, scenario))
+    code = code_of(scenario, model, policy, online)
+    choice = EngineChoice(engine, policy, code, work.n_tasks, work.n_jobs + work.n_tasks)
     plan = online.plan(model, on_message) if online.plans else Plan({})
-    attempt = Attempt(scenario, policy, online, model, plan, tier, on_progress, on_message)
+    attempt = Attempt(scenario, policy, online, model, code, plan, choice, on_progress, on_message)
     try:
         ended = attempt.run()
-    except Unplaced as failed:
-        raise placed(failed, scenario, on_message) from None
+    except ErrorWithoutLine as failed:
+        raise locate_error(failed, scenario, on_message) from None
     outcome = attempt.outcome(ended)
     provenance = {
         "version": code_version(),
         "seed": scenario.seed,
+        **({} if scenario.start_date is None else {"start_date": scenario.start_date.isoformat()}),
         "policy": title_of(policy),
         "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
         **({"period_us": scenario.period_us} if isinstance(policy, BatchPolicy) else {}),
         "engine": ended.engine,
-        "engine_choice": tier.why,
-        "processor_types": [kind.name for kind in scenario.datacenter.processor_types],
-        "task_types": [kind.name for kind in scenario.workload.task_types],
+        "engine_choice": choice.why,
+        "processor_types": [one.name for one in scenario.datacenter.processor_types],
+        "task_types": [one.name for one in scenario.workload.task_types],
         **resources_of(scenario),
         "events": outcome.n_events,
         "reason": ended.words,
@@ -93,13 +98,19 @@ def simulate(
     return result_of(
         scenario,
         outcome,
-        lambda: {**provenance, "content_id": content_id(scenario, code)},
+        lambda: {**provenance, "content_id": content_id(scenario, content)},
         percentiles=percentiles,
         warm_up=warm_up,
     )
 
 
-def deciding(policy: Policy, scenario: Scenario) -> OnlinePolicy:
+def code_for(scenario: Scenario, policy: Policy) -> Code:
+    """Return the code that a run of a scenario under a policy needs."""
+    online = online_policy_for(policy, scenario)
+    return code_of(scenario, build_model(scenario, online.groups, unit_order_of(online, scenario)), policy, online)
+
+
+def online_policy_for(policy: Policy, scenario: Scenario) -> OnlinePolicy:
     """Return what the event loop is bound to: the policy as it suits the scenario; nothing, for a batch policy."""
     return policy.suited_to(scenario) if isinstance(policy, OnlinePolicy) else _Idle()
 
@@ -111,12 +122,14 @@ def result_of(
     *,
     percentiles: Method = "nearest_rank",
     warm_up: WarmUp | None = None,
+    quantiles: Mapping[str, float] = QUANTILES,
 ) -> Result:
     """Return the result with the tables and the summary that follow from what happened: in a run, or elsewhere."""
     tables = Tables(scenario, outcome)
     builders: dict[str, Callable[[], Table | None]] = {
         name: getattr(tables, name) for name in ("tasks", "jobs", "units")
     }
+    builders["labels"] = lambda: labels_of(scenario.workload)
     builders["segments"] = tables.segments_table
     builders["utilization"] = lambda: sampled(tables)
     builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
@@ -124,7 +137,7 @@ def result_of(
         outcome,
         provenance,
         builders,
-        partial(summarize, tables=tables, method=percentiles, warm_up=warm_up),
+        partial(summarize, tables=tables, method=percentiles, warm_up=warm_up, quantiles=quantiles),
     )
 
 
@@ -134,10 +147,10 @@ def resources_of(scenario: Scenario) -> dict[str, list[str]]:
     return {"resources": names} if names else {}
 
 
-def placed(failed: Unplaced, scenario: Scenario, on_message: Callable[[str], None] | None) -> PolicyError:
+def locate_error(failed: ErrorWithoutLine, scenario: Scenario, on_message: Callable[[str], None] | None) -> PolicyError:
     """Return the error with its file and line: plain Python knows them, so the run is repeated there until it fails.
 
-    Returns the error as it was if the run does not fail there after as many events, or is interrupted.
+    Returns the error as it was if the run does not fail there after the same number of events, or is interrupted.
     """
     n_events = failed.n_events
     if on_message is not None:
@@ -154,7 +167,7 @@ def placed(failed: Unplaced, scenario: Scenario, on_message: Callable[[str], Non
 def check_options(percentiles: str, warm_up: WarmUp | None) -> None:
     """Raise :class:`InputError` for an unknown method or rule."""
     if percentiles not in METHODS:
-        raise InputError([Problem("percentiles", "one of " + ", ".join(METHODS), repr(percentiles))])
+        raise InputError([Problem(("percentiles",), "one of " + ", ".join(METHODS), repr(percentiles))])
     if warm_up is not None:
         check_warm_up(warm_up)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from vinesim.formats.source.quantities import QUANTITY
-from vinesim.formats.source.yaml_source import dotted
 from vinesim.formats.study.axes import quantities
+from vinesim.model.errors import Steps, dotted
 from vinesim.model.network import PRESETS
 from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.model.titles import AXES, axis_title
@@ -17,7 +17,6 @@ from vinesim.policies.registry import policies
 from vinesim.policies.replacing import kind_of
 from vinesim.workloads.registry import generators
 
-Steps = tuple[str | int, ...]
 GROUPS = {  # of the page, by the section of the scenario
     "datacenter": "Datacenter",
     "arrivals": "Load",
@@ -40,9 +39,16 @@ MOST_MORE = 4
 LEAST_MOST = 10
 WORDS = {"layout": ("blocks", "alternate"), "preemption": PREEMPTION, "preset": tuple(PRESETS)}
 _NOT_SHOWN = ("rack", "shelf", "n_racks", "n_shelves", "data_rack")  # places, not amounts
+_DATES = ("start_s",)  # of the log
 _OF_NODES = ("intra_rack", "inter_rack")
 _AMOUNTS = (".cores", ".capacity")  # of a unit, which are above 0
-_QUOTAS = ("quota", "user_quota")  # of a partition; the rest of it are places
+_QUOTAS = (
+    "quota",
+    "user_quota",
+    "borrowing_limit",
+    "lending_limit",
+    "weight",
+)  # of a partition; the rest of it are places
 _OF_FAILURES = {"until": "time until a node fails", "repair": "time until it is repaired"}
 _FROM_NOTHING = {"_bytes": 1e6, "_us": 1000.0}  # how far a slider goes whose value is 0
 MAX_CONTROLS = 200  # of a file that lists its units one by one, the first ones
@@ -71,6 +77,9 @@ def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
     found = [*_written(data), *_of_generator(data), *_of_network(data), *_of_policy(data, chosen)]
     if data.get("seed") is None:
         found.append(_number(("seed",), 0))
+    work = data.get("workload")
+    if isinstance(work, Mapping) and work.get("load") is None:
+        found.append(_number(("workload", "load"), 1.0))
     once = list({control.key: control for control in found}.values())[:MAX_CONTROLS]
     titles = [_title(control.key) for control in once]
     named = [
@@ -157,7 +166,7 @@ def _number(steps: Steps, value: Any, *, is_whole: bool | None = None) -> Contro
     if steps[0] == "seed":
         low, high, is_log = 0.0, max(100.0, number), False
     elif steps[0] == "datacenter" and whole:
-        least = 1.0 if dotted(steps).endswith((*_AMOUNTS, ".per_shelf")) else 0.0
+        least = 1.0 if dotted(steps).endswith((*_AMOUNTS, ".per_shelf", ".power_cap")) else 0.0
         low, high, is_log = least, max(LEAST_MOST, MOST_MORE * number), False
     elif number > 0:
         low, high, is_log = number / REACH, number * REACH, True
@@ -207,7 +216,11 @@ def _of_policy(data: Mapping[str, Any], policy: Any) -> Iterator[Control]:
     given = data.get("options") or {}
     for item in fields(kind):
         value = given.get(item.name, item.default)
-        if control := _option(kind, item.name, value):
+        if item.name in _DATES:
+            continue
+        if isinstance(value, Mapping):
+            yield from _below(("options", item.name), value)
+        elif control := _option(kind, item.name, value):
             yield control
 
 

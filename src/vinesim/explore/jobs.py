@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.machine_code import loop_for
-from vinesim.engine.patience import Progress
-from vinesim.engine.simulate import deciding, simulate
-from vinesim.engine.tier import Engine, is_loaded
+from vinesim.engine.engine_choice import Engine
+from vinesim.engine.simulate import code_for, online_policy_for, simulate
+from vinesim.engine.watchdog import Progress
 from vinesim.explore.state import Changes, Explored
 from vinesim.explore.view import COMPARED, numbers_of, view_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Outcome, Table
+from vinesim.model.scalars import as_found
 from vinesim.model.scenario import Scenario
 from vinesim.policies.registry import resolve
 from vinesim.policies.replacing import changed
@@ -64,9 +64,9 @@ def _scenario(explored: Explored, changes: Changes, seed: int | None = None) -> 
 def _is_code_ready(explored: Explored, scenario: Scenario) -> bool | None:
     """Whether the compiled loop of the policy is in this process; None if it is not wanted, or the policy is plain
     Python."""
-    online = deciding(scenario.policy, scenario)
+    online = online_policy_for(scenario.policy, scenario)
     is_wanted = online.compiled and explored.engine != "reference"
-    return is_loaded(online.decide, loop_for(scenario.workload.has_vectors)) if is_wanted else None
+    return code_for(scenario, scenario.policy).is_loaded if is_wanted else None
 
 
 def show(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def curve(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[st
     changes, key, values = asked["changes"], asked["key"], asked["values"]
     n = _whole("replications", asked["replications"], 1, MAX_REPLICATIONS)
     if not isinstance(values, list) or not 1 <= len(values) <= MAX_VALUES:
-        raise InputError([Problem("values", f"1 to {MAX_VALUES} values", "others")])
+        raise InputError([Problem("values", f"1 to {MAX_VALUES} values", as_found(values))])
     for number, value in enumerate(values):
         variant = {**changes, key: value}
         rows = []

@@ -16,7 +16,7 @@ Message = tuple[str, Any]
 
 
 class Ticket:
-    """A job in the line, and what is told of it."""
+    """A job in the line, and the messages about it."""
 
     def __init__(self, owner: str, job: str, asked: Mapping[str, Any]):
         self.owner, self.job, self.asked = owner, job, asked
@@ -30,7 +30,7 @@ class Ticket:
             self._messages.put_nowait(message)
 
     async def messages(self) -> AsyncIterator[Message]:
-        """Yield what is told, to the end of the job."""
+        """Yield the messages, to the end of the job."""
         while True:
             message = await self._messages.get()
             yield message

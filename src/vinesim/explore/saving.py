@@ -32,12 +32,13 @@ def plan_text(
     """Return a plan that chooses the controls ``vary`` of a variant: the cheapest whose p99 is at most this one's; or
     with the lowest p99, if there are no prices. The policies to choose from are those of the variant, of the ``pinned``
     ones and of the file. Raises :class:`InputError` for what ``vinesim plan`` does not take."""
+    for each in (changes, *pinned):
+        explored.scenario(each)
     controls = {control.key: control for control in explored.controls(changes)}
     unknown = [key for key in vary if key not in controls]
     if unknown or not vary:
         found = ", ".join(unknown) or "none"
         raise InputError([Problem("vary", "at least one control, to be chosen", found, "Mark a control with Vary.")])
-    explored.scenario(changes)
     own = explored.base.data.get("policy", "high")
     seen = list(dict.fromkeys(each.get("policy", own) for each in (changes, *pinned, {})))
     document: dict[str, Any] = {

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from vinesim.explore import saving
+from vinesim.explore.asked import asked_of
 from vinesim.explore.guard import Guard
 from vinesim.explore.line import Line, Ticket
 from vinesim.explore.page import explore_page
@@ -25,6 +26,7 @@ from vinesim.report.page import policy_of, render
 
 TOKEN_BYTES = 24
 BACKGROUND = 10  # niceness of what the page does not wait for
+NEEDED = {"save": ("kind",), "differences": ("variants",), "curve": ("key", "values")}  # fields without a default
 
 
 class Server:
@@ -45,7 +47,8 @@ class Server:
             Route("/save", self.save, methods=["POST"]),
         ]
         guard = Middleware(Guard, token=self.token, port=lambda: self.port)
-        self.app = Starlette(routes=routes, middleware=[guard], lifespan=self._lifespan)
+        refusing = {VineSimError: _refused}
+        self.app = Starlette(routes=routes, middleware=[guard], exception_handlers=refusing, lifespan=self._lifespan)
 
     @property
     def address(self) -> str:
@@ -78,7 +81,7 @@ class Server:
 
     async def stop(self, request: Request) -> Response:
         """End what runs for a page."""
-        asked = await _asked(request)
+        asked = asked_of(await request.body())
         job = str(asked.get("job"))
         for line in (*self.fronts, self.back):
             line.stop(_owner(asked, job))
@@ -86,17 +89,13 @@ class Server:
 
     async def save(self, request: Request) -> Response:
         """Return a variant as a text: kind is scenario, command or plan."""
-        asked = await _asked(request)
-        try:
-            text = await run_in_threadpool(self._saved, asked)
-        except VineSimError as wrong:
-            return JSONResponse({"error": str(wrong)}, 422)
-        return JSONResponse({"text": text})
+        asked = asked_of(await request.body(), NEEDED["save"])
+        return JSONResponse({"text": await run_in_threadpool(self._saved, asked)})
 
     def _saved(self, asked: Mapping[str, Any]) -> str:
-        kind, changes = asked.get("kind"), asked["changes"]
+        kind, changes = asked["kind"], asked["changes"]
         if kind == "plan":
-            vary, pinned = asked.get("vary") or [], asked.get("pinned") or []
+            vary, pinned = asked.get("vary", []), asked.get("pinned", [])
             return saving.plan_text(self.explored, changes, vary, asked.get("p99_us"), pinned)
         return (saving.command if kind == "command" else saving.scenario_text)(self.explored, changes)
 
@@ -108,16 +107,16 @@ class Server:
         then: Callable[[Mapping[str, Any], dict[str, Any]], AsyncIterator[str]] | None = None,
     ) -> Response:
         """Put a job into the line; answer with a line of JSON for each message."""
-        asked = await _asked(request)
+        asked = asked_of(await request.body(), NEEDED.get(job, ()))
         ticket = line.submit(_owner(asked, job), job, asked)
         return StreamingResponse(self._lines(line, ticket, then), media_type="application/x-ndjson")
 
     async def _lines(self, line: Line, ticket: Ticket, then: Any) -> AsyncIterator[str]:
         try:
-            async for kind, told in ticket.messages():
-                yield f'{{"kind": "{kind}", "data": {told if kind == "done" else json.dumps(told)}}}\n'
+            async for kind, data in ticket.messages():
+                yield f'{{"kind": "{kind}", "data": {data if kind == "done" else json.dumps(data)}}}\n'
                 if kind == "done" and then is not None:
-                    async for text in then(ticket.asked, json.loads(told)):
+                    async for text in then(ticket.asked, json.loads(data)):
                         yield text
         finally:
             if not ticket.is_over:
@@ -152,16 +151,9 @@ async def _is_done(ticket: Ticket) -> bool:
     return [kind async for kind, _ in ticket.messages()][-1] == "done"
 
 
-async def _asked(request: Request) -> dict[str, Any]:
-    """Return the JSON of a request; a request without changes is one of the scenario as it is."""
-    try:
-        found = json.loads(await request.body())
-    except ValueError:
-        found = None
-    asked = found if isinstance(found, dict) else {}
-    if not isinstance(asked.get("changes"), dict):
-        asked["changes"] = {}
-    return asked
+async def _refused(request: Request, wrong: Exception) -> Response:
+    """Say what is wrong with what was asked."""
+    return JSONResponse({"error": str(wrong)}, 422)
 
 
 def _owner(asked: Mapping[str, Any], job: str) -> str:

@@ -21,7 +21,8 @@ def serve_page(explored: Explored, port: int, say: Callable[[str], object], *, o
         found = f"{port}: {wrong.strerror or wrong}"
         raise InputError([Problem("--port", "a free port", found, "Give another one, or none.")]) from None
     server.port = listener.getsockname()[1]
-    say(f"{explored.path}: {server.address}\nCtrl-C ends it.")
+    say(f"{explored.path}: {server.address}")
+    say("Ctrl-C ends it.")
     if opens_browser:
         webbrowser.open(server.address)
     config = uvicorn.Config(server.app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from vinesim.engine.tier import Engine, check_engine
+from vinesim.engine.engine_choice import Engine, check_engine
 from vinesim.explore.controls import Control, controls_of
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.source.yaml_source import YamlSource, shown

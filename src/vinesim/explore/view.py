@@ -32,6 +32,10 @@ COMPARED = (  # in the order of the page
     "cost.purchase",
     "energy_j",
     "deadlines.missed_pct",
+    "serving.first_token_us.p99",
+    "serving.token_us.p99",
+    "serving.goodput_pct",
+    "serving.output_tokens_per_s",
 )
 _MEASURED = Record((*COMPARED, "jobs.count", "jobs.finished", "tasks.count", "tasks.finished", "energy"))
 

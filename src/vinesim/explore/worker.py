@@ -11,7 +11,7 @@ from contextlib import redirect_stdout, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from vinesim.engine.tier import Engine
+from vinesim.engine.engine_choice import Engine
 from vinesim.explore.jobs import JOBS, Stopped, Watch
 from vinesim.explore.state import Explored
 from vinesim.model.errors import VineSimError
@@ -46,7 +46,7 @@ def _done(connection: Connection, explored: Explored, job: str, asked: Mapping[s
             orders.append(connection.recv())
         return bool(orders)
 
-    watch = Watch(lambda told: connection.send(("told", dict(told))), is_to_stop, lambda: DROP in orders)
+    watch = Watch(lambda progress: connection.send(("progress", dict(progress))), is_to_stop, lambda: DROP in orders)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:

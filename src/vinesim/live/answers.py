@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vinesim.live.wire.messages import WrongMessage, unpacked
+from vinesim.live.wire.contents import value_of
+from vinesim.live.wire.memory import Memory
+from vinesim.live.wire.messages import WrongMessage
 from vinesim.model.errors import VineSimError
 
 
@@ -19,14 +21,29 @@ class LiveError(VineSimError):
         self.keys = tuple(keys)  # of the requests that it ends, if their application asks for its grants
 
 
-def result_of(one: dict[str, Any]) -> Any:
-    """Return the result of a request, or of each member of its gang; an error if it failed or cannot be read."""
+def result_of(one: dict[str, Any], memory: Memory | None) -> Any:
+    """Return the result of a request, or of each member of its gang; an error if it failed or cannot be read. What lies
+    in this client's memory is taken out of it."""
     if "error" in one:
         return LiveError(one["error"], one["why"]) if "why" in one else LiveError("failed", one["error"])
     try:
-        return [unpacked(each) for each in one["results"]] if "results" in one else unpacked(one["result"])
-    except WrongMessage as wrong:
+        if "results" in one:
+            return [value_of(data) for data in [_taken(each, memory) for each in one["results"]]]
+        return value_of(_taken(one["result"], memory))
+    except (WrongMessage, OSError) as wrong:
         return LiveError("failed", f"its result cannot be read: {wrong}")
+
+
+def _taken(data: bytes | list[int], memory: Memory | None) -> Any:
+    """Return the bytes of a result."""
+    if isinstance(data, bytes):
+        return data
+    if memory is None:
+        raise WrongMessage("this client shares no memory")
+    try:
+        return memory.read(data)
+    finally:
+        memory.free(data)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,13 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from vinesim.live.address import Address
+from vinesim.live.address import Address, read_token
 from vinesim.live.answers import LiveError, Offer, Offers, result_of
+from vinesim.live.far import FarNodes
 from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection, connected
+from vinesim.live.wire.contents import Parts, n_bytes_of, parts_of
 from vinesim.live.wire.handshake import Refused
+from vinesim.live.wire.memory import Home, Memory, Place, shared_by
 from vinesim.live.wire.messages import SENDABLE, WrongMessage, packed, unpacked
 from vinesim.model.errors import InputError, Problem
 
@@ -24,6 +27,7 @@ AGAIN_S = 0.1
 PATIENCE_S = 60.0  # how long a client tries to reach the manager
 REFUSED_S = 3.0  # how long a new one tries if it is refused: by then a manager that was about to end is gone
 ANY_BYTES = 2**31
+INLINE_BYTES = 16 * 2**10  # a larger payload stays in this client's memory, where the device takes it
 
 
 class Session:
@@ -36,6 +40,10 @@ class Session:
         self._numbers, self._keys = itertools.count(1), itertools.count(1)
         self._calls: dict[int, tuple[bytes, asyncio.Future[Any]]] = {}  # with the message, to send it again
         self._requests: dict[str, tuple[bytes, asyncio.Future[Any]]] = {}
+        self._held: dict[str | int, list[Place]] = {}  # payloads in this client's memory, by request or grant
+        self._home: Home | None = None  # if devices of this machine can open it
+        self._far = FarNodes(self.id, lambda: read_token(address.folder), self._result, self._ask_again)
+        self._tasks: set[asyncio.Task[None]] = set()  # that send payloads to nodes of other machines
         self._issued: dict[int, asyncio.Future[Any]] = {}
         self.offers = Offers()
         self._confirm: list[str] = []
@@ -46,6 +54,9 @@ class Session:
         self.limit_bytes = ANY_BYTES
 
     async def __aenter__(self) -> Self:
+        if shared_by():
+            self._home = Home()
+            asyncio.get_running_loop().add_reader(self._home.bell, self._receive)
         await self._connect()
         return self
 
@@ -61,6 +72,11 @@ class Session:
             self._flush()
             self._connection.close("closed")
         self._fail_all(LiveError("lost", "the session was closed"))
+        self._far.close()
+        if self._home is not None:
+            asyncio.get_running_loop().remove_reader(self._home.bell)
+            self._home.close()
+            self._home = None
 
     # --- applications ---
 
@@ -119,12 +135,13 @@ class Session:
         finally:
             self._calls.pop(n, None)
 
-    def send_request(self, application: str, payload: bytes | None, size: float) -> tuple[str, asyncio.Future[Any]]:
+    def send_request(self, application: str, content: Parts | None, size: float) -> tuple[str, asyncio.Future[Any]]:
         """Send a request. Returns its key, and the future of its answer."""
         self._check_not_lost()
         key = str(next(self._keys))
-        content = {"key": key, "application": application, "size": size, "payload": payload}
-        message = self._packed("request", {"op": "client.request", **content})
+        payload = None if content is None else self._payload(key, content)
+        named = {"key": key, "application": application, "size": size, "payload": payload}
+        message = self._packed("request", {"op": "client.request", **named})
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._requests[key] = (message, answer)
         self._say(message)
@@ -132,18 +149,20 @@ class Session:
 
     def cancel(self, key: str) -> None:
         """Give up a request."""
-        self._requests.pop(key, None)
+        self.forget([key])
         self._say(packed({"op": "client.cancel", "key": key}))
 
     def forget(self, keys: Sequence[str]) -> None:
         """Stop sending requests again after the connection broke: they are over."""
         for key in keys:
             self._requests.pop(key, None)
+            self._over(key)
 
     async def issue(self, grant: int, kernel: str, payloads: list[Any]) -> list[Any]:
         """Send the payloads of a grant, and return the results."""
         self._check_not_lost()
-        content = {"grant": grant, "kernel": kernel, "payloads": [self.content("payload", one) for one in payloads]}
+        sent = [self._payload(grant, parts) for parts in [self.content("payload", one) for one in payloads]]
+        content = {"grant": grant, "kernel": kernel, "payloads": sent}
         message = self._packed("issue", {"op": "client.issue", **content})
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._issued[grant] = answer
@@ -153,22 +172,53 @@ class Session:
             return results
         finally:
             self._issued.pop(grant, None)
+            self._free(grant)
 
-    def content(self, where: str, value: Any) -> bytes:
-        """Return a payload as it is sent. Raises :class:`InputError`."""
-        return self._packed(where, value, overhead=0)
+    def content(self, where: str, value: Any) -> Parts:
+        """Return the parts of a payload. Raises :class:`InputError`."""
+        try:
+            parts = parts_of(value)
+        except TypeError as wrong:
+            raise InputError([Problem(where, SENDABLE, str(wrong))]) from None
+        self._check_length(where, n_bytes_of(parts), self.limit_bytes)
+        return parts
 
-    def _packed(self, where: str, value: Any, overhead: int = OVERHEAD_BYTES) -> bytes:
+    def _payload(self, of: str | int, parts: Parts) -> bytes | Place:
+        """Return a payload of a request or grant as it is sent: a large one stays in this client's memory."""
+        if self._home is None or n_bytes_of(parts) <= INLINE_BYTES:
+            return b"".join(parts)
+        try:
+            place = self._home.memory.append(parts)
+        except OSError:  # no memory is left
+            return b"".join(parts)
+        self._held.setdefault(of, []).append(place)
+        return place
+
+    def _over(self, key: str) -> None:
+        """A request needs its payload no more."""
+        self._free(key)
+        self._far.answered(key)
+
+    def _free(self, of: str | int) -> None:
+        """Give back what a request or grant holds in this client's memory."""
+        for place in self._held.pop(of, ()):
+            if self._home is not None:
+                self._home.memory.free(place)
+
+    def _packed(self, where: str, value: Any) -> bytes:
         """Return a message as bytes, at most the cluster's limit and what is allowed beyond. Raises
         :class:`InputError`."""
         try:
             data = packed(value)
         except TypeError as wrong:
             raise InputError([Problem(where, SENDABLE, str(wrong))]) from None
-        if len(data) > (most := self.limit_bytes + overhead):
-            remedy = "Send a reference to it instead."
-            raise InputError([Problem(where, f"at most {most:,} bytes", f"{len(data):,}", remedy)])
+        self._check_length(where, len(data), self.limit_bytes + OVERHEAD_BYTES)
         return data
+
+    def _check_length(self, where: str, n_bytes: int, most: int) -> None:
+        if n_bytes > most:
+            remedy = "Send a reference to it instead."
+            raise InputError([Problem(where, f"at most {most:,} bytes", f"{n_bytes:,}", remedy)])
 
     def _check_not_lost(self) -> None:
         if self._lost is not None:
@@ -193,6 +243,7 @@ class Session:
                 if loop.time() > min(until_s, refused_s):
                     raise LiveError("lost", f"{self._address}: {wrong}") from None
                 await asyncio.sleep(AGAIN_S)
+        self._receive()  # what is answered need not be sent again
         for message, _ in [*self._calls.values(), *self._requests.values()]:
             connection.send_packed(message)
 
@@ -200,7 +251,8 @@ class Session:
         """Say who this is. Raises :class:`OSError` if the connection breaks before the answer."""
         self._connection, self._was_connected = connection, True
         self._welcome = asyncio.get_running_loop().create_future()
-        connection.send({"op": "client.hello", "n": 0, "id": self.id})
+        home = None if self._home is None else self._home.address
+        connection.send({"op": "client.hello", "n": 0, "id": self.id, "home": home})
         try:
             self.limit_bytes = (await self._welcome)["limit"]
         finally:
@@ -227,7 +279,7 @@ class Session:
         self._lost = why
         open_ones = [*self._calls.values(), *self._requests.values()]
         self._fail([*(answer for _, answer in open_ones), *self._issued.values()], why)
-        self._requests.clear()
+        self.forget([*self._requests])
         self.offers.lose(why)
 
     def _fail(self, answers: Iterable[asyncio.Future[Any]], why: LiveError) -> None:
@@ -244,13 +296,18 @@ class Session:
         if op in ("reply", "refused"):
             self._answered(message)
         elif op == "answer":
+            self._confirm_later(message["key"])
             self._result(message)
+        elif op == "send":
+            task = asyncio.get_running_loop().create_task(self._send(message))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         elif op == "granted":
             self._granted(message)
         elif op == "results":
             answer = self._issued.get(message["grant"])
             if answer is not None and not answer.done():
-                answer.set_result([result_of(one) for one in message["results"]])
+                answer.set_result([result_of(one, self._memory) for one in message["results"]])
         elif op == "withdrawn":
             self._withdrawn(message)
 
@@ -282,19 +339,48 @@ class Session:
             answer.set_result(message)
 
     def _result(self, message: dict[str, Any]) -> None:
-        """An answer to a request: confirmed with the next ones, so that the manager can forget it."""
-        if not self._confirm:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._confirm.append(message["key"])
+        """An answer to a request: of the manager, or of a device."""
         _, answer = self._requests.pop(message["key"], (b"", None))
+        self._over(message["key"])
+        found = result_of(message, self._memory)
         if answer is None or answer.done():
             return
-        found = result_of(message)
         if isinstance(found, LiveError):
             found.keys = (message["key"],)
             answer.set_exception(found)
         else:
             answer.set_result(found)
+
+    @property
+    def _memory(self) -> Memory | None:
+        return None if self._home is None else self._home.memory
+
+    def _receive(self) -> None:
+        """Handle the answers of devices."""
+        for message in self._home.received() if self._home is not None else ():
+            self._result(message)
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        """Send a payload to a node that cannot take it out of this client's memory; through the manager if this client
+        cannot reach it."""
+        place = message["payload"]
+        if self._home is None or not any(place in places for places in self._held.values()):
+            return
+        sent = {name: message[name] for name in ("attempt", "node", "place")}
+        sent["payload"] = bytes(self._home.memory.read(place))
+        if not (message["to"] and await self._far.send((message["to"][0], message["to"][1]), message["key"], sent)):
+            self._say(packed({"op": "client.payload", **sent}))
+
+    def _ask_again(self, keys: set[str]) -> None:
+        """The connection to a node has broken, perhaps with answers on their way."""
+        for message, _ in [self._requests[key] for key in keys if key in self._requests]:
+            self._say(packed({**unpacked(message), "is_lost": True}))
+
+    def _confirm_later(self, key: str) -> None:
+        """Confirm an answer of the manager with the next ones, so that it can forget it."""
+        if not self._confirm:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._confirm.append(key)
 
     def _flush(self) -> None:
         keys, self._confirm = self._confirm, []

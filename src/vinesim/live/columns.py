@@ -12,7 +12,8 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG
-from vinesim.state.layout import DROPPED, OF_REQUEST, Model
+from vinesim.state.layout import DROPPED, OF_REQUEST
+from vinesim.state.model import ROWS, Model
 from vinesim.state.scratch import FACTOR, build_scratch
 
 ENDLESS = ("tasks", "jobs", "queue", "held")  # sizes without a limit here
@@ -61,8 +62,8 @@ class Requests:
     def in_model(self, model: Model) -> Any:
         """Return the model with these columns in place of its own."""
         self.task_request.shape = (0, model.task_request.shape[1])
-        endless: Any = {name: value for name, value in vars(self).items() if name in Model._fields}
-        return model._replace(**endless)
+        endless: Any = {name: value for name, value in vars(self).items() if name in ROWS}
+        return model.replaced(**endless)
 
     def add(
         self,
@@ -75,7 +76,7 @@ class Requests:
         n_tasks: int,
         wanted: Sequence[float],
     ) -> int:
-        """Add a job with so many tasks. Returns its number."""
+        """Add a job with ``n_tasks`` tasks. Returns its number."""
         job = self.n_jobs
         first = self.job_first[job]
         self.n_jobs += 1

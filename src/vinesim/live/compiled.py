@@ -9,23 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.binding import bound_turn
+from vinesim.core.code import Own
+from vinesim.core.features import of_live
+from vinesim.core.loops import MODEL_TYPE, state_type, turn_for
+from vinesim.core.rules import BROKEN
+from vinesim.core.state import build_state, fields_of
+from vinesim.engine.code import queries_of
 from vinesim.engine.compiling import announce_compilation
-from vinesim.engine.contract import BROKEN, BrokenContract, asked, broken
+from vinesim.engine.contract import BrokenContract, broken, call_policy
+from vinesim.jit.reference import Arrays, words_of
 from vinesim.live.columns import along_groups
 from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order
 from vinesim.live.grant import Grant, Place
 from vinesim.live.registration import Cluster, Registration, compiled, registration
-from vinesim.live.renumbering import kept, moved_scratch, moved_state, moved_window
+from vinesim.live.renumbering import moved_scratch, moved_state, moved_window, surviving
 from vinesim.live.saving import packed, signature, unpacked
 from vinesim.model.application import Application
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.state.by_reference import Arrays
-from vinesim.state.initial import build_state
-from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER, Model
-from vinesim.state.scratch import FACTOR, TASKS_BELOW, build_options, build_scratch
+from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER
+from vinesim.state.model import ROWS, Model
+from vinesim.state.scratch import FACTOR, TASK_COUNT, build_options, build_scratch
 from vinesim.state.window import (
     ANSWER,
     ARRIVE,
@@ -64,8 +69,7 @@ class CompiledDecisions:
     def __init__(self, cluster: Cluster, policy: OnlinePolicy, n_tasks: int = LEAST_TASKS):
         self._cluster, self._policy, self._n_tasks = cluster, policy, n_tasks
         self._numbers = policy.task_numbers or {}
-        made = bound_turn(policy.decide, policy.renumbered)
-        self._turn, self._keeps = made.loop, made.keeps
+        self._features = of_live(queries_of(policy.decide), cluster.datacenter.takes_ahead)
         self._options = build_options(policy.values_of_options())
         self._begin()
         with announce_compilation(policy, None):
@@ -76,7 +80,10 @@ class CompiledDecisions:
         self._registered: list[Registration] = []
         self._groups: list[int] = []  # of each application
         self._base: Any = None  # the model without the window
-        self._arrays: tuple[Arrays, ...] = ()  # the model, the state and the window, for the turn
+        self._turn: Any = None
+        self._given: tuple[
+            Any, ...
+        ] = ()  # the model, the state and the window, for the turn; where the policy's own is
         self._n_arrived = 1
         self._state: Any = None
         self._window: Any = None
@@ -89,7 +96,7 @@ class CompiledDecisions:
         self._now_us = -math.inf
 
     def _compile(self) -> None:
-        """Compile the turn, or load it from the disk, with an application of its own."""
+        """Compile the turn, or load it from the disk, with its own application."""
         self.register(Application("compile", 1.0), self._cluster.task_types[0].name, ONE_SLOT)
         self.turn(0.0, ())
         self._begin()
@@ -117,12 +124,12 @@ class CompiledDecisions:
         n_resources = self._base.task_request.shape[1]
         self._window = empty_window(self._n_tasks, n_resources)
         model = self._with_window()
-        state = build_state(model, stream_seed(self._cluster.seed, "policy"), **self._keeps)
-        unused = {name: getattr(state, name)[:0].copy() for name in ("queue_next", "queue_previous", "work_due")}
-        self._state = state._replace(**unused, work_next=state.work_next[:0].copy())
+        seed, policy = stream_seed(self._cluster.seed, "policy"), self._policy
+        state = build_state(model, self._features, seed, policy.sees_every_event, policy.may_overcommit)
+        self._state = state._replace(slot=state.slot[:0].copy())  # no end is known ahead
         self._state.run["next_job"] = self._state.run["n_arrived"] = 1
         self._scratch = build_scratch(self._policy.scratch, model)
-        for name in [name for name, how in self._numbers.items() if how == TASKS_BELOW]:
+        for name in [name for name, how in self._numbers.items() if how == TASK_COUNT]:
             getattr(self._scratch, name)[:] = 1  # task 0 stands for those that are gone
         self._name_places()
 
@@ -140,14 +147,13 @@ class CompiledDecisions:
 
     def _with_window(self) -> Model:
         """Return the model with read-only views of the window in place of its own columns."""
-        views = {}
-        for name in Model._fields:
-            if hasattr(self._window, name):
-                views[name] = getattr(self._window, name).view()
-                views[name].flags.writeable = False
+        views = {name: getattr(self._window, name).view() for name in ROWS if hasattr(self._window, name)}
+        for view in views.values():
+            view.flags.writeable = False
         if len(self._base.task_demand) == 0 and self._policy.sees_every_event:  # each takes all of any unit, until
-            views["task_demand"] = views["task_demand"][:0]  # others register; who is told less must look at all
-        return self._base._replace(**views)
+            # others register; a policy that does not see every event needs the column
+            views["task_demand"] = views["task_demand"][:0]
+        return self._base.replaced(**views)
 
     def _regrouped(self, old: Model, moved: Mapping[int, int]) -> Any:
         """Return the policy's arrays for the groups as they are numbered now."""
@@ -164,10 +170,10 @@ class CompiledDecisions:
         return self._scratch._replace(**found)
 
     def _renew(self, moved: Mapping[int, int] | None = None) -> None:
-        """Number what is left anew, so that the window has room; ``moved`` are the groups with other numbers. The
+        """Renumber what is left, so that the window has room; ``moved`` are the groups with other numbers. The
         window becomes longer if it would soon be full again."""
         queues = [name for name, (_, size) in self._policy.scratch.items() if size == "queue" and name in self._numbers]
-        left = kept(self._state, self._window, [getattr(self._scratch, name) for name in queues])
+        left = surviving(self._state, self._window, [getattr(self._scratch, name) for name in queues])
         while len(left.tasks) > self._n_tasks // 2:
             self._n_tasks *= 2
         window = moved_window(self._window, left, self._n_tasks, self._base.task_request.shape[1])
@@ -193,8 +199,12 @@ class CompiledDecisions:
 
     def _hand_over(self) -> None:
         """Give the turn its arrays as they are now."""
-        arrays = (self._with_window(), self._state, self._window)
-        self._arrays, self._scratch_arrays = tuple(map(Arrays, arrays)), Arrays(self._scratch)
+        own, policy = Own(self._options, self._scratch), self._policy
+        made = turn_for(policy.decide, policy.renumbered, self._features, own)
+        model = self._with_window().arrays(made.fields.__contains__)
+        self._turn, self._words = made.kernel, words_of(self._scratch)  # what is kept keeps its address
+        arrays = Arrays(model, MODEL_TYPE), Arrays(self._state, state_type(self._features)), Arrays(self._window)
+        self._given = *arrays, self._options.ctypes.data, self._words.ctypes.data
         self._answers = np.zeros(self._n_tasks, ANSWER)
         self._requests = np.zeros(self._n_tasks, np.int64)
 
@@ -225,6 +235,7 @@ class CompiledDecisions:
         self._begin()
         vars(self).update({name: content[name] for name in SAVED})
         if self._registered:
+            self._state = self._state._replace(**fields_of(self._state.unit))
             self._base, self._groups = compiled(self._cluster, self._registered, self._policy)
             self._name_places()
             self._hand_over()
@@ -279,17 +290,13 @@ class CompiledDecisions:
     def _do(self, rows: list[tuple[Any, ...]], may_grant: bool) -> int:
         """Let the turn do these operations. Returns the number of answers."""
         run = self._state.run
-        stopped, n_answers = asked(
+        stopped, n_answers = call_policy(
             self._policy.decide,
             self._turn,
-            *self._arrays,
-            self._options,
-            self._scratch_arrays,
+            *self._given,
             np.array(rows, OPERATION),
             self._answers,
             self._requests,
-            self._policy.may_overcommit,
-            self._policy.sees_every_event,
             may_grant,
         )
         if stopped == BROKEN:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vinesim.engine import contract
+from vinesim.core.rules import WAIT_NOT_LATER
 from vinesim.engine.contract import BrokenContract, decision
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
@@ -23,8 +23,8 @@ from vinesim.state.scratch import plain_options
 
 
 class Decider:
-    """A policy and the requests that it knows. As in a run, it is asked after each event what starts: about the last
-    event of an instant when the caller wants grants, about the others when the next one comes."""
+    """A policy and the requests that it knows. As in a run, it is called after each event: for the last
+    event of an instant when the caller wants grants, for the others when the next one comes."""
 
     def __init__(self, policy: OnlinePolicy, cluster: Cluster, grants: Grants):
         self.policy, self.cluster, self._grants = policy, cluster, grants
@@ -41,8 +41,8 @@ class Decider:
         self.dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
         self.ended: list[int] = []  # tasks to remove once the policy has seen the next event
         self.timer_us = math.inf
-        self.is_asked = True  # the policy was asked about the last event until it wanted nothing more
-        self.must_ask = False  # it sees every event, and was not asked about the last one at all
+        self.is_called = True  # the policy was called for the last event until it wanted nothing more
+        self.must_call = False  # it sees every event, and was not called for the last one at all
         self.down: set[int] = set()  # rows of units that are down
         self.model: Any = None
         self.state: Any = None
@@ -123,7 +123,7 @@ class Decider:
         return True
 
     def set_up(self, units: list[int], is_up: bool) -> None:
-        """Open or close units, by their rows in the datacenter; the policy is asked as after an outage."""
+        """Open or close units, by their rows in the datacenter; the policy is called as after an outage."""
         self.report()
         self.down = self.down - set(units) if is_up else self.down | set(units)
         if self.state is not None:
@@ -134,6 +134,8 @@ class Decider:
         """Close the units that are down, and open the others."""
         for unit, row in enumerate(self.model.unit_order.tolist()):
             self.state.unit_open[unit] = DOWN if row in self.down else float(self.model.unit_capacity[unit])
+        for unit in range(len(self.model.unit_order)):
+            self.state.ahead.offer(unit)
 
     def register(
         self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
@@ -178,7 +180,7 @@ class Decider:
     def see(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
         """Set what the policy sees from now on; tasks that ended before can be removed."""
         self._forget_ended()
-        self.is_asked, self.must_ask = True, False
+        self.is_called, self.must_call = True, False
         self.view = View(self.now_us, event, unit, job, task, self.options, self.scratch)
 
     def see_again(self) -> None:
@@ -211,13 +213,13 @@ class Decider:
                 getattr(self.scratch, name).clear()
 
     def happened(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
-        """Show an event to the policy; it is asked about it later."""
+        """Show an event to the policy; it is called for it later."""
         self.see(event, unit, job, task)
-        self.is_asked, self.must_ask = False, self.policy.sees_every_event
+        self.is_called, self.must_call = False, self.policy.sees_every_event
 
     def report(self) -> None:
-        """Ask the policy about the last event if it was not asked, as another one may follow at the same instant."""
-        if self.is_asked:
+        """Call the policy for the last event if it was not called, as another one may follow at the same instant."""
+        if self.is_called:
             return
         self.state.is_more_to_come = True
         while (action := self._next()) is not None:
@@ -229,36 +231,36 @@ class Decider:
 
     def close(self) -> None:
         """End what the policy is shown of the last event. If nobody wanted grants then, only a policy that sees every
-        event is asked: what another one would start now would start before the caller knows of it."""
+        event is called: what another one would start now would start before the caller knows of it."""
         if self.policy.sees_every_event:
             self.report()
-        elif not self.is_asked:
+        elif not self.is_called:
             self.see(TIMER)
 
     def decided(self, application: int | None) -> Grant | None:
         """Ask the policy until it starts something; undo what it did for an application other than ``application``."""
         while True:
-            before = None if application is None else (copy_of(self.scratch), self.state.random_state, self.must_ask)
+            before = None if application is None else (copy_of(self.scratch), self.state.random_state, self.must_call)
             action = self._next()
             if action is None:
                 break
             if before is not None and action.n_tasks > 0 and self._application_of(action) != application:
                 vars(self.scratch).update(before[0])
                 self.state.random_state = before[1]
-                self.must_ask = before[2]
+                self.must_call = before[2]
                 return None
             grant = self._act(action)
             if grant is not None:
                 return grant
-        if not self.is_asked:
-            self.see(TIMER)  # it has been asked about the event; what is asked from now on is not that event again
+        if not self.is_called:
+            self.see(TIMER)  # it has been called for the event; calls from now on are not for that event again
         return None
 
     def _next(self) -> Action | None:
-        """Ask the policy what it does next; None if it does nothing, or need not be asked."""
-        if not (self.must_ask or self._may_ask()):
+        """Call the policy; None if it does nothing, or need not be called."""
+        if not (self.must_call or self._may_ask()):
             return None
-        self.must_ask = False
+        self.must_call = False
         action = self._ask()
         if self.n_pending == 0:
             self.timer_us = math.inf
@@ -279,7 +281,7 @@ class Decider:
         if action.task == -1:
             self.timer_us = action.until_us
             if not action.until_us > self.now_us:
-                raise self._broken(BrokenContract(contract.WAIT_UNTIL_THE_PAST, -1, -1))
+                raise self._broken(BrokenContract(WAIT_NOT_LATER, -1, -1))
         return action
 
     def _act(self, action: Action) -> Grant | None:
@@ -309,8 +311,8 @@ class Decider:
 
     def _place(self, unit: int) -> Place:
         row, center = int(self.model.unit_order[unit]), self.cluster.datacenter
-        kind = center.processor_types[int(center.unit_type[row])].name
-        return Place(row, int(center.rack[row]), int(center.shelf[row]), kind)
+        type_name = center.processor_types[int(center.unit_type[row])].name
+        return Place(row, int(center.rack[row]), int(center.shelf[row]), type_name)
 
     def _broken(self, broken: BrokenContract) -> PolicyError:
         return broken.as_policy_error(title_of(self.policy), self.now_us)
@@ -320,9 +322,11 @@ def usable(policy: Any) -> OnlinePolicy:
     """Return the policy if it can decide without knowing the workload. Raises :class:`InputError` if it cannot."""
     name = title_of(policy)
     if not isinstance(policy, OnlinePolicy):
-        raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])
+        raise InputError([Problem(("policy",), "an online policy", f"{name}, a batch policy")])
     if policy.plans:
-        raise InputError([Problem("policy", "a policy that decides online", f"{name}, which plans the whole workload")])
+        raise InputError(
+            [Problem(("policy",), "a policy that decides online", f"{name}, which plans the whole workload")]
+        )
     if policy.preempts:
-        raise InputError([Problem("policy", "a policy that lets tasks end", f"{name}, which declares preempts")])
+        raise InputError([Problem(("policy",), "a policy that lets tasks end", f"{name}, which declares preempts")])
     return policy

@@ -23,7 +23,7 @@ def check_policy(policy: Any, options: Mapping[str, Any], engine: LiveEngine) ->
     why = why_plain(chosen)
     if engine == "compiled" and why:
         remedy = "Leave engine: out, then the manager runs it as plain Python."
-        raise InputError([Problem("engine", "a policy that a live scheduler can compile", why, remedy)])
+        raise InputError([Problem(("engine",), "a policy that a live scheduler can compile", why, remedy)])
 
 
 def component(file: ClusterFile) -> Decisions:
@@ -45,7 +45,7 @@ def why_plain(policy: OnlinePolicy) -> str:
         return f"{name} declares compiled = False"
     products = [array for array, (_, size) in policy.scratch.items() if not can_move(size)]
     if products:
-        return f"{name} has scratch of a size that is not so many for each task: {', '.join(products)}"
+        return f"{name} has scratch of a size that is not a fixed number for each task: {', '.join(products)}"
     if policy.task_numbers is None:
         unsaid = [array for array, (dtype, _) in policy.scratch.items() if np.dtype(dtype).kind in "iu"]
         if unsaid:

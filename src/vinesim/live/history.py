@@ -113,7 +113,7 @@ def _outages(cluster: Cluster, journal: Journal) -> list[Outage]:
 
 
 def _scenario(cluster: Cluster, rows: list[Row]) -> Scenario:
-    n, tasks = len(rows), [kind.name for kind in cluster.task_types]
+    n, tasks = len(rows), [one.name for one in cluster.task_types]
     names = sorted({name for row in rows for name in row.requests})
     work = Workload(
         job_task_type=np.array([tasks.index(row.task_type) for row in rows]),

@@ -1,7 +1,9 @@
 """The journal: what must survive the manager, in SQLite. One transaction per turn of the manager's loop, in which each
-message is a step of its own: all that it writes is kept, or nothing.
+message is its own step: all that it writes is kept, or nothing.
 
-A job is written before its submission is answered, an attempt before its grant leaves, an end before its unit is free.
+A job is written before its submission is answered, its attempt before its grant leaves, its end before its unit is
+free. Nothing is promised of requests, which belong to their clients: what is noted of them is written later, many
+at once. What a manager that dies has noted last is lost, and nothing before it.
 The write-ahead log survives the death of the process; a power failure may take the last transactions unless
 ``is_synchronous``.
 """
@@ -66,6 +68,9 @@ class Journal:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
         self._is_open = self._is_in_step = self._is_step_open = False
+        self.is_promised = False  # something was written that must be kept before any message leaves
+        self._notes: list[tuple[str, tuple[Any, ...]]] = []  # that are not written
+        self._n_before = 0  # of them: were noted before this step
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version < VERSION:
             self._db.executescript(f"BEGIN; {''.join(STEPS[version:])} PRAGMA user_version={VERSION}; COMMIT")
@@ -74,21 +79,55 @@ class Journal:
 
     def write(self, statement: str, *values: Any) -> int:
         """Change a table, in the transaction of this turn. Returns the number of a new row."""
+        self.is_promised = True
+        self._begin()
+        self._write_notes(len(self._notes))
+        return int(self._db.execute(statement, values).lastrowid or 0)
+
+    def note(self, statement: str, *values: Any) -> None:
+        """Add a row of which nothing is promised to anybody: it is written before the next commit or query. Notes of
+        different tables may be written in another order."""
+        self._notes.append((statement, values))
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether all that was written and noted is kept."""
+        return not (self._notes or self._is_open)
+
+    def _begin(self) -> None:
+        """Begin the transaction of this turn, and in it the step; what was noted before the step is not part of it."""
         if not self._is_open:
             self._db.execute("BEGIN IMMEDIATE")
             self._is_open = True
         if self._is_in_step and not self._is_step_open:
+            self._write_notes(self._n_before)
             self._db.execute("SAVEPOINT step")
             self._is_step_open = True
-        return int(self._db.execute(statement, values).lastrowid or 0)
+
+    def _write_notes(self, n: int) -> None:
+        """Write the first notes."""
+        notes, self._notes = self._notes[:n], self._notes[n:]
+        self._n_before = max(0, self._n_before - n)
+        by_statement: dict[str, list[tuple[Any, ...]]] = {}
+        for statement, values in notes:
+            by_statement.setdefault(statement, []).append(values)
+        for statement, rows in by_statement.items():
+            self._db.executemany(statement, rows)
+
+    def _catch_up(self) -> None:
+        """Write all notes, before a query or the commit."""
+        if self._notes:
+            self._begin()
+            self._write_notes(len(self._notes))
 
     @contextmanager
     def step(self) -> Iterator[None]:
         """Keep all that is written inside, or nothing of it after an error."""
-        self._is_in_step = True
+        self._is_in_step, self._n_before = True, len(self._notes)
         try:
             yield
         except BaseException:
+            del self._notes[self._n_before :]
             if self._is_step_open:
                 self._db.execute("ROLLBACK TO step")
             raise
@@ -96,19 +135,24 @@ class Journal:
             if self._is_step_open:
                 self._db.execute("RELEASE step")
             self._is_in_step = self._is_step_open = False
+            self._n_before = 0
 
     def commit(self) -> None:
-        """Keep what was written since the last commit."""
+        """Keep what was written and noted since the last commit."""
+        self._catch_up()
+        self.is_promised = False
         if self._is_open:
             self._db.execute("COMMIT")
             self._is_open = False
 
     def rows(self, query: str, *values: Any) -> Iterator[sqlite3.Row]:
         """Return the rows of a query."""
+        self._catch_up()
         yield from self._db.execute(query, values)
 
     def one(self, query: str, *values: Any) -> Any:
         """Return the first row of a query, or None."""
+        self._catch_up()
         return self._db.execute(query, values).fetchone()
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -28,15 +28,18 @@ async def play(session: Session, work: Workload, kernels: dict[str, str], speed:
     """Send the jobs of a workload as requests: job k at its arrival time / ``speed`` from now, whatever the answers.
 
     ``kernels`` gives each application's kernel, which makes the payloads. Raises :class:`InputError` for a workload
-    whose jobs are of no application that the cluster serves.
+    whose jobs are of no application that the cluster serves, or wait for others.
     """
     if work.application is None:
-        raise InputError([Problem("workload", "jobs of applications", "jobs without an application")])
+        raise InputError([Problem(("workload",), "jobs of applications", "jobs without an application")])
+    if work.after is not None:
+        expected = "jobs that wait for no others: requests are sent at their times, whatever the answers"
+        raise InputError([Problem(("workload", "after"), expected, "jobs that wait for others", "Simulate them.")])
     names = [application_names(work)[code] for code in work.application.tolist()]
     unknown = sorted(set(names) - set(kernels))
     if unknown:
         expected = f"applications of the cluster: {', '.join(kernels)}"
-        raise InputError([Problem("workload", expected, ", ".join(unknown))])
+        raise InputError([Problem(("workload",), expected, ", ".join(unknown))])
     random, played, loop = np.random.default_rng(seed), Played(), asyncio.get_running_loop()
     sizes = work.operations[work.job_first[:-1]].tolist()
     payloads = [payload_for(kernels[name], size, random) for name, size in zip(names, sizes, strict=True)]

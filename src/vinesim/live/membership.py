@@ -1,6 +1,6 @@
 """Nodes that join and leave a running cluster: a change of the cluster file in its folder.
 
-A node that joins is the last in the file, on a shelf of its own behind all others, and one that leaves stays there,
+A node that joins is the last in the file, on its own shelf behind all others, and one that leaves stays there,
 marked: so the units of all other nodes keep their numbers, which the journal and the agents use.
 """
 
@@ -21,7 +21,7 @@ def add_node(folder: Path, name: str, units: dict[str, int]) -> None:
     that is or was in use, or types that the cluster does not have."""
 
     if (expected := expected_name(name)) is not None:
-        raise InputError([Problem("node", expected, repr(name))])
+        raise InputError([Problem(("node",), expected, repr(name))])
 
     def change(nodes: list[dict[str, Any]]) -> None:
         cluster = cluster_in(folder)
@@ -40,7 +40,7 @@ def remove_node(folder: Path, name: str) -> None:
         found = [node for node in left if node["name"] == name]
         if not found or len(left) == 1:
             known = ", ".join(str(node["name"]) for node in left)
-            raise InputError([Problem("node", f"one of several nodes: {known}", repr(name))])
+            raise InputError([Problem(("node",), f"one of several nodes: {known}", repr(name))])
         found[0]["removed"] = True
 
     _change(folder, change)

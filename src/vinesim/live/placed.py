@@ -1,7 +1,7 @@
 """The cluster on Ray: Ray starts the manager and an agent per node, places them, watches them and starts them again.
 
 ``python -m vinesim.live.placed FOLDER`` is the supervisor: the program that owns them. Without an address in the
-cluster file it starts a Ray of its own, one Ray node per node of the file, on the loopback interface; with one it joins
+cluster file it starts its own Ray, one Ray node per node of the file, on the loopback interface; with one it joins
 that Ray.
 Ray does not carry requests: its actors open sockets to each other.
 """
@@ -49,7 +49,7 @@ SETTINGS = {  # of our own Ray: it finds a frozen node in seconds instead of hal
 
 
 class Host:
-    """The actor: runs the manager or an agent in a thread of its own; without it, the process ends."""
+    """The actor: runs the manager or an agent in its own thread; without it, the process ends."""
 
     def __init__(self, name: str, log_file: str, work: Any, *arguments: Any):
         self._is_over = False
@@ -57,7 +57,7 @@ class Host:
         threading.Thread(target=self._serve, args=(name, work, arguments), daemon=True).start()
 
     def is_over(self) -> bool:
-        """Whether it has ended as it was told to."""
+        """Whether it has ended on request."""
         return self._is_over
 
     def _serve(self, name: str, work: Any, arguments: Any) -> None:

@@ -76,6 +76,7 @@ def record(folder: Path) -> Recorded:
     _check_single(folder, cluster, np.unique(code))
     check_units(folder, cluster, columns["unit"].max())
     unit_type = kinds[columns["unit"].astype(int)]
+    columns["begun_us"] = _begun(cluster, columns)
     _, batch, n_consolidated = np.unique(columns["attempt"], return_inverse=True, return_counts=True)
     share_us = columns["execution_us"] / n_consolidated[batch]
     overhead_us = _overhead(cluster, columns, code, unit_type)
@@ -99,8 +100,8 @@ def record(folder: Path) -> Recorded:
     )
     outcome = Outcome(
         task_unit=columns["unit"].astype(np.int32),
-        task_init_us=columns["issued_us"],
-        task_start_us=columns["issued_us"],
+        task_init_us=columns["begun_us"],
+        task_start_us=columns["begun_us"],
         task_finish_us=columns["ended_us"],
         unit_order=np.arange(len(kinds)),
         shares_units=True,
@@ -109,6 +110,7 @@ def record(folder: Path) -> Recorded:
         end_us=float(columns["ended_us"].max()),
         n_events=len(done),
         followers=np.setdiff1d(np.arange(len(done)), leaders),
+        granted_us=columns["issued_us"] if cluster.datacenter.takes_ahead else None,
     )
     made_by = provenance(cluster, outcome.end_us)
     result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
@@ -124,7 +126,21 @@ def record(folder: Path) -> Recorded:
 
 def _beyond(columns: dict[str, Any]) -> np.ndarray:
     """[N] us: what the grant of each request took beyond its execution."""
-    return np.maximum(columns["ended_us"] - columns["issued_us"] - columns["execution_us"], 0.0)
+    return np.maximum(columns["ended_us"] - columns["begun_us"] - columns["execution_us"], 0.0)
+
+
+def _begun(cluster: Cluster, columns: dict[str, Any]) -> np.ndarray:
+    """[N] us: when each request was issued and, where units take any ahead, its unit was done with those before."""
+    begun_us, unit = columns["issued_us"].copy(), columns["unit"].astype(int)
+    ahead = np.array([one.ahead for one in cluster.processor_types])[cluster.datacenter.unit_type]
+    last: dict[int, tuple[int, float, float]] = {}  # of a unit: its last grant, when that began, and when it ended
+    for i in np.lexsort((columns["attempt"], columns["ended_us"])):
+        if ahead[unit[i]] > 0:
+            grant, began_us, ended_us = last.get(unit[i], (-1, 0.0, -np.inf))
+            is_same = columns["attempt"][i] == grant
+            begun_us[i] = began_us if is_same else max(begun_us[i], ended_us)
+            last[unit[i]] = (columns["attempt"][i], begun_us[i], columns["ended_us"][i])
+    return begun_us
 
 
 def _instead(rows: list[dict[str, Any]]) -> str:
@@ -146,8 +162,8 @@ def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
         "policy": str(cluster.policy),
         "options": dict(cluster.options),
         "engine": "live",
-        "processor_types": [kind.name for kind in cluster.processor_types],
-        "task_types": [kind.name for kind in cluster.task_types],
+        "processor_types": [one.name for one in cluster.processor_types],
+        "task_types": [one.name for one in cluster.task_types],
         "reason": "",
         "wall_s": took_us / 1e6,
     }
@@ -174,7 +190,7 @@ def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_
     beyond_us = _beyond(columns)
     table = np.full(cluster.affinity.shape, float(np.median(beyond_us)))
     for a, one in enumerate(cluster.applications):
-        t = [kind.name for kind in cluster.task_types].index(one.task_type)
+        t = [one.name for one in cluster.task_types].index(one.task_type)
         for p in range(len(cluster.processor_types)):
             here = (code == a) & (unit_type == p)
             if here.any():
@@ -192,20 +208,21 @@ def _factor(
 ) -> np.ndarray:
     """[N]: by how much longer than the policy expected each grant held its unit. The simulation adds and multiplies in
     the same order, so a grant ends in it when it did: completions of one turn stay at one instant."""
-    tasks = [kind.name for kind in cluster.task_types]
+    tasks = [one.name for one in cluster.task_types]
     t = np.array([tasks.index(one.task_type) for one in cluster.applications])[code]
     overhead_us = np.zeros(len(t)) if cluster.overhead_us is None else cluster.overhead_us[unit_type, t]
     own_us = columns["size"] / cluster.affinity[unit_type, t]
     expected_us = (overhead_us + own_us)[leaders]
     followers = np.setdiff1d(np.arange(len(batch)), leaders)
     np.add.at(expected_us, batch[followers], (overhead_us + own_us - overhead_us)[followers])
-    issued_us, ended_us = columns["issued_us"][leaders], columns["ended_us"][leaders]
-    factor = (ended_us - issued_us) / np.maximum(expected_us, TINY_US)
+    begun_us, ended_us = columns["begun_us"][leaders], columns["ended_us"][leaders]
+    factor = (ended_us - begun_us) / np.maximum(expected_us, TINY_US)
     for _ in range(2):
-        end_us = issued_us + expected_us * factor
+        end_us = begun_us + expected_us * factor
         factor = np.where(end_us < ended_us, np.nextafter(factor, np.inf), factor)
         factor = np.where(end_us > ended_us, np.nextafter(factor, 0.0), factor)
-    return np.maximum(factor, TINY_US)[batch]
+    has_waited = begun_us > columns["issued_us"][leaders]  # it may have ended with the one before it
+    return np.maximum(factor, np.where(has_waited, np.finfo(float).tiny, TINY_US))[batch]
 
 
 def _times(
@@ -215,7 +232,7 @@ def _times(
     times_us = np.full((len(size), len(cluster.processor_types)), np.nan)
     per_size_us = share_us / np.maximum(size, 1e-12)
     for a, one in enumerate(cluster.applications):
-        t = [kind.name for kind in cluster.task_types].index(one.task_type)
+        t = [one.name for one in cluster.task_types].index(one.task_type)
         of_a = code == a
         for p in range(len(cluster.processor_types)):
             if cluster.affinity[p, t] <= 0:
@@ -229,7 +246,7 @@ def _times(
 
 def _workload(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, times_us: np.ndarray) -> Workload:
     n = len(code)
-    tasks = [kind.name for kind in cluster.task_types]
+    tasks = [one.name for one in cluster.task_types]
     return Workload(
         job_task_type=np.array([tasks.index(one.task_type) for one in cluster.applications])[code],
         job_first=np.arange(n + 1),
@@ -293,6 +310,8 @@ def _type(one: Any) -> dict[str, Any]:
         found["parallelism"] = one.parallelism
     if one.rates is not None:
         found["rates"] = {name: list(curve) for name, curve in curves_of(one.rates).items()}
+    if one.ahead:
+        found["ahead"] = one.ahead
     if one.attributes:
         found["attributes"] = dict(one.attributes)
     return found

@@ -15,7 +15,7 @@ def registered(what: Mapping[str, Any], cluster: Cluster) -> LiveApplication:
     """Return the application that a client's call describes. Raises :class:`InputError`."""
     places = {node.name: (node.rack, node.shelf) for node in cluster.nodes}
     if unknown := [name for name in what["nodes"] if name not in places]:
-        raise InputError([Problem("nodes", f"some of {', '.join(places)}", ", ".join(unknown))])
+        raise InputError([Problem(("nodes",), f"some of {', '.join(places)}", ", ".join(unknown))])
     application = Application(
         name=what["name"],
         relative_deadline_us=what["relative_deadline_us"],
@@ -30,7 +30,7 @@ def registered(what: Mapping[str, Any], cluster: Cluster) -> LiveApplication:
 
 def with_registered(cluster: Cluster, journal: Journal) -> Cluster:
     """Return the cluster with its file's applications and those that clients have registered."""
-    own, types = {one.application.name for one in cluster.applications}, {kind.name for kind in cluster.task_types}
+    own, types = {one.application.name for one in cluster.applications}, {one.name for one in cluster.task_types}
     found = []
     for row in journal.rows("SELECT content FROM applications ORDER BY name"):
         what = json.loads(row["content"])

@@ -14,8 +14,9 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.places_ahead import against_ahead
 from vinesim.state.build import build_model
-from vinesim.state.layout import Model
+from vinesim.state.model import Model
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Cluster:
     overhead_us: np.ndarray | None
     seed: int
 
+    def __post_init__(self) -> None:
+        if self.datacenter.has_power_caps:
+            expected = "none, for a live scheduler, which does not know what its nodes draw"
+            raise InputError([Problem(("datacenter", "power_cap"), expected, "a power cap", "Leave the caps out.")])
+
 
 def registration(
     cluster: Cluster,
@@ -52,11 +58,11 @@ def registration(
     requests: Mapping[str, float] | None,
 ) -> Registration:
     """Return the registration of an application. Raises :class:`InputError` if it is not for this cluster."""
-    kind = code_of(f"application {application.name}, task_type", task_type, cluster.task_types)
+    kind = code_of(("application", application.name, "task_type"), task_type, cluster.task_types)
     if application.gang_size > 1 and ("application" not in policy.groups or policy.may_overcommit):
         expected = f"1, as the groups of the policy {policy.name} do not name application, or it may overcommit"
         found = f"{application.gang_size}"
-        raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
+        raise InputError([Problem(("application", application.name, "gang_size"), expected, found)])
     return Registration(application, kind, demand, dict(requests or {}))
 
 
@@ -90,6 +96,8 @@ def compiled(cluster: Cluster, registered: Sequence[Registration], policy: Onlin
     scenario = Scenario(
         cluster.datacenter, work, policy, applications=tuple(r.application for r in registered), **tables
     )
+    if problems := against_ahead(scenario, policy):
+        raise InputError(problems)
     model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
     group = model.task_group.tolist() if len(model.task_group) else [0] * n_tasks
     return model, [group[task] for task in first[:-1].tolist()]

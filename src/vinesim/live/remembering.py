@@ -15,13 +15,15 @@ from vinesim.live.journal import Journal
 from vinesim.model.application import Application
 
 log = logging.getLogger(__name__)
-SAVE_EVERY = 10_000  # turns: as many are repeated at a start, at worst
+SAVE_EVERY = 10_000  # turns: that number is repeated at a start, at worst
 OPERATIONS: tuple[Any, ...] = (Arrive, Complete, Lose, SetUp, Withdraw)
+TURN = "INSERT INTO turns (time_us, content) VALUES (?, ?)"
 KIND = {kind: number for number, kind in enumerate(OPERATIONS)}
 
 
 class RememberingDecisions:
-    """A component that is where that of the manager before ended: its grants still run, its requests still wait.
+    """A decision component that resumes where that of the previous manager stopped: its grants still run, its requests
+    still wait.
     What changes is kept when the journal commits."""
 
     def __init__(self, component: Decisions, journal: Journal):
@@ -54,23 +56,23 @@ class RememberingDecisions:
         number, known = self._known.get(application.name, (-1, b""))
         if known != msgpack.packb(what):  # as bytes, because a demand of one slot is a NaN
             number = self._registered(what, again=bool(known))
-            self._write(0.0, [None, bool(known), what])
+            self._journal.write(TURN, 0.0, msgpack.packb([None, bool(known), what]))
         return number
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell what has happened, in order, and return what starts now."""
         was_waiting = bool(self.waiting)
         outcome = self._turned(now_us, operations, may_grant)
-        if operations or was_waiting:  # else the policy was not asked
-            told = [(KIND[type(one)], *vars(one).values()) for one in operations]
-            self._write(now_us, [now_us, may_grant, told])
+        if operations or was_waiting:  # else the policy was not called
+            packed = [(KIND[type(one)], *vars(one).values()) for one in operations]
+            self._journal.note(TURN, now_us, msgpack.packb([now_us, may_grant, packed]))
             self._n_turns += 1
             if self._n_turns == SAVE_EVERY:
                 self._save(now_us)
         return outcome
 
     def _registered(self, what: list[Any], again: bool) -> int:
-        """Register an application; if its name is taken by another one, under a name of its own."""
+        """Register an application; if its name is taken by another one, under its own name."""
         of, task_type, demand, requests = what
         name = of["name"] if not again else f"{of['name']}, registered again {len(self._known)}"
         made = Application(**{**of, "name": name})
@@ -93,9 +95,6 @@ class RememberingDecisions:
         return outcome
 
     # --- the journal ---
-
-    def _write(self, now_us: float, content: list[Any]) -> None:
-        self._journal.write("INSERT INTO turns (time_us, content) VALUES (?, ?)", now_us, msgpack.packb(content))
 
     def _save(self, now_us: float) -> None:
         """Save everything; the turns so far need not be repeated any more."""

@@ -1,4 +1,4 @@
-"""Make room in a window of requests: what is left is numbered anew, in the same order; number 0 stands for the rest."""
+"""Make room in a window of requests: what is left is renumbered, in the same order; number 0 stands for the rest."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from vinesim.state import bit_levels
-from vinesim.state.layout import DROPPED, PENDING, State
-from vinesim.state.scratch import FACTOR, TASK, TASKS_BELOW, TWO_A_TASK
+from vinesim.state.layout import DROPPED, PENDING
+from vinesim.state.scratch import EVENT_OF_TASK, FACTOR, TASK_COUNT, TASK_ID
 from vinesim.state.window import Window, empty_window
 
 OF_TASKS = {  # columns of the state that turns use, and what they hold for a task that has not arrived
@@ -22,7 +22,7 @@ OF_TASKS = {  # columns of the state that turns use, and what they hold for a ta
 
 
 @dataclass(frozen=True)
-class Kept:
+class Surviving:
     """The tasks and jobs that are left, by their numbers so far; the first of each is 0."""
 
     tasks: np.ndarray
@@ -31,17 +31,17 @@ class Kept:
 
     def renumbered(self, values: np.ndarray, how: str) -> np.ndarray:
         """Return what a scratch array that holds numbers of tasks holds now."""
-        if how == TASKS_BELOW:
+        if how == TASK_COUNT:
             return np.searchsorted(self.tasks, values).astype(values.dtype)
-        if how == TWO_A_TASK:
+        if how == EVENT_OF_TASK:
             of = ((values - 1) >> 1).clip(0, len(self.task_now) - 1)
             return np.where(values < 1, values, 2 * self.task_now[of] + 2 - (values & 1)).astype(values.dtype)
-        shift = 0 if how == TASK else 1
+        shift = 0 if how == TASK_ID else 1
         known = values.clip(shift, len(self.task_now) - 1 + shift) - shift
         return np.where(values < shift, values, self.task_now[known] + shift).astype(values.dtype)
 
 
-def kept(state: State, window: Window, queued: Sequence[np.ndarray] = ()) -> Kept:
+def surviving(state: Any, window: Window, queued: Sequence[np.ndarray] = ()) -> Surviving:
     """Return what is left: all tasks of the jobs of which some task waits, runs, or is in a policy's own queue."""
     run = state.run[0]
     n_tasks, n_jobs = int(run["n_arrived"]), int(run["next_job"])
@@ -55,10 +55,10 @@ def kept(state: State, window: Window, queued: Sequence[np.ndarray] = ()) -> Kep
     tasks, jobs = np.flatnonzero(of_job[window.task_job[:n_tasks]]), np.flatnonzero(of_job)
     task_now = np.zeros(n_tasks + 1, np.int64)
     task_now[tasks] = np.arange(len(tasks))
-    return Kept(tasks, jobs, task_now)
+    return Surviving(tasks, jobs, task_now)
 
 
-def moved_window(old: Window, left: Kept, n_tasks: int, n_resources: int) -> Window:
+def moved_window(old: Window, left: Surviving, n_tasks: int, n_resources: int) -> Window:
     """Return a window of that length with what is left; the chains of groups and the applications are not filled in."""
     new, tasks, jobs = empty_window(n_tasks, n_resources), left.tasks, left.jobs
     for name in ("job_arrival_us", "job_deadline_us", "job_request", "job_application", "job_gang"):
@@ -71,7 +71,7 @@ def moved_window(old: Window, left: Kept, n_tasks: int, n_resources: int) -> Win
     return new._replace(n_requests=old.n_requests)
 
 
-def moved_state(old: State, left: Kept, window: Window, n_groups: int) -> State:
+def moved_state(old: Any, left: Surviving, window: Window, n_groups: int) -> Any:
     """Return the state with what is left, and the chains of its groups, which are written to the window too."""
     n_tasks, n_left = len(window.task_job), len(left.tasks)
     columns = {}
@@ -107,7 +107,7 @@ def moved_state(old: State, left: Kept, window: Window, n_groups: int) -> State:
 
 
 def moved_scratch(
-    scratch: Any, declared: Mapping[str, tuple[str, str]], numbers: Mapping[str, str], left: Kept, n_tasks: int
+    scratch: Any, declared: Mapping[str, tuple[str, str]], numbers: Mapping[str, str], left: Surviving, n_tasks: int
 ) -> Any:
     """Return a policy's arrays: those by task or job with what is left, and the numbers of tasks in them changed."""
     found = {}

@@ -10,7 +10,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.version import VERSION
 from vinesim.policies.contract import OnlinePolicy, title_of
 
-GIVEN = ("policy", "cluster", "options", "_grants", "_of_tasks", "_of_jobs", "view")  # by the arguments, or made anew
+GIVEN = ("policy", "cluster", "options", "_grants", "_of_tasks", "_of_jobs", "view")  # by the arguments, or rebuilt
 
 
 def saved(decider: Decider, grants: Grants) -> bytes:
@@ -44,7 +44,7 @@ def unpacked(data: bytes, of: str) -> dict[str, Any]:
         content: dict[str, Any] = pickle.loads(data)  # noqa: S301 - the caller's own, as restore says
         found = content["of"]
     except Exception as wrong:
-        raise InputError([Problem("restore", "what save returned", f"{type(wrong).__name__}: {wrong}")]) from None
+        raise InputError([Problem(("restore",), "what save returned", f"{type(wrong).__name__}: {wrong}")]) from None
     if found != of:
-        raise InputError([Problem("restore", f"saved by {of}", f"{found}")])
+        raise InputError([Problem(("restore",), f"saved by {of}", f"{found}")])
     return content

@@ -30,7 +30,7 @@ class Scheduler:
     It runs the policy's code from the simulator, as plain Python, and does no input or output. Each call is given the
     time, us, which must not go back; or the scheduler has a ``clock`` and reads it itself, so that several threads need
     not agree on an order. Report all events of one instant before calling ``can_issue``, what ends before what arrives,
-    as the simulator does: the policy is asked after each, and sees until the last that more comes. Every
+    as the simulator does: the policy is called after each, and sees until the last that more comes. Every
     grant has a lease, so units whose completion is never reported become free again. Calls may come from several
     threads; each is atomic. Memory grows only with the pending and running requests.
 
@@ -88,19 +88,19 @@ class Scheduler:
             **settings,
         )
         if work.application is None or not scenario.applications:
-            raise InputError([Problem("applications", "the applications of the workload", "none")])
+            raise InputError([Problem(("applications",), "the applications of the workload", "none")])
         if work.has_vectors:
             found = "tasks that hold several units, or name processor types or partitions"
-            raise InputError([Problem("workload", "requests that hold one unit each, of any type", found)])
+            raise InputError([Problem(("workload",), "requests that hold one unit each, of any type", found)])
         codes, jobs = np.unique(work.application, return_index=True)
         first = dict(zip(codes.tolist(), jobs.tolist(), strict=True))
         for code, application in enumerate(listed_by_code(work, scenario.applications)):
             if application is not None and code in first:
                 demand = ONE_SLOT if work.demand is None else float(work.demand[work.job_first[first[code]]])
-                kind = work.task_types[int(work.job_task_type[first[code]])].name
+                type_name = work.task_types[int(work.job_task_type[first[code]])].name
                 task = work.job_first[first[code]]
                 wanted = {name: float(column[task]) for name, column in (work.requests or {}).items()}
-                scheduler.register_application(application, kind, demand, wanted)
+                scheduler.register_application(application, type_name, demand, wanted)
         return scheduler
 
     def register(
@@ -192,7 +192,7 @@ class Scheduler:
         """Wait for the next grant, as ``can_issue`` returns it; None if there is none in that time. The scheduler must
         have a clock; other threads bring requests and completions meanwhile."""
         if self._clock is None:
-            raise InputError([Problem("next_grant", "a scheduler with a clock", "one without", "Give it clock=.")])
+            raise InputError([Problem(("next_grant",), "a scheduler with a clock", "one without", "Give it clock=.")])
         until_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
         with self._changed:
             while (grant := self.can_issue(None, application)) is None:
@@ -216,7 +216,9 @@ class Scheduler:
                 return False
             running = self._grants.running.get(grant)
             if running is None:
-                raise InputError([Problem("complete", "the id of a grant that is running", self._grants.wrong(grant))])
+                raise InputError(
+                    [Problem(("complete",), "the id of a grant that is running", self._grants.wrong(grant))]
+                )
             if unit is not None and unit not in running.leads:
                 expected = "a unit of the grant that is not done: " + ", ".join(map(str, running.leads))
                 raise InputError([Problem(f"complete, grant {grant}", expected, repr(unit))])
@@ -253,7 +255,7 @@ class Scheduler:
 
     def close_event(self) -> None:
         """End what the policy is shown of the last event, as nothing may be granted now. One that sees every event is
-        asked about it, and sees that more may come."""
+        called for it, and sees that more may come."""
         with self._lock:
             self._decider.close()
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from vinesim.engine.reference_ahead import Ahead
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.live.columns import Requests, gone
 from vinesim.policies.requests.slowdown import slowdown_at
@@ -10,11 +11,32 @@ from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, PENDING
 
 
+class LiveAhead(Ahead):
+    """Units that take tasks ahead: when a task begins is known once it has ended."""
+
+    def __init__(self, state: Any):
+        super().__init__(state)
+        self.left_us: dict[int, float] = {}  # unit -> when a task last left it
+
+    def times(self, started: list[int], unit: int, transfer: float, execution: float) -> tuple[float, float]:
+        """As if the unit were free for it at once."""
+        return self.state.now_us, self.state.now_us + transfer
+
+    def left(self, task: int, unit: int) -> None:
+        """Note that a task has left its unit, which computes one after another."""
+        if self.is_possible(unit):
+            state = self.state
+            state.task_init_us[task] = max(state.task_init_us[task], self.left_us.get(unit, -math.inf))
+            self.left_us[unit] = state.now_us
+            self.offer(unit)
+
+
 class LiveState(ReferenceState):
     """Pending requests and the resource map. Entries live as long as their tasks; nothing is predicted."""
 
     def __init__(self, model: Any, seed: int):
         super().__init__(model, seed)
+        self.ahead: LiveAhead = LiveAhead(self)
         self.is_more_to_come = False  # whether the policy should expect more events in this instant
         columns: Any = self
         columns.task_unit = gone()
@@ -55,6 +77,7 @@ class LiveState(ReferenceState):
         load = self.unit_load[unit] - queries.demand(self.model, self, task, unit)
         self.running[unit].remove(task)
         self.unit_load[unit] = load if self.running[unit] else 0.0
+        self.ahead.left(task, unit)
         return [task, *self.followers[task]]
 
     def forget(self, task: int, requests: Requests) -> int:
@@ -69,8 +92,8 @@ class LiveState(ReferenceState):
 
 def expected_us(model: Any, state: LiveState, tasks: list[int], unit: int) -> float:
     """Return the expected time of consolidated tasks by the affinities, if the unit is as full as it may be."""
-    kind = state.task_type_of(tasks[0])
-    overhead = float(model.overhead_us[model.unit_type[unit], kind])
+    own_type = state.task_type_of(tasks[0])
+    overhead = float(model.overhead_us[model.unit_type[unit], own_type])
     alone = overhead + sum(float(queries.execution_us(model, state, task, unit)) - overhead for task in tasks)
     full = float(model.unit_capacity[unit])
     return alone * float(slowdown_at(model, state, tasks[0], unit, full))

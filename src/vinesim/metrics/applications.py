@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.metrics.fairness import jain
 from vinesim.metrics.latency import Method, distribution
 from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.tables import Tables
@@ -42,15 +43,10 @@ def measured(
             "latency_us": distribution(tables.job_latency_us[..., mine], method, record, f"{name}.{title}.latency_us"),
         }
     in_time = np.stack(shares, axis=-1)
-    squares = (in_time**2).sum(axis=-1)
-    n_applications = in_time.shape[-1]
-    jain = np.where(
-        squares > 0, in_time.sum(axis=-1) ** 2 / (n_applications * np.where(squares > 0, squares, 1.0)), 1.0
-    )
     everyone = {
         "missed_pct": 100.0 * (1.0 - in_time.mean(axis=-1)),
         "worst_missed_pct": 100.0 * (1.0 - in_time.min(axis=-1)),
-        "jain": jain[()],
+        "jain": jain(in_time),
         "reach_99_pct": (in_time >= GOAL).sum(axis=-1),
     }
     return {"mean": everyone, **found}

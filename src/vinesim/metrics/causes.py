@@ -13,26 +13,35 @@ import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.quota_waits import QUOTA, with_quotas
-from vinesim.metrics.shortages import BUSY, DOWN, IDLE, SCATTERED, Span
-from vinesim.metrics.waiting import Waiting, explained
+from vinesim.metrics.blockers import BEHIND, RESERVED
+from vinesim.metrics.gang_shortages import GANG
+from vinesim.metrics.power_waits import POWER
+from vinesim.metrics.quota_waits import QUOTA
+from vinesim.metrics.reservation_waits import RESERVATION
+from vinesim.metrics.shortages import BUSY, DOWN, IDLE, SCATTERED, Span, overlaid
+from vinesim.metrics.wait import Waiting
+from vinesim.metrics.waiting import explained, with_limits
 
 MAX_EXPLAINED = 40
-OVERTAKEN, GANG, IMPOSSIBLE = "overtaken", "gang", "impossible"
+OVERTAKEN, IMPOSSIBLE = "overtaken", "impossible"
 CAUSES = {
     BUSY: "all units that can run it were busy with older jobs",
     OVERTAKEN: "all were busy, after a younger job had taken one",
     SCATTERED: "room enough in all, but not on one unit or node",
     DOWN: "no room, while nodes were down",
+    RESERVED: "room, but reserved for a job that came before",
+    BEHIND: "room, but the policy starts jobs in order",
     IDLE: "a unit with room was left idle by the policy",
+    POWER: "the power cap of its rack or of the datacenter left too little",
+    RESERVATION: "room only on nodes whose reservations did not admit it",
     QUOTA: "a quota of its partition or user was used up",
     GANG: "no room for all tasks of its gang together",
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
 _WAITS = """
-SELECT job, waited_us(last.task, last.arrival_us, last.until_us) AS waited_us FROM (
-    SELECT job, task, arrival_us, coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) AS until_us FROM (
-        SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
+SELECT job, waited_us(last.task, last.eligible_us, last.until_us) AS waited_us FROM (
+    SELECT job, task, eligible_us, coalesce(init_us, withdraw_us, greatest($end_us, eligible_us)) AS until_us FROM (
+        SELECT DISTINCT ON (job) job, task, eligible_us, init_us FROM tasks
         ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
     ) LEFT JOIN withdrawn USING (task)
 ) AS last WHERE waited_us > 0 ORDER BY job
@@ -85,13 +94,14 @@ def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) ->
 
 def parts(found: Waiting) -> list[Span]:
     """Return the wait of a job in parts whose states are CAUSES."""
-    return with_quotas(_parts(found), found.quotas)
+    kept = [Span(one.begin_us, one.end_us, one.why) for one in found.blockers]
+    return with_limits(overlaid(_parts(found), kept, over=IDLE), found)
 
 
 def _parts(found: Waiting) -> list[Span]:
     """Return the same by the places that could run it alone."""
     if not found.spans:
-        return [Span(begin, end, IMPOSSIBLE if found.gang is None else GANG) for begin, end in found.waits]
+        return [Span(begin, end, IMPOSSIBLE) for begin, end in found.waits]
     until_us = found.waits[-1][1]
     younger = [opening.taken_us for opening in found.openings if opening.by_older is False]
     passed_us = min((taken for taken in younger if taken is not None), default=until_us)

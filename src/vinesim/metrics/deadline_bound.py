@@ -8,6 +8,7 @@ from vinesim.model.alone import alone_us
 from vinesim.model.application import listed_by_code
 from vinesim.model.arrays import distinct
 from vinesim.model.consolidation import largest_sizes
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 from vinesim.state.demand import amounts
@@ -24,9 +25,12 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
     followers as allowed, on the unit type where that is the smallest share. The bound assumes free sharing and
     splitting, full consolidation, and types that a request cannot use idle for it, so no schedule can do better, and
     most cannot reach it. The best bound over several window lengths is returned. A job with several tasks counts as its
-    largest task.
+    largest task. Raises :class:`InputError` for serving engines, whose requests take no time that adds up.
     """
     work, center = scenario.workload, scenario.datacenter
+    if len(scenario.engine_types):
+        expected = "no batching, as the bound adds up times that requests take alone"
+        raise InputError([Problem(("processor_types",), expected, "batching")])
     if work.deadline_us is None:
         return {"alone": 0, "crowded": 0, "missed": 0}
     time, added = _least_times(scenario)
@@ -45,7 +49,7 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
 def _speeds(scenario: Scenario) -> np.ndarray:
     """[T, P] the most that tasks of each type get done together on all units of a processor type.
 
-    Where task types have speed curves of their own, every unit counts as the largest one: on units of several sizes
+    Where task types have their own speed curves, every unit counts as the largest one: on units of several sizes
     what one task uses of a unit would otherwise count for more than what another one does.
     """
     center, types = scenario.datacenter, scenario.datacenter.processor_types

@@ -9,7 +9,7 @@ unit of demand that executes. Source: energy-aware scheduler thesis, equation 1.
 at their utilisation, which is the sum of the executing demands / capacity. Source: SPECpower_ssj2008.
 
 All units that a task holds execute with it, each by the model of its type. A type that runs nothing, such as memory,
-draws its idle power throughout, unless it has a power of its own.
+draws its idle power throughout, unless it has its own power.
 
 A unit of a type with a sleep power sleeps at the beginning, and from when its last task leaves until it is given the
 next one. Each wake-up costs the accounting's energy, and so does each move of a running task, charged to the unit that

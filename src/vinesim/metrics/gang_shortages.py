@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vinesim.metrics.openings import Place, UnitRoom
+from vinesim.metrics.shortages import IDLE, Span, merged
 from vinesim.model.workload import ANYWHERE, NODE, RACK
 
+GANG = "gang"  # as the state of a part of a wait
 WITHIN = {NODE: "node", RACK: "rack", ANYWHERE: "anywhere"}
 
 
@@ -22,7 +24,7 @@ class Gang:
 
 @dataclass(frozen=True)
 class GangRoom:
-    """A time during which there was room for so many tasks of the gang, and no more, where it could have been."""
+    """A time during which there was room for ``n_tasks`` tasks of the gang, and no more, where it could have been."""
 
     begin_us: float
     end_us: float
@@ -53,6 +55,11 @@ def gang_rooms(places: Sequence[Place], gang: Gang, since_us: float, until_us: f
         changed.add(i)
     _note(found, places, offers, changed, gang, now_us, until_us)
     return found
+
+
+def room_spans(rooms: Sequence[GangRoom], gang: Gang) -> list[Span]:
+    """Return the wait of a gang in parts: IDLE while there was room for all of it, else GANG."""
+    return merged([Span(room.begin_us, room.end_us, IDLE if room.n_tasks >= gang.n_tasks else GANG) for room in rooms])
 
 
 def _note(

@@ -1,6 +1,7 @@
 """Latency distributions. Source: VineSim report, section 5.2.2 (percentiles of job and task latency)."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,25 +34,29 @@ def quantiles(values: np.ndarray, probabilities: list[float], method: Method = "
 
 
 def distribution(
-    values: np.ndarray, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = ""
+    values: np.ndarray,
+    method: Method = "nearest_rank",
+    record: Record = EVERYTHING,
+    name: str = "",
+    wanted_quantiles: Mapping[str, float] = QUANTILES,
 ) -> dict[str, Any]:
     """Return mean, percentiles and maximum of the finite values over the last axis; all NaN if there are none.
 
     ``record`` says which of them are wanted; the numbers' names begin with ``name``.
     """
-    wanted = [key for key in ("mean", *QUANTILES, "max") if record(f"{name}.{key}")]
+    wanted = [key for key in ("mean", *wanted_quantiles, "max") if record(f"{name}.{key}")]
     finite = np.isfinite(values)
     if not finite.all():
         if values.ndim > 1:  # the rows have different lengths
-            rows = [distribution(row, method, record, name) for row in values]
+            rows = [distribution(row, method, record, name, wanted_quantiles) for row in values]
             return {key: np.array([row[key] for row in rows]) for key in wanted}
         values = values[finite]
     if not values.shape[-1]:
         return {key: np.full(values.shape[:-1], np.nan)[()] for key in wanted}
-    asked = [key for key in wanted if key in QUANTILES]
+    asked = [key for key in wanted if key in wanted_quantiles]
     numbers: dict[str, Any] = {}
     if asked:
-        found = quantiles(values, [QUANTILES[key] for key in asked], method)
+        found = quantiles(values, [wanted_quantiles[key] for key in asked], method)
         numbers.update(zip(asked, found, strict=True))
     if "mean" in wanted:
         numbers["mean"] = values.mean(axis=-1)

@@ -9,6 +9,7 @@ from vinesim.metrics.record import Record
 from vinesim.model.titles import number_title
 
 Numbers = dict[str, float | str]
+MOST_WRITTEN = 1e15  # beyond it a number is written with an exponent
 SAME = 1e-9  # tolerance on shares: rounding differences between equal values
 _NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and text that is in the study
 
@@ -54,8 +55,18 @@ def shown_number(name: str, value: float) -> str:
         return format_time_us(value)
     if unit == "share":
         return f"{value:.1%}"
-    text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    text = written(value) if abs(value) >= 1000 else f"{value:.4g}"
     return f"{text} {unit}".rstrip()
+
+
+def joules(value: float) -> str:
+    """Write an energy of a run: to the mJ, or to the J where that is more than anybody reads."""
+    return f"{written(value, 3 if abs(value) < 1e5 else 0)} J"
+
+
+def written(value: float, decimals: int = 0) -> str:
+    """Write a number with commas, as ``154,348.526``; one with more digits than anybody reads as ``1e+300``."""
+    return f"{value:,.{decimals}f}" if abs(value) < MOST_WRITTEN else f"{value:.6g}"
 
 
 def shown_limit(name: str, side: str, value: float) -> str:

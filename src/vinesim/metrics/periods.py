@@ -12,7 +12,7 @@ from vinesim.metrics.bounds import OVERFULL, energy_bound
 from vinesim.model.arrays import distinct
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.scenario import Scenario
-from vinesim.model.time import US_PER_S
+from vinesim.model.time import FOREVER_US, US_PER_S
 from vinesim.state.demand import amounts
 
 BOUND_ENTRIES = 4_000_000  # tasks x types processed at a time
@@ -74,8 +74,10 @@ class PeriodAccounts:
         """Add a period in which C tasks run, in the order of their arrival; ``n_placed`` of them were started in it.
 
         ``unit`` [C] is where; ``demand`` [C]; ``remaining`` [C] us. ``elsewhere(rows)`` returns the time of some of the
-        tasks on each type in use. ``moved_from`` are the units that tasks left.
+        tasks on each type in use. ``moved_from`` are the units that tasks left. A task whose end is not known,
+        ``FOREVER_US`` away, counts with what it uses in this period.
         """
+        remaining = self._known(remaining)
         amount = amounts(demand, self.capacity[self.unit_type[unit]])
         within = np.minimum(remaining, self.period_us)
         load = np.bincount(unit, amount, minlength=len(self.unit_type))
@@ -85,13 +87,17 @@ class PeriodAccounts:
         if self.has_power:
             self._spent = self._energy(unit, amount, remaining, within, load, active, moved_from)
             energy = float(self._spent.total.sum())
-            bound = self._bound(demand, elsewhere)
+            bound = self._bound(demand, lambda rows: self._known(elsewhere(rows)))
             if self.accounting.optimum:
-                optimum = self._optimum(demand, elsewhere(slice(None)))
+                optimum = self._optimum(demand, self._known(elsewhere(slice(None))))
         self.was_active = active
         slav = self._slav(unit, amount, within, load)
         counts = (self._n_periods, 1, int(active.sum()), n_placed, len(moved_from))
         self._count(Row(*counts, energy, slav, bound, optimum))
+
+    def _known(self, time_us: np.ndarray) -> np.ndarray:
+        """Return the times, with the period instead of those that are not known; infinite stays: it cannot run."""
+        return np.where(time_us == FOREVER_US, self.period_us, time_us)
 
     def repeat(self, n: int) -> None:
         """Add n periods equal to the last one: nothing starts, ends, moves or wakes up, and all tasks keep running."""

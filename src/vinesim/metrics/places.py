@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.results.explain_record import ExplainRecord
+from vinesim.formats.results.explain_record import ANY_NODE, ExplainRecord
 from vinesim.metrics.openings import Changes, Place, UnitRoom
-from vinesim.model.workload import ANY_LEAD
+from vinesim.model.workload import ANY_LEAD, NO_PARTITION
 from vinesim.state.demand import amount_of
 
 
-class Asked(NamedTuple):
+class TaskDemand(NamedTuple):
     """What a task holds."""
 
     demand: float  # of each unit that it runs on
@@ -30,17 +30,30 @@ class Asked(NamedTuple):
         return is_asked_for and bool(record.affinity[processor_type, self.task_type] > 0)
 
 
-def asked_by(record: ExplainRecord, task: int, task_type: int) -> Asked:
+def demand_of_task(record: ExplainRecord, task: int, task_type: int) -> TaskDemand:
     """Return what a task of a recorded run holds."""
     code = int(record.lead[task])
     lead_types = [] if code == ANY_LEAD else record.lead_sets[code]
-    beside = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
+    companions = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
     gang = int(record.gang[task]), int(record.tasks_per_node[task]), int(record.gang_nodes[task])
-    return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside, *gang, task_type)
+    return TaskDemand(float(record.demand[task]), int(record.n_units[task]), lead_types, companions, *gang, task_type)
+
+
+def allowed_units(record: ExplainRecord, task: int, units: dict[str, np.ndarray]) -> np.ndarray:
+    """[U] whether a task's list of nodes and its partition have the node of each unit."""
+    rack, shelf = units["rack"], units["shelf"]
+    number = int(record.partition[task])
+    is_allowed = np.ones(len(rack), bool)
+    if number != NO_PARTITION:
+        is_allowed = record.partitions[number].has(rack, shelf)
+    if record.node_list[task] != ANY_NODE:
+        nodes = set(record.node_lists[record.node_list[task]])
+        is_allowed &= np.array([node in nodes for node in zip(rack.tolist(), shelf.tolist(), strict=True)])
+    return is_allowed
 
 
 def places_for(
-    asked: Asked,
+    demands: TaskDemand,
     leads: Sequence[str],
     names: Sequence[str],
     units: dict[str, np.ndarray],
@@ -50,7 +63,7 @@ def places_for(
     """Return where the task could start, whether there is room or not: units, or ``on_nodes``.
 
     Args:
-        asked: what the task holds.
+        demands: what the task holds.
         leads: names of the processor types to look for.
         names: of all processor types, by code.
         units: columns of the table of units, in its order.
@@ -60,7 +73,7 @@ def places_for(
     at = list(zip(units["rack"].tolist(), units["shelf"].tolist(), strict=True))
 
     def room(unit: int, takes: float | None = None) -> UnitRoom:
-        needed = amount_of(asked.demand, capacity[unit]) if takes is None else takes
+        needed = amount_of(demands.demand, capacity[unit]) if takes is None else takes
         return UnitRoom(unit, capacity[unit], needed, changes.of_unit[unit])
 
     if not on_nodes:
@@ -73,7 +86,7 @@ def places_for(
         here = {kind[unit] for unit in members}
         for lead in [name for name in leads if name in here]:
             parts = [[room(unit) for unit in members if kind[unit] == lead]]
-            for name, amount in asked.companions.items():
+            for name, amount in demands.companions.items():
                 parts.append([room(unit, amount) for unit in members if kind[unit] == name])
-            found.append(Place(lead, *place, asked.n_units, parts))
+            found.append(Place(lead, *place, demands.n_units, parts))
     return found

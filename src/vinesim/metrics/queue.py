@@ -1,6 +1,6 @@
 """How many tasks wait at each moment of a run, and when the queue begins to grow faster than it is served.
 
-A task waits from the arrival of its job until a unit takes it, and again after a segment that an outage, a failure or
+A task waits from when its job is eligible until a unit takes it, and again after a segment that an outage, a failure or
 a preemption ended. One that never starts waits until its job is withdrawn or the run ends.
 """
 
@@ -14,7 +14,7 @@ from vinesim.metrics.tables import Tables
 from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED
 
 _CHANGES = """
-SELECT arrival_us AS t, 1 AS step, task_type FROM tasks WHERE arrival_us <= $end_us
+SELECT eligible_us AS t, 1 AS step, task_type FROM tasks WHERE eligible_us <= $end_us
 UNION ALL SELECT begin_us, -1, task_type FROM held JOIN tasks USING (task) WHERE part = 0
 UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
     WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
@@ -98,13 +98,13 @@ def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: i
     """Return how many tasks waited on average in each of equal intervals of a run in memory, for each type; for None
     of all tasks."""
     segments, end_us = tables.segments, float(tables.makespan_us)
-    arrived = np.flatnonzero(tables.task_arrival_us <= end_us)
+    came = np.flatnonzero(tables.task_eligible_us <= end_us)
     began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
     again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
     gone, gone_us = tables.withdrawn
-    time_us = np.r_[tables.task_arrival_us[arrived], segments.begin_us[began], segments.end_us[again], gone_us]
-    step = np.repeat([1.0, -1.0, 1.0, -1.0], [len(arrived), len(began), len(again), len(gone)])
-    task = np.r_[arrived, segments.task[began], segments.task[again], gone]
+    time_us = np.r_[tables.task_eligible_us[came], segments.begin_us[began], segments.end_us[again], gone_us]
+    step = np.repeat([1.0, -1.0, 1.0, -1.0], [len(came), len(began), len(again), len(gone)])
+    task = np.r_[came, segments.task[began], segments.task[again], gone]
     width = end_us / n_intervals
     at = np.minimum((time_us / width).astype(np.int64), n_intervals - 1)
     rest = step * ((at + 1) * width - time_us)

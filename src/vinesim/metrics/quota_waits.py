@@ -1,15 +1,17 @@
 """Find when the quotas of a waiting job left no room for it."""
 
-import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord
-from vinesim.metrics.places import Asked
-from vinesim.metrics.shortages import Span
-from vinesim.model.partition import Partition, types_of, user_words
+from vinesim.metrics.cohort_waits import lent_too_much, members_of
+from vinesim.metrics.places import TaskDemand
+from vinesim.metrics.shortages import Span, overlaid
+from vinesim.model.cohort import types_of
+from vinesim.model.partition import Partition, user_words
 from vinesim.model.workload import NO_PARTITION
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import OVERFULL
@@ -21,13 +23,14 @@ QUOTA = "quota"  # as the state of a part of a wait
 class QuotaWait:
     """A time during which a quota left too little for the waiting job."""
 
-    whose: str  # "user ada in partition gpu", or "partition gpu"
+    whose: str  # "user ada in partition gpu", "partition gpu", or "cohort research"
     types: str  # the processor types that it counts, as A100|T4
     begin_us: float
     end_us: float
     held: float  # at its begin
-    most: float
+    most: float  # with what it may borrow; of a cohort what its partitions lend
     needed: float  # the least that the waiting task holds, with its gang
+    jobs: tuple[int, ...]  # that held it then, those with the most first
 
 
 def partition_of_task(record: ExplainRecord, task: int) -> Partition | None:
@@ -39,7 +42,7 @@ def partition_of_task(record: ExplainRecord, task: int) -> Partition | None:
 def quota_waits(
     record: ExplainRecord,
     task: int,
-    members: Sequence[Asked],
+    members: Sequence[TaskDemand],
     units: dict[str, np.ndarray],
     rows: Iterable[Sequence[float]],
     since_us: float,
@@ -59,37 +62,85 @@ def quota_waits(
     one = partition_of_task(record, task)
     if one is None:
         return []
+    rows = list(rows)
     mine = [row for row in rows if record.partition[int(row[0])] == record.partition[task]]
     of_user = [row for row in mine if record.user[int(row[0])] == record.user[task]]
-    quotas = [(f"partition {one.name}", mine, types, most) for types, most in one.quota.items()]
+    free = 0.0 if one.cohort is None else math.inf
+    borrows = {types: (one.borrowing_limit or {}).get(types, free) for types in one.quota}
+    quotas = [(f"partition {one.name}", mine, types, most + borrows[types]) for types, most in one.quota.items()]
     if one.user_quota:
         whose = f"{user_words(record.users[int(record.user[task])])} in partition {one.name}"
         quotas += [(whose, of_user, types, most) for types, most in one.user_quota.items()]
     found = []
     for whose, those, types, most in quotas:
-        names, needed = types_of(types), sum(_least(record, asked, types_of(types), units, one) for asked in members)
+        names = types_of(types)
+        needed = sum(_least(record, demands, names, units, one) for demands in members)
         held = [row for row in those if record.processor_types[units["unit_type"][int(row[2])]] in names]
         for begin_us, end_us, total in _levels(held, since_us, until_us):
             if needed > 0 and total + needed > most * OVERFULL:
-                found.append(QuotaWait(whose, types, begin_us, end_us, total, most, needed))
+                jobs = _holders(held, begin_us)
+                found.append(QuotaWait(whose, types, begin_us, end_us, total, most, needed, jobs))
+    for types in one.quota if one.cohort is not None else ():
+        needed = sum(_least(record, demands, types_of(types), units, one) for demands in members)
+        found += _cohort_waits(record, task, one, types, needed, units, rows, since_us, until_us)
     return sorted(found, key=lambda wait: wait.begin_us)
 
 
+def _cohort_waits(
+    record: ExplainRecord,
+    task: int,
+    one: Partition,
+    types: str,
+    needed: float,
+    units: dict[str, np.ndarray],
+    rows: Sequence[Sequence[float]],
+    since_us: float,
+    until_us: float,
+) -> Iterator[QuotaWait]:
+    """Yield when the task's cohort had too little left to lend; times with as much lent are one."""
+    names, shared = types_of(types), members_of(record, one, types)
+    counted = [row for row in rows if record.processor_types[units["unit_type"][int(row[2])]] in names]
+    held = {at: [row for row in counted if record.partition[int(row[0])] == at] for at, _, _ in shared}
+    all_held = [row for of in held.values() for row in of]
+    last: QuotaWait | None = None
+    own = int(record.partition[task])
+    for begin_us, end_us, used, most in lent_too_much(shared, held, own, needed, since_us, until_us):
+        if last is not None and (last.end_us, last.held) == (begin_us, used):
+            last = replace(last, end_us=end_us)
+            continue
+        if last is not None:
+            yield last
+        last = QuotaWait(
+            f"cohort {one.cohort}", types, begin_us, end_us, used, most, needed, _holders(all_held, begin_us)
+        )
+    if last is not None:
+        yield last
+
+
+def _holders(rows: Sequence[Sequence[float]], at_us: float) -> tuple[int, ...]:
+    """Return the jobs that hold something at a time, those with the most first."""
+    held: dict[int, float] = {}
+    for _, job, _, begin_us, end_us, amount in rows:
+        if begin_us <= at_us < end_us:
+            held[int(job)] = held.get(int(job), 0.0) + amount
+    return tuple(sorted(held, key=lambda job: (-held[job], job)))
+
+
 def _least(
-    record: ExplainRecord, asked: Asked, names: Sequence[str], units: dict[str, np.ndarray], one: Partition
+    record: ExplainRecord, demands: TaskDemand, names: Sequence[str], units: dict[str, np.ndarray], one: Partition
 ) -> float:
     """Return the least that a task holds of some processor types on any unit of its partition that can run it."""
-    beside = sum(amount for name, amount in asked.companions.items() if name in names)
+    companions = sum(amount for name, amount in demands.companions.items() if name in names)
     is_there = one.has(units["rack"], units["shelf"])
     able = [
         0.0
         if record.processor_types[code] not in names
-        else asked.n_units
-        * amount_of(asked.demand, float(units["capacity"][is_there & (units["unit_type"] == code)].min()))
+        else demands.n_units
+        * amount_of(demands.demand, float(units["capacity"][is_there & (units["unit_type"] == code)].min()))
         for code in np.unique(units["unit_type"][is_there]).tolist()
-        if asked.may_run_on(record, code)
+        if demands.may_run_on(record, code)
     ]
-    return min(able, default=0.0) + beside
+    return min(able, default=0.0) + companions
 
 
 def _levels(rows: Sequence[Sequence[float]], since_us: float, until_us: float) -> list[tuple[float, float, float]]:
@@ -109,12 +160,5 @@ def _levels(rows: Sequence[Sequence[float]], since_us: float, until_us: float) -
 
 
 def with_quotas(spans: Sequence[Span], waits: Sequence[QuotaWait]) -> list[Span]:
-    """Return the parts of a wait with those during which a quota left too little as parts of their own."""
-    times = sorted({time for wait in waits for time in (wait.begin_us, wait.end_us)})
-    found = []
-    for span in spans:
-        edges = [span.begin_us, *(time for time in times if span.begin_us < time < span.end_us), span.end_us]
-        for begin_us, end_us in itertools.pairwise(edges):
-            is_over = any(wait.begin_us <= begin_us and end_us <= wait.end_us for wait in waits)
-            found.append(Span(begin_us, end_us, QUOTA if is_over else span.state))
-    return found
+    """Return the parts of a wait with those during which a quota left too little as separate parts."""
+    return overlaid(spans, [Span(wait.begin_us, wait.end_us, QUOTA) for wait in waits])

@@ -28,8 +28,11 @@ BINS = 10
 def sanity_of(work: Workload, center: Datacenter, affinity: np.ndarray) -> list[Finding]:
     """Return the findings about a workload and its load on a datacenter; ``affinity`` [P, task types]."""
     classes = classes_on(work, center, affinity, np.full(work.n_jobs, NO_PARTITION))
-    times_us = _times_us(work, affinity)
-    found = [*of_arrivals(work.arrival_us), *_durations(work, times_us), *_loads(work, center, classes, times_us)]
+    is_engine = np.array([p.batching is not None for p in center.processor_types])
+    times_us = np.where(is_engine, np.nan, _times_us(work, affinity))  # its steps say how long a request takes
+    found = [*of_arrivals(work.arrival_us), *_tokens(work)]
+    if np.isfinite(times_us).any():
+        found += [*_durations(work, times_us), *_loads(work, center, classes, times_us)]
     is_never = ~classes.can_lead.any(axis=1)
     found.append(_never(work, np.asarray(is_never)[classes.of_task]))
     return [*found, *_duplicates(work, classes.of_task, times_us)]
@@ -50,7 +53,7 @@ def of_arrivals(arrival_us: np.ndarray) -> list[Finding]:
     numbers = {"longest_us": gaps_us[longest].tolist(), "from_us": arrival_us[longest].tolist()}
     found.append(Finding("longest gaps", words, bool(gaps_us[longest[0]] >= ODD_GAP * span_us), numbers))
     n_together = int((gaps_us == 0).sum())
-    words = f"{n_together:,} jobs ({n_together / n:.1%}) arrive with the one before"
+    words = f"{n_together:,} jobs ({n_together / n:.1%}) arrive at the same instant as the previous one"
     is_odd = n_together >= ODD_TOGETHER * n
     words += ": are the times rounded?" if is_odd else ""
     return [*found, Finding("same instant", words, is_odd, {"together": n_together})]
@@ -81,6 +84,18 @@ def _durations(work: Workload, times_us: np.ndarray) -> list[Finding]:
         n_over = int((jobs_us > work.limit_us).sum())
         words = f"{n_over:,} jobs take longer than their limit, and are killed"
         found.append(Finding("beyond limit", words, n_over > 0, {"over": n_over}))
+    return found
+
+
+def _tokens(work: Workload) -> list[Finding]:
+    """Of requests: the tokens of prompts and answers."""
+    found = []
+    for title, column in (("prompts", work.input_tokens), ("answers", work.output_tokens)):
+        if column is not None:
+            quantiles = np.quantile(column, [0, 0.5, 0.99, 1], method="inverted_cdf").tolist()
+            least, median, p99, longest = (f"{value:,.0f}" for value in quantiles)
+            words = f"{least} to {longest} tokens, median {median}, p99 {p99}"
+            found.append(Finding(title, words, numbers=dict(zip(("min", "p50", "p99", "max"), quantiles, strict=True))))
     return found
 
 
@@ -133,6 +148,8 @@ def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) 
     fastest = np.nan_to_num(np.fmin.reduce(times_us, axis=1))
     columns = [work.arrival_us, np.diff(work.job_first), np.add.reduceat(fastest, first), demand_class[first]]
     columns += [column for column in (work.user, work.job_task_type, work.application) if column is not None]
+    tokens = (work.input_tokens, work.output_tokens)
+    columns += [np.add.reduceat(column, first) for column in tokens if column is not None]
     again = _again(columns)
     is_odd = len(again) >= ODD_CLIPPED * work.n_jobs and len(again) > 0
     words = f"{len(again):,} jobs arrive with one that is equal in everything" + _listed(again)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from vinesim.metrics.openings import Change, Place, UnitRoom
@@ -24,6 +25,7 @@ class Fragmentation:
 class Shortage:
     """What a task that holds several units lacked, while no node had room for all of it."""
 
+    time_us: float  # how long that was
     nowhere_us: list[float]  # by part, the lead and the companions: how long no node had room for it
     scattered_us: float  # how long there was room for each part somewhere, but not for all at one node
     at_us: float  # when the most units of the lead had room
@@ -56,7 +58,7 @@ class _Sums:
         self.n_down = 0  # units of the lead that are down
         self.n_with = [0] * n_parts  # places with room for the part
         self.room = [0.0] * n_parts  # what is left of the part's units
-        self._n_places: dict[int, int] = {}  # of each unit: a companion can stand beside leads of several types
+        self._n_places: dict[int, int] = {}  # of each unit: a companion can serve leads of several types
         for unit in (unit for place in places for units in place.parts for unit in units):
             self._n_places[unit.unit] = self._n_places.get(unit.unit, 0) + 1
         for place in places:
@@ -80,7 +82,7 @@ class _Lacking:
         self._places, self._needed, self._sums = places, _needed(places), _Sums(places)
         self._waits, self._n_over = waits, 0  # when the task waited, and how many of these times are over
         self._now_us = self._most_at_us = waits[0][0]
-        self._pieces_us = self._scattered_us = 0.0
+        self._pieces_us = self._scattered_us = self._closed_us = 0.0
         self._nowhere_us = [0.0] * len(self._needed)
         self.spans: list[Span] = []
         self._n_free = -1  # the most units of the lead that had room
@@ -106,6 +108,7 @@ class _Lacking:
         self.spans.append(Span(begin_us, end_us, IDLE if sums.n_open else DOWN if sums.n_down else BUSY))
         if sums.n_open:
             return
+        self._closed_us += span_us
         self._nowhere_us = [us + span_us * (not n) for us, n in zip(self._nowhere_us, sums.n_with, strict=True)]
         self._scattered_us += span_us * all(sums.n_with)
         if sums.n_free > self._n_free:
@@ -117,11 +120,11 @@ class _Lacking:
             if sums.room[0] > self._best[0] * OVERFULL:
                 self._best = (sums.room[0], begin_us, *_pieces(self._places))
 
-    def told(self) -> tuple[Fragmentation | None, Shortage | None]:
+    def results(self) -> tuple[Fragmentation | None, Shortage | None]:
         """Return both, each None if it never was."""
         room, at_us, n_places, largest = self._best
         pieces = Fragmentation(self._pieces_us, at_us, room, n_places, largest, self._needed[0])
-        lack = Shortage(self._nowhere_us, self._scattered_us, self._most_at_us, self._n_free)
+        lack = Shortage(self._closed_us, self._nowhere_us, self._scattered_us, self._most_at_us, self._n_free)
         return pieces if self._pieces_us > 0.0 else None, lack if self._n_free >= 0 else None
 
 
@@ -145,7 +148,7 @@ def shortages(
             break
         found.apply(change, place, unit)
     found.advance(until_us)
-    return *found.told(), merged(found.spans)
+    return *found.results(), merged(found.spans)
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
@@ -156,6 +159,19 @@ def merged(spans: Sequence[Span]) -> list[Span]:
             found[-1] = found[-1]._replace(end_us=span.end_us)
         else:
             found.append(span)
+    return found
+
+
+def overlaid(spans: Sequence[Span], others: Sequence[Span], over: str = "") -> list[Span]:
+    """Return the spans with the others in place of them where both are; with ``over``, only of spans in this state."""
+    times = sorted({time for other in others for time in (other.begin_us, other.end_us)})
+    found = []
+    for span in spans:
+        edges = [span.begin_us, *(time for time in times if span.begin_us < time < span.end_us), span.end_us]
+        for begin_us, end_us in pairwise(edges):
+            here = [other.state for other in others if other.begin_us <= begin_us and end_us <= other.end_us]
+            is_meant = bool(here) and over in ("", span.state)
+            found.append(Span(begin_us, end_us, here[0] if is_meant else span.state))
     return found
 
 

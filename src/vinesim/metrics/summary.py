@@ -1,32 +1,43 @@
 """Compute the numbers of summary.json from the tables of a result."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from vinesim.metrics import latency
 from vinesim.metrics.applications import has_applications, measured
-from vinesim.metrics.latency import QUANTILES, Method, distribution, quantiles
+from vinesim.metrics.fairness import fairness
+from vinesim.metrics.latency import QUANTILES, Method, distribution
+from vinesim.metrics.quota_use import quota_use
 from vinesim.metrics.record import EVERYTHING, Record
+from vinesim.metrics.serving import measured as measured_serving
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.utilization import mean_of_units, weights_of
 from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.arrays import distinct
-from vinesim.model.result import CUT, FINISHED, OUTCOMES, Result
+from vinesim.model.power_caps import caps_w, pool_words
+from vinesim.model.result import CUT, FINISHED, OUTCOMES, ExitReason, Result
+from vinesim.model.workload import Workload
 
 J_PER_KWH = 3.6e6
 PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
 
 
 def summarize(
-    result: Result, tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None
+    result: Result,
+    tables: Tables,
+    method: Method = "nearest_rank",
+    warm_up: WarmUp | None = None,
+    quantiles: Mapping[str, float] = QUANTILES,
 ) -> dict[str, Any]:
-    """Return latency of jobs and tasks, utilisation, makespan, cost, energy, deadlines and exit reason.
+    """Return latency of jobs and tasks, utilisation, load, makespan, cost, energy, deadlines, tokens and exit reason.
 
     Latencies cover what finished and arrived after the warm-up; everything else covers the whole run. Times are in us,
-    energy in J, utilisation is a share of 1.
+    energy in J, utilisation and load are shares of 1.
     """
-    summary = plain(measure(tables, method, warm_up))
+    summary = plain(measure(tables, method, warm_up, quantiles=quantiles))
     if warm_up is not None:
         summary["jobs"]["warm_up"]["rule"] = warm_up
     if result.periods is not None:
@@ -37,13 +48,28 @@ def summarize(
     if tables.outcome.early is not None and tables.counts_early_ends:
         counts = np.bincount(tables.outcome.early.why, minlength=len(OUTCOMES)).tolist()
         summary["early_ends"] = {OUTCOMES[why]: counts[why] for why in range(FINISHED + 1, CUT)}
+    if tables.outcome.peaks_w is not None:
+        summary["power_caps"] = _power_caps(tables, tables.outcome.peaks_w)
+    if any(one.quota for one in tables.scenario.partitions):
+        summary["quotas"] = quota_use(tables)
     if tables.outcome.proven is not None:
         summary["bound"] = _bound(tables, **tables.outcome.proven)
     return {**summary, "exit_reason": str(tables.outcome.exit_reason)}
 
 
+def _power_caps(tables: Tables, peaks_w: np.ndarray) -> dict[str, Any]:
+    """The cap and the peak of each rack that has a cap, and of the datacenter if it has one."""
+    center = tables.scenario.datacenter
+    pools = np.flatnonzero(np.isfinite(caps := caps_w(center))).tolist()
+    return {pool_words(center, pool): plain({"cap_w": caps[pool], "peak_w": peaks_w[pool]}) for pool in pools}
+
+
 def measure(
-    tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None, record: Record = EVERYTHING
+    tables: Tables,
+    method: Method = "nearest_rank",
+    warm_up: WarmUp | None = None,
+    record: Record = EVERYTHING,
+    quantiles: Mapping[str, float] = QUANTILES,
 ) -> dict[str, Any]:
     """Return the wanted numbers of a run, or arrays [K] of K runs that all finished, with the summary's names and
     order; NaN where there is none. The warm-up of several runs must not depend on their latencies."""
@@ -55,7 +81,7 @@ def measure(
     jobs, tasks = found["jobs"], found["tasks"]
 
     def spread(values: np.ndarray, name: str) -> dict[str, Any]:
-        return distribution(values, method, record, name)
+        return distribution(values, method, record, name, quantiles)
 
     if record("jobs.count"):
         jobs["count"] = np.full(runs, work.n_jobs)
@@ -85,11 +111,18 @@ def measure(
     if record("tasks.response_us"):
         tasks["response_us"] = spread((finish - outcome.task_init_us)[..., kept], "tasks.response_us")
     if record("jobs.wait_us"):
-        jobs["wait_us"] = spread((tables.job_start_us - tables.arrival_us)[..., start:], "jobs.wait_us")
+        jobs["wait_us"] = spread(tables.job_wait_us[..., start:], "jobs.wait_us")
+    if record("jobs.time_to_start_us"):
+        to_start_us = tables.job_start_us - tables.eligible_us
+        jobs["time_to_start_us"] = spread(to_start_us[..., start:], "jobs.time_to_start_us")
     if record("jobs.bounded_slowdown"):
         jobs["bounded_slowdown"] = spread(tables.job_slowdown[..., start:], "jobs.bounded_slowdown")
+    if work.user is not None and record("fairness"):
+        found["fairness"] = fairness(tables.job_slowdown[..., start:], _named_users(work)[start:])
     if record("utilization"):
         found["utilization"] = _utilization(tables, method, record)
+    if record("load"):
+        found["load"] = _load(tables, method)
     if record("makespan_us"):
         found["makespan_us"] = tables.makespan_us
     if record("cost"):
@@ -102,6 +135,8 @@ def measure(
         counted = np.isfinite(work.deadline_us)
         missed = (counted & ~(tables.job_finish_us <= work.deadline_us)).sum(axis=-1)
         found["deadlines"] = {"missed": missed, "missed_pct": 100.0 * missed / max(1, counted.sum())}
+    if outcome.serving is not None and record("serving"):
+        found["serving"] = measured_serving(tables, kept, spread, record)
     if has_applications(tables) and record("applications"):
         found["applications"] = measured(tables, method, record)
     return found
@@ -153,7 +188,23 @@ def _part(tables: Tables, share: np.ndarray, size: np.ndarray, name: str, method
         share, size = share[..., tables.runs_tasks], size[tables.runs_tasks]
     if name == "overall":
         return mean_of_units(share, size)
-    return dict(zip(QUANTILES, quantiles(share, list(QUANTILES.values()), method), strict=True))
+    return dict(zip(QUANTILES, latency.quantiles(share, list(QUANTILES.values()), method), strict=True))
+
+
+def _load(tables: Tables, method: Method) -> dict[str, Any]:
+    """Return the work done / what the units can do between the first arrival and the last, of all units that run tasks
+    and by type; NaN if all jobs arrive at once, or if work is left, as nobody knows how much, and of serving engines,
+    which do more at once the more they have to do."""
+    end_us, span_us = np.broadcast_arrays(tables.makespan_us, np.ptp(tables.arrival_us, axis=-1))
+    is_known = (span_us > 0) & (tables.outcome.exit_reason is ExitReason.ALL_DONE)
+    runs = np.divide(end_us, span_us, out=np.full(span_us.shape, np.nan), where=is_known)
+    overall, by_type = (_part(tables, tables.unit_utilization, tables.capacity, name, method) for name in PARTS[:2])
+    engines = {tables.scenario.datacenter.processor_types[p].name for p in tables.scenario.engine_types}
+    is_known_of = {name: np.nan if name in engines else 1.0 for name in by_type}
+    return {
+        "overall": overall * runs * (np.nan if engines else 1.0),
+        "by_type": {name: share * runs * is_known_of[name] for name, share in by_type.items()},
+    }
 
 
 def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
@@ -178,6 +229,13 @@ def _energy(tables: Tables) -> dict[str, Any]:
         "kwh": energy.sum(axis=-1) * per_j,
         **{name: tables.energy_at(rate) * per_j for name, rate in electricity.rates.items()},
     }
+
+
+def _named_users(work: Workload) -> np.ndarray:
+    """[J] the user of each job; -1 for jobs without one, whose user has no name."""
+    assert work.user is not None
+    is_nobody = np.array([*(not name for name in work.user_names), False])
+    return np.where(is_nobody[np.minimum(work.user, len(work.user_names))], -1, work.user)
 
 
 def _periods(periods: Any) -> dict[str, Any]:

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from vinesim.metrics.energy import energy_by_unit
+from vinesim.metrics.gaps import gaps_us, waits_us
 from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, Outcome, Table
 from vinesim.model.scenario import Scenario
+from vinesim.model.tokens import TOKENS
 from vinesim.model.workload import ONE_SLOT
 
 SLOWDOWN_FLOOR_US = 10e6  # for the bounded slowdown
@@ -33,7 +35,11 @@ class Tables:
         self.outcome = _renumber(outcome, order)
         self.unit_type = center.unit_type[order].astype(np.int16)
         self.rack, self.shelf = center.rack[order], center.shelf[order]
-        self.capacity = center.unit_capacity[order]
+        batching = [p.batching for p in center.processor_types]
+        places = np.array([1.0 if one is None else one.max_sequences for one in batching])[self.unit_type]
+        self.capacity = center.unit_capacity[order] * places  # the requests on an engine share its places in a step
+        tokens = np.array([np.nan if one is None else one.n_blocks * one.block_tokens for one in batching])
+        self.memory_tokens = tokens[self.unit_type]  # [U] of serving engines, NaN: not an engine
         self.names: dict[str, np.ndarray] = {}  # [U] texts
         if center.node_names is not None:
             self.names["node"] = center.node_names[order]
@@ -52,6 +58,17 @@ class Tables:
     def task_arrival_us(self) -> np.ndarray:
         """[..., N] us: when the job of each task arrived."""
         return np.repeat(self.arrival_us, self.counts, axis=-1)
+
+    @property
+    def eligible_us(self) -> np.ndarray:
+        """[..., J] us: from when each job waits for units: its arrival, or when all jobs were over that it waited for;
+        NaN if they never were."""
+        return self.arrival_us if self.outcome.eligible_us is None else self.outcome.eligible_us
+
+    @cached_property
+    def task_eligible_us(self) -> np.ndarray:
+        """[..., N] us: the same of the job of each task."""
+        return np.repeat(self.eligible_us, self.counts, axis=-1)
 
     @cached_property
     def job_finish_us(self) -> np.ndarray:
@@ -101,44 +118,41 @@ class Tables:
 
     @cached_property
     def task_wait_us(self) -> np.ndarray:
-        """[..., N] us: how long each task waited until its last start, without the time that it held units before: the
-        sum of the times between, so that it is 0, and not nearly 0, of a task that never waited."""
-        init_us, (task, begin_us, end_us) = self.outcome.task_init_us, self._earlier
-        waits_us = init_us - self.task_arrival_us
-        if len(task):
-            order = np.argsort(task, kind="stable")  # by time already
-            task, begin_us, end_us = task[order], begin_us[order], end_us[order]
-            is_next = task[1:] == task[:-1]  # of the same task
-            free_us = np.where(np.r_[False, is_next], np.r_[0.0, end_us[:-1]], self.task_arrival_us[task])
-            before_us, last = np.bincount(task, begin_us - free_us, len(waits_us)), np.r_[~is_next, True]
-            waits_us[task[last]] = before_us[task[last]] + (init_us[task[last]] - end_us[last])
-        return waits_us
+        """[..., N] us: how long each task waited until its last start, without the time that it held units before."""
+        return waits_us(self.outcome.task_init_us, self.task_eligible_us, *self._earlier)
+
+    @cached_property
+    def job_wait_us(self) -> np.ndarray:
+        """[..., J] us: for how long no task of each job held a unit, from when it was eligible to its last start."""
+        return self.job_start_us - self.eligible_us + self._job_gaps_us
 
     @cached_property
     def job_slowdown(self) -> np.ndarray:
-        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, without the time during
-        which it was preempted or lost its units, with that time at least 10 s and the result at least 1. Source:
-        Feitelson and Rudolph, JSSPP 1998."""
-        running = self.job_finish_us - self.job_start_us
-        if len(self._earlier[0]):
-            running = running - self._job_away_us
+        """[..., J] bounded slowdown: latency / the time for which tasks of the job held units, with that time at least
+        10 s and the result at least 1. Source: Feitelson and Rudolph, JSSPP 1998."""
+        running = self.job_finish_us - self.job_start_us - self._job_gaps_us
         return np.maximum(1.0, self.job_latency_us / np.maximum(running, SLOWDOWN_FLOOR_US))
 
     @cached_property
-    def _job_away_us(self) -> np.ndarray:
-        """[J] us: for how long each job that lost units had none, between its first start and its last."""
-        segments, n_jobs = self.segments, self.scenario.workload.n_jobs
-        job_of = np.repeat(np.arange(n_jobs), self.counts)
-        lost_any = np.zeros(n_jobs, bool)
-        lost_any[job_of[self._earlier[0]]] = True
-        is_one = (segments.row == np.arange(len(segments.row))) & (segments.unit >= 0)
-        rows = np.flatnonzero(is_one & lost_any[job_of[segments.task]])
-        rows = rows[np.lexsort((segments.begin_us[rows], job_of[segments.task[rows]]))]
-        job, begin_us, n = job_of[segments.task[rows]], segments.begin_us[rows], len(rows)
-        ends_us, place = np.unique(segments.end_us[rows], return_inverse=True)
-        held_until_us = ends_us[np.maximum.accumulate(job * n + place) % n]  # by the rows of the job so far
-        gap_us = np.where(job[1:] == job[:-1], np.maximum(0.0, begin_us[1:] - held_until_us[:-1]), 0.0)
-        return np.bincount(job[1:], gap_us, n_jobs)
+    def _job_gaps_us(self) -> np.ndarray:
+        """[..., J] us: for how long no task of each job held a unit, between the job's first start and its last."""
+        n_jobs = self.scenario.workload.n_jobs
+        if self.outcome.early is None and (self.counts <= 1).all():
+            return np.zeros((*self.outcome.task_init_us.shape[:-1], n_jobs))
+        task, begin_us, end_us = self._holds
+        return gaps_us(np.repeat(np.arange(n_jobs), self.counts)[task], begin_us, end_us, n_jobs)
+
+    @cached_property
+    def _holds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """[S], [..., S] and [..., S]: the task of each segment, and its begin and end, us; one row for each segment,
+        however many units it had."""
+        if self.outcome.early is None:
+            begin_us, finish_us = self.outcome.task_init_us, self.outcome.task_finish_us
+            end_us = np.where(np.isnan(finish_us), np.expand_dims(self.makespan_us, -1), finish_us)
+            return np.arange(begin_us.shape[-1]), begin_us, end_us
+        segments = self.segments
+        is_first_unit = segments.row == np.arange(len(segments.row))
+        return segments.task[is_first_unit], segments.begin_us[is_first_unit], segments.end_us[is_first_unit]
 
     @cached_property
     def withdrawn(self) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +163,7 @@ class Tables:
         is_pending = self.outcome.task_unit < 0
         if self.segments.why is not None:
             is_pending = is_pending | np.isin(self.segments.why[: len(at_us)], (PREEMPTED, INTERRUPTED, FAILED))
+        is_pending = is_pending & (self.task_eligible_us <= at_us)
         found = np.flatnonzero(is_pending & (at_us <= self.makespan_us))
         return found, at_us[found]
 
@@ -213,7 +228,7 @@ class Tables:
 
     @cached_property
     def unit_price(self) -> np.ndarray:
-        """[U], NaN if unknown; a type that runs nothing and has no price is in the price of what it stands beside."""
+        """[U], NaN if unknown; a type that runs nothing and has no price is in the price of the types at its node."""
         return np.asarray(self.scenario.prices[self.unit_type])
 
     @cached_property
@@ -248,7 +263,9 @@ class Tables:
                 "start_us": outcome.task_start_us,
                 "finish_us": outcome.task_finish_us,
                 **held,
+                **({} if outcome.granted_us is None else {"granted_us": outcome.granted_us}),
                 **self._early_end_columns(),
+                **self._token_columns(),
             }
         )
 
@@ -256,7 +273,7 @@ class Tables:
     def interruptions(self) -> tuple[np.ndarray, np.ndarray] | None:
         """[L] the tasks that outages interrupted, and how long they had held their units then, us; None: no outages."""
         early = self.outcome.early
-        if early is None or not (self.scenario.outages or self.scenario.failures):
+        if early is None or not self.scenario.interrupts:
             return None
         found = np.isin(early.why, (INTERRUPTED, FAILED))
         return early.task[found], (early.end_us - early.init_us)[found]
@@ -276,6 +293,17 @@ class Tables:
             "lost_us": np.bincount(rows, spent, minlength=n_tasks).astype(np.float64),
         }
 
+    def _token_columns(self) -> dict[str, np.ndarray]:
+        """The tokens of each task and what serving engines did with them, if there were any."""
+        work, serving = self.scenario.workload, self.outcome.serving
+        if serving is None:
+            return {}
+        given = {name: getattr(work, name) for name in TOKENS}
+        done = {
+            name: getattr(serving, name) for name in ("scheduled_us", "first_token_us", "n_preemptions", "found_tokens")
+        }
+        return {name: column for name, column in given.items() if column is not None} | done
+
     def jobs(self) -> Table:
         """Return one row per job."""
         work = self.scenario.workload
@@ -290,6 +318,8 @@ class Tables:
         }
         if work.job_id is not None and not np.array_equal(work.job_id, columns["job"]):
             columns["job_id"] = work.job_id
+        if self.outcome.eligible_us is not None:
+            columns["eligible_us"] = self.outcome.eligible_us
         if work.deadline_us is not None:
             columns["deadline_us"] = work.deadline_us
         if work.withdraw_us is not None:
@@ -315,6 +345,7 @@ class Tables:
                 "price": self.unit_price,
                 **self.names,
                 **self._unit_energy_columns(),
+                **self._unit_memory_columns(),
             }
         )
 
@@ -330,6 +361,14 @@ class Tables:
         if np.isnan(self.unit_energy_j).all():
             return {}
         return {f"{state}_j": joule for state, joule in self.unit_energy._asdict().items()}
+
+    def _unit_memory_columns(self) -> dict[str, np.ndarray]:
+        """What each serving engine had in its memory, if there were any."""
+        serving = self.outcome.serving
+        if serving is None:
+            return {}
+        done = {name: getattr(serving, name) for name in ("memory_peak", "memory_us")}
+        return {"memory_tokens": self.memory_tokens, **done}
 
     def utilization(self) -> Table | None:
         """Return one row per interval and group; None without sampling."""
@@ -364,4 +403,8 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
     for name in ("early", "held", "early_held"):
         some = getattr(outcome, name)
         changed[name] = None if some is None else some._replace(unit=number[some.unit])
+    if outcome.serving is not None:
+        row = np.argsort(number)  # of each unit in the engine's order
+        memory = {name: getattr(outcome.serving, name)[row] for name in ("memory_peak", "memory_us")}
+        changed["serving"] = outcome.serving._replace(**memory)
     return Outcome(**{**vars(outcome), **changed})

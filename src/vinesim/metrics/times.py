@@ -1,20 +1,37 @@
-"""The times of jobs and tasks that distributions are drawn of: as queries on a stored result's tables, and of a run in
-memory."""
+"""The times of jobs and tasks that distributions are drawn of."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.metrics.tables import Tables
+from vinesim.metrics.run_columns import JobsOrTasks, RunColumns
+from vinesim.metrics.serving import between_tokens_us
 
 
 class Times(NamedTuple):
-    """A time of each job or task: ``query`` gives (x, task_type), us; x is NULL where there is none."""
+    """A time of each job or task of a run: ``values`` returns it, us, NaN where there is none."""
 
     name: str  # of the numbers in summary.json
     of: str
-    query: str
+    values: Callable[[RunColumns], np.ndarray]
     meaning: str
+    of_tokens: bool = False  # there is one only on serving engines
+
+    @property
+    def table(self) -> JobsOrTasks:
+        """The table that has a row for each value."""
+        return "jobs" if self.of == "jobs" else "tasks"
+
+
+def _between(begin: str, end: str) -> Callable[[RunColumns], np.ndarray]:
+    """Return the time of each task from one of its times to another."""
+
+    def values(run: RunColumns) -> np.ndarray:
+        end_us, begin_us = run.of("tasks", end, begin)
+        return np.asarray(end_us - begin_us)
+
+    return values
 
 
 TIMES = {
@@ -23,39 +40,52 @@ TIMES = {
         Times(
             "jobs.latency_us",
             "jobs",
-            "SELECT latency_us AS x, task_type FROM jobs",
+            lambda run: run.of("jobs", "latency_us")[0],
             "from the arrival of a job until its last task is done",
         ),
         Times(
             "tasks.latency_us",
             "tasks",
-            "SELECT finish_us - arrival_us AS x, task_type FROM tasks",
+            _between("arrival_us", "finish_us"),
             "from the arrival of its job until the task is done",
         ),
         Times(
             "tasks.response_us",
             "tasks",
-            "SELECT finish_us - init_us AS x, task_type FROM tasks",
+            _between("init_us", "finish_us"),
             "from when a unit takes the task until it is done",
         ),
         Times(
             "tasks.wait_us",
             "tasks",
-            "SELECT waited_us(tasks.task, tasks.arrival_us, tasks.init_us) AS x, task_type FROM tasks",
-            "from the arrival of its job until a unit takes the task, without the time that it held units before",
+            lambda run: run.task_wait_us(),
+            "from when its job is eligible until a unit takes the task, without the time that it held units before",
+        ),
+        Times(
+            "serving.first_token_us",
+            "requests",
+            _between("arrival_us", "first_token_us"),
+            "from the arrival of a request to its first output token",
+            of_tokens=True,
+        ),
+        Times(
+            "serving.token_us",
+            "requests",
+            lambda run: between_tokens_us(*run.of("tasks", "first_token_us", "finish_us", "output_tokens")),
+            "from each output token of a request to the next, on average",
+            of_tokens=True,
+        ),
+        Times(
+            "serving.queue_us",
+            "requests",
+            _between("arrival_us", "scheduled_us"),
+            "from the arrival of a request until its engine first computes something for it",
+            of_tokens=True,
         ),
     )
 }
 
 
-def times_of(tables: Tables, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a time of each job or task of a run in memory, us, NaN where there is none; and their task types."""
-    job_type, outcome = tables.scenario.workload.job_task_type, tables.outcome
-    if name == "jobs.latency_us":
-        return tables.job_latency_us, job_type
-    time_us = {
-        "tasks.latency_us": outcome.task_finish_us - tables.task_arrival_us,
-        "tasks.response_us": outcome.task_finish_us - outcome.task_init_us,
-        "tasks.wait_us": tables.task_wait_us,
-    }[name]
-    return time_us, np.repeat(job_type, tables.counts)
+def times_with(has_tokens: bool) -> dict[str, Times]:
+    """Return the times that a run has, by name, given whether it had serving engines."""
+    return {name: times for name, times in TIMES.items() if has_tokens or not times.of_tokens}

@@ -1,5 +1,6 @@
 """The units of each processor type, as seen by a waiting task."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord
 from vinesim.metrics.openings import Opening
-from vinesim.metrics.places import Asked
+from vinesim.metrics.places import TaskDemand
 from vinesim.model.arrays import distinct
 from vinesim.state.demand import amount_of
 
@@ -21,7 +22,7 @@ class TypeOfUnit:
     can_run: bool  # the task could start on one of them if nothing else ran, whatever it requests
     has_affinity: bool  # above 0
     is_asked_for: bool  # it is of the types that the task asks to run on
-    companion: float  # what the task holds of one of them beside the units that it runs on; 0: nothing
+    companion: float  # what the task holds of one of them besides the units that it runs on; 0: nothing
     capacity: float  # of the largest
     takes: float  # what the task takes of that one if it runs there
     lacks: list[str]  # requests that it does not meet, such as "cores 12 > 6"
@@ -29,6 +30,7 @@ class TypeOfUnit:
     first_free_us: float | None = None  # when one of them first had room for the task, from its arrival on
     busy_until_us: float | None = None  # if none had room while it waited: when the first of them finishes a task
     free_unit_us: float = 0.0  # how long they had room while it waited, summed over the units
+    free_us: float = 0.0  # how long any of them had room while it waited
     down_unit_us: float = 0.0  # how long their nodes were down while it waited, summed over the units
     taken_by_older: int = 0
     taken_by_younger: int = 0
@@ -41,7 +43,7 @@ class TypeOfUnit:
 
 def types_of(
     record: ExplainRecord,
-    asked: Asked,
+    demands: TaskDemand,
     task_type: int,
     requests: dict[str, float],
     units: dict[str, np.ndarray],
@@ -50,12 +52,12 @@ def types_of(
     """Return the types of the units, by code, before anything is counted of them; ``is_allowed`` [U] is where the task
     may be."""
     codes = distinct(units["unit_type"]).tolist()
-    return {code: _type(record, asked, task_type, requests, code, units, is_allowed) for code in codes}
+    return {code: _type(record, demands, task_type, requests, code, units, is_allowed) for code in codes}
 
 
 def _type(
     record: ExplainRecord,
-    asked: Asked,
+    demands: TaskDemand,
     task_type: int,
     requests: dict[str, float],
     code: int,
@@ -70,15 +72,16 @@ def _type(
         units=int(mine.sum()),
         can_run=False,
         has_affinity=bool(record.affinity[code, task_type] > 0),
-        is_asked_for=not asked.lead_types or name in asked.lead_types,
-        companion=asked.companions.get(name, 0.0),
+        is_asked_for=not demands.lead_types or name in demands.lead_types,
+        companion=demands.companions.get(name, 0.0),
         capacity=capacity,
-        takes=amount_of(asked.demand, capacity),
-        lacks=_lacking(requests, record.attributes[code]),
+        takes=amount_of(demands.demand, capacity),
+        lacks=lacking(requests, record.attributes[code]),
     )
 
 
-def _lacking(requests: dict[str, float], provided: dict[str, float]) -> list[str]:
+def lacking(requests: dict[str, float], provided: dict[str, float]) -> list[str]:
+    """Return what is requested and not provided, such as ``cores 12 > 6``."""
     short = [(name, wanted) for name, wanted in requests.items() if wanted > provided.get(name, np.inf)]
     return [f"{name} {wanted:g} > {provided[name]:g}" for name, wanted in short]
 
@@ -89,6 +92,15 @@ def count_opening(kind: TypeOfUnit, opening: Opening, free_us: float) -> None:
     kind.free_unit_us += free_us
     kind.taken_by_older += opening.by_older is True
     kind.taken_by_younger += opening.by_older is False
+
+
+def count_free(kind: TypeOfUnit, openings: Iterable[tuple[float, float]], waits: Sequence[tuple[float, float]]) -> None:
+    """Count for how long any unit of a type had room while the task waited."""
+    done_us = -np.inf
+    for begin_us, end_us in sorted(openings):
+        first = max(begin_us, done_us)
+        kind.free_us += sum(max(0.0, min(end_us, end) - max(first, begin)) for begin, end in waits)
+        done_us = max(done_us, end_us)
 
 
 def note_busy(by_code: dict[int, TypeOfUnit], unit_type: np.ndarray, on_units: list[tuple[Any, ...]]) -> None:

@@ -2,26 +2,32 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from vinesim.formats.results.explain_record import ANY_NODE, ExplainRecord, read_record
+from vinesim.formats.results.explain_reader import read_record
+from vinesim.formats.results.explain_record import ExplainRecord
 from vinesim.formats.results.tables import ResultTables, open_result
-from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms
-from vinesim.metrics.openings import Changes, Opening, Place, during, openings
-from vinesim.metrics.places import Asked, asked_by, places_for
-from vinesim.metrics.quota_waits import QuotaWait, partition_of_task, quota_waits
-from vinesim.metrics.shortages import Fragmentation, Shortage, Span, shortages
-from vinesim.metrics.types_of_units import TypeOfUnit, count_down, count_opening, note_busy, types_of
+from vinesim.metrics.blockers import blockers
+from vinesim.metrics.cohort_waits import started_in_cohort
+from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms, room_spans
+from vinesim.metrics.openings import Changes, Place, during, openings
+from vinesim.metrics.places import TaskDemand, allowed_units, demand_of_task, places_for
+from vinesim.metrics.power_waits import PowerWait, power_waits, with_power
+from vinesim.metrics.quota_waits import QuotaWait, partition_of_task, quota_waits, with_quotas
+from vinesim.metrics.reservation_waits import reservation_waits, reserved_spans
+from vinesim.metrics.shortages import IDLE, Span, overlaid, shortages
+from vinesim.metrics.types_of_units import TypeOfUnit, count_down, count_free, count_opening, note_busy, types_of
+from vinesim.metrics.wait import LOSSES, TERMINAL, LostRun, Waiting
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG
 
-Piece = TypeVar("Piece", QuotaWait, GangRoom)
+Piece = TypeVar("Piece", QuotaWait, PowerWait, GangRoom)
 _TASK = """
-SELECT task, task_type, arrival_us, init_us, finish_us FROM tasks WHERE job = $job
+SELECT task, task_type, arrival_us, eligible_us, init_us, finish_us FROM tasks WHERE job = $job
 ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
@@ -45,78 +51,6 @@ WHERE (held.task <> $task OR held.begin_us < $until_us)
 """
 
 
-CUTS = ("killed", "withdrawn")  # ends of runs that no further one follows
-LOSSES = ("preempted", "interrupted", "failed")  # ends after which a task is pending again
-
-
-@dataclass(frozen=True)
-class LostRun:
-    """A run of the waiting task that ended before the task was done."""
-
-    unit: int
-    begin_us: float
-    end_us: float
-    outcome: str  # why it ended, of model.result.OUTCOMES
-
-
-@dataclass
-class Waiting:
-    """The wait of one task of a job: the one that started last."""
-
-    job: int
-    job_id: int | None  # its number in its source; None: it has none other than ``job``
-    task: int
-    n_tasks: int  # of the job
-    task_type: str
-    demand: float | str  # a number, "one slot" or "whole"; of each unit that it runs on
-    n_units: int  # that it runs on, at one node
-    lead_types: list[str]  # of which these may be; empty: any that can run it
-    companions: dict[str, float]  # what it holds beside them of one unit of other types at the node
-    requests: dict[str, float]
-    partition: str | None
-    arrival_us: float
-    start_us: float | None  # the last time; None: it never started, or not again
-    finish_us: float | None
-    waited_us: float  # until it started, was withdrawn, or the run ended; without the lost runs
-    is_withdrawn: bool  # before it started
-    unit: int | None  # on which it started
-    unit_type: str | None
-    rack: int | None
-    shelf: int | None
-    moves: int  # to other units after its start
-    lost_runs: list[LostRun]  # before the start above
-    cut_off: LostRun | None  # the last one, if its limit ended it or the withdrawal of its job
-    policy: str
-    exit_reason: str
-    types: list[TypeOfUnit] = field(default_factory=list)  # of the units where it may be
-    openings: list[Opening] = field(default_factory=list)  # of units that can run it and meet its requests, by time;
-    # of nodes, named by the first of these units, for a task that holds several units
-    fragmentation: Fragmentation | None = None  # of the same units
-    shortage: Shortage | None = None  # at the nodes of the same units, for a task that holds several units
-    gang: Gang | None = None  # the tasks that start with it
-    gang_rooms: list[GangRoom] = field(default_factory=list)  # for how many of them there was room meanwhile, by time
-    waits: list[tuple[float, float]] = field(default_factory=list)  # begin and end: apart if it had lost runs
-    quotas: list[QuotaWait] = field(default_factory=list)  # when they left too little for it, by time
-    # The wait by the state of the same units; empty if nothing can run it, and for gangs.
-    spans: list[Span] = field(default_factory=list)
-    # What people call the nodes above, by "rack/shelf"; empty if they have no names.
-    places: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def holds_several(self) -> bool:
-        """Whether it starts on a node that has all of several units, instead of on one unit."""
-        return self.n_units > 1 or bool(self.companions)
-
-    @property
-    def on_nodes(self) -> bool:
-        """Whether it is nodes that have room for it: it holds several units or is of a gang."""
-        return self.holds_several or self.gang is not None
-
-    def place(self, rack: int | None, shelf: int | None) -> str:
-        """Return a node in words."""
-        return self.places.get(f"{rack}/{shelf}", f"rack {rack}, shelf {shelf}")
-
-
 def waiting_of(folder: str | Path, job: int) -> Waiting:
     """Explain why a job of a recorded run waited. Raises :class:`InputError` if the job or the record does not
     exist."""
@@ -126,7 +60,7 @@ def waiting_of(folder: str | Path, job: int) -> Waiting:
 def waits_of(folder: str | Path, jobs: Sequence[int]) -> list[Waiting]:
     """Do the same for several jobs."""
     with open_result(folder) as result:
-        record = read_record(Path(folder))
+        record = read_record(result)
         n_jobs = int(result.rows("SELECT count(*) FROM jobs")[0][0])
         problems = [
             Problem("--job", f"a job of the run, 0 to {n_jobs - 1}", str(job)) for job in jobs if not 0 <= job < n_jobs
@@ -142,7 +76,7 @@ def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
     with open_result(folder) as result:
         if not result.has_job_ids:
             found, remedy = "none: their numbers count from 0", "Give --job N."
-            raise InputError([Problem("--job-id", "jobs with numbers of their own", found, remedy)])
+            raise InputError([Problem("--job-id", "jobs with their own numbers", found, remedy)])
         jobs = [job for (job,) in result.rows("SELECT job FROM jobs WHERE job_id = $id ORDER BY job", {"id": job_id})]
     if not jobs:
         raise InputError([Problem("--job-id", "the job_id of a job of the run", str(job_id))])
@@ -165,34 +99,70 @@ def longest(result: ResultTables, count: int) -> list[int]:
 def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     """Explain why a job of an open result waited."""
     units = result.columns("SELECT unit_type, rack, shelf, capacity FROM units ORDER BY unit")
-    found, asked, task_type, until_us = _who_waited(result, record, job, units)
-    members = [asked] if asked.within == NO_GANG else _members(result, record, found, task_type)
-    found.gang = _gang(asked, members)
+    found, demands, task_type, until_us = _who_waited(result, record, job, units)
+    members = [demands] if demands.within == NO_GANG else _members(result, record, found, task_type)
+    found.gang = _gang(demands, members)
     on_units = _others_on_units(result, found, until_us)
-    quotas = quota_waits(record, found.task, members, units, on_units, found.arrival_us, until_us)
+    found.lost_runs = [
+        replace(run, for_jobs=started_in_cohort(record, found.task, run.end_us, on_units))
+        if run.outcome == "preempted"
+        else run
+        for run in found.lost_runs
+    ]
+    quotas = quota_waits(record, found.task, members, units, on_units, found.since_us, until_us)
     found.quotas = _during(quotas, found.waits)
+    if record.power_caps is not None:
+        kinds = result.columns("SELECT task_type FROM tasks ORDER BY task")["task_type"]
+        short = power_waits(record, demands, task_type, kinds, units, on_units, found.since_us, until_us)
+        found.power = _during(short, found.waits)
     down = record.outages_of(units["rack"], units["shelf"])
-    is_allowed = _is_allowed(record, found.task, units)
-    by_code = types_of(record, asked, task_type, found.requests, units, is_allowed)
+    is_allowed = allowed_units(record, found.task, units)
+    by_code = types_of(record, demands, task_type, found.requests, units, is_allowed)
     found.types = list(by_code.values())
     changes = Changes()
     changes.add_tasks(on_units)
     changes.add_outages(down)
-    _note_openings(found, _allowed_places(record, found, asked, units, is_allowed, changes), until_us)
-    _note_shortages(found, _allowed_places(record, found, asked, units, is_allowed, changes), until_us)
+    _note_openings(found, _allowed_places(record, found, demands, units, is_allowed, changes), until_us)
+    usable = _usable(found, _allowed_places(record, found, demands, units, is_allowed, changes))
+    nodes = {(place.rack, place.shelf) for place in usable}
+    found.able_racks = sorted({rack for rack, _ in nodes}) if record.power_caps is not None else []
+    _note_shortages(found, usable, until_us)
+    if record.reservations:
+        openings = found.task, _time_on_a_unit(found), found.openings
+        found.reservations = reservation_waits(record, *openings)
+        found.reserved = reserved_spans(record, *openings, found.gang is not None)
+    if found.waits:
+        waited = found.task, found.job, found.waits, with_limits(found.spans, found)
+        found.blockers = blockers(result, record, *waited, nodes, units, on_units)
     note_busy(by_code, units["unit_type"], [row for row in on_units if is_allowed[row[2]]])
     down = {unit: times for unit, times in down.items() if is_allowed[unit]}
     count_down(by_code, units["unit_type"], down, found.waits)
     found.places = _places(result, found)
+    found.job_ids = _job_ids(result, found)
     return found
+
+
+def with_limits(spans: Sequence[Span], found: Waiting) -> list[Span]:
+    """Return the parts of a wait, with separate parts for the times during which there was room, and quotas, power caps
+    or reservations kept the task from it."""
+    spans = with_power(with_quotas(spans, found.quotas), found.power, found.able_racks)
+    return overlaid(spans, found.reserved, over=IDLE)
+
+
+def _time_on_a_unit(found: Waiting) -> float:
+    """Return how long the task was expected to run, us: by its estimate and its limit, or else as it ran; 0 if it did
+    not."""
+    if found.expected_us is not None:
+        return found.expected_us
+    return 0.0 if found.start_us is None or found.finish_us is None else found.finish_us - found.start_us
 
 
 def _who_waited(
     result: ResultTables, record: ExplainRecord, job: int, units: dict[str, np.ndarray]
-) -> tuple[Waiting, Asked, int, float]:
-    """Return the task of the job that started last, when it waited and what it ran on; what it asked for, the code of
+) -> tuple[Waiting, TaskDemand, int, float]:
+    """Return the task of the job that started last, when it waited and what it ran on; what it demands, the code of
     its type, and until when it waited."""
-    task, task_type, arrival_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
+    task, task_type, arrival_us, eligible_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     withdrawn = result.rows("SELECT withdraw_us FROM withdrawn WHERE task = $task", {"task": task})
     is_withdrawn = init_us is None and bool(withdrawn)
     until_us = init_us
@@ -202,23 +172,27 @@ def _who_waited(
     n_lost = max((n for n, run in enumerate(own, 1) if run[3] in LOSSES), default=0)
     lost_runs, started = [LostRun(*run) for run in own[:n_lost]], own[n_lost:]
     unit = started[0][0] if started else None
-    waits = _waits(arrival_us, until_us, lost_runs)
-    asked = asked_by(record, task, task_type)
-    demand = asked.demand
+    waits = [] if eligible_us is None else _waits(eligible_us, until_us, lost_runs)
+    demands = demand_of_task(record, task, task_type)
+    demand = demands.demand
     job_id = result.rows("SELECT job_id FROM jobs WHERE job = $job", {"job": job})[0][0] if result.has_job_ids else None
     found = Waiting(
         job=job,
         job_id=job_id,
+        expected_us=_expected(record, task),
+        start_date=result.summary["provenance"].get("start_date"),
         task=task,
         n_tasks=int(result.rows("SELECT tasks FROM jobs WHERE job = $job", {"job": job})[0][0]),
         task_type=record.task_types[task_type],
         demand="one slot" if math.isnan(demand) else "whole" if math.isinf(demand) else demand,
-        n_units=asked.n_units,
-        lead_types=asked.lead_types,
-        companions=asked.companions,
+        n_units=demands.n_units,
+        lead_types=demands.lead_types,
+        companions=demands.companions,
         requests={name: float(values[task]) for name, values in record.requests.items() if values[task] > 0},
         partition=None if (one := partition_of_task(record, task)) is None else one.name,
         arrival_us=arrival_us,
+        after=record.after.get(job, []),
+        eligible_us=eligible_us,
         start_us=init_us,
         finish_us=finish_us,
         waited_us=sum(end - begin for begin, end in waits),
@@ -229,50 +203,44 @@ def _who_waited(
         shelf=None if unit is None else int(units["shelf"][unit]),
         moves=max(0, len(started) - 1),
         lost_runs=lost_runs,
-        cut_off=LostRun(*own[-1]) if started and own[-1][3] in CUTS else None,
+        cut_off=LostRun(*own[-1]) if started and own[-1][3] in TERMINAL else None,
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
         waits=waits,
     )
-    return found, asked, task_type, until_us
+    return found, demands, task_type, until_us
 
 
-def _members(result: ResultTables, record: ExplainRecord, found: Waiting, task_type: int) -> list[Asked]:
-    """Return what the tasks of its gang that started with it, or never, asked for."""
+def _expected(record: ExplainRecord, task: int) -> float | None:
+    expected_us = math.nan if record.expected_us is None else float(record.expected_us[task])
+    return None if math.isnan(expected_us) else expected_us
+
+
+def _members(result: ResultTables, record: ExplainRecord, found: Waiting, task_type: int) -> list[TaskDemand]:
+    """Return what the tasks of its gang that started with it, or never, demand."""
     rows = result.rows(_GANG, {"job": found.job, "init_us": found.start_us})
-    return [asked_by(record, int(other), task_type) for (other,) in rows]
+    return [demand_of_task(record, int(other), task_type) for (other,) in rows]
 
 
 def _others_on_units(result: ResultTables, found: Waiting, until_us: float) -> list[tuple[Any, ...]]:
     """Return what was on units while it waited, without what started with it: that does not take its place."""
     end_us = float(result.summary["makespan_us"])
-    window = {"task": found.task, "since_us": found.arrival_us, "until_us": until_us, "end_us": end_us}
+    window = {"task": found.task, "since_us": found.since_us, "until_us": until_us, "end_us": end_us}
     rows = result.rows(_ON_UNITS, window)
     return rows if found.gang is None else [row for row in rows if row[1] != found.job or row[3] < until_us]
-
-
-def _is_allowed(record: ExplainRecord, task: int, units: dict[str, np.ndarray]) -> np.ndarray:
-    """[U] whether a task's list of nodes and its partition have the node of each unit."""
-    rack, shelf = units["rack"], units["shelf"]
-    one = partition_of_task(record, task)
-    is_allowed = np.ones(len(rack), bool) if one is None else one.has(rack, shelf)
-    if record.node_list[task] != ANY_NODE:
-        nodes = set(record.node_lists[record.node_list[task]])
-        is_allowed &= np.array([node in nodes for node in zip(rack.tolist(), shelf.tolist(), strict=True)])
-    return is_allowed
 
 
 def _allowed_places(
     record: ExplainRecord,
     found: Waiting,
-    asked: Asked,
+    demands: TaskDemand,
     units: dict[str, np.ndarray],
     is_allowed: np.ndarray,
     changes: Changes,
 ) -> list[Place]:
     """Return the places where it may be, in their state before all changes."""
     kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
-    every = places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
+    every = places_for(demands, kinds, record.processor_types, units, changes, found.on_nodes)
     if is_allowed.all():
         return every
     nodes = set(zip(units["rack"][is_allowed].tolist(), units["shelf"][is_allowed].tolist(), strict=True))
@@ -285,7 +253,8 @@ def _is_usable(place: Place, kind: TypeOfUnit) -> bool:
 
 def _note_openings(found: Waiting, places: list[Place], until_us: float) -> None:
     """Note when places had room for it, and count this of their types."""
-    by_name, arrival_us = {kind.name: kind for kind in found.types}, found.arrival_us
+    by_name, arrival_us = {kind.name: kind for kind in found.types}, found.since_us
+    free: dict[str, list[tuple[float, float]]] = {}
     for place in places:
         kind = by_name[place.unit_type]
         kind.can_run |= kind.is_lead and place.fits
@@ -297,15 +266,23 @@ def _note_openings(found: Waiting, places: list[Place], until_us: float) -> None
             if part is not None:
                 count_opening(kind, part, free_us)
                 found.openings += [part] * is_named
+                free.setdefault(kind.name, []).append((part.free_us, part.end_us))
+    for name, times in free.items():
+        count_free(by_name[name], times, found.waits)
     found.openings.sort(key=lambda opening: (opening.free_us, opening.unit))
 
 
-def _note_shortages(found: Waiting, places: list[Place], until_us: float) -> None:
-    """Note what the places that it could use lacked while it waited; for a gang, how many of its tasks had room."""
+def _usable(found: Waiting, places: list[Place]) -> list[Place]:
+    """Return the places that it could use."""
     by_name = {kind.name: kind for kind in found.types}
-    usable = [place for place in places if _is_usable(place, by_name[place.unit_type])]
+    return [place for place in places if _is_usable(place, by_name[place.unit_type])]
+
+
+def _note_shortages(found: Waiting, usable: list[Place], until_us: float) -> None:
+    """Note what the places that it could use lacked while it waited; for a gang, how many of its tasks had room."""
     if found.gang is not None:
-        found.gang_rooms = _during(gang_rooms(usable, found.gang, found.arrival_us, until_us), found.waits)
+        found.gang_rooms = _during(gang_rooms(usable, found.gang, found.since_us, until_us), found.waits)
+        found.spans = room_spans(found.gang_rooms, found.gang) if usable else []
         return
     found.fragmentation, lack, found.spans = shortages(usable, found.waits)
     found.shortage = lack if found.holds_several else None
@@ -323,17 +300,29 @@ def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
     return {f"{rack}/{shelf}": names.node(rack, shelf) for rack, shelf in sorted(at)}
 
 
-def _gang(asked: Asked, members: list[Asked]) -> Gang | None:
+def _job_ids(result: ResultTables, found: Waiting) -> dict[int, int]:
+    """Return the numbers in their source of the jobs of an explanation, by job; nothing if jobs have none."""
+    if not result.has_job_ids:
+        return {}
+    named = [job for one in found.openings for job in (one.freed_by, one.taken_by) if job is not None]
+    named += found.after + [one.job for one in found.blockers] + [job for wait in found.quotas for job in wait.jobs]
+    named += [job for run in found.lost_runs for job in run.for_jobs]
+    rows = result.rows("SELECT job, job_id FROM jobs WHERE list_contains($jobs, job)", {"jobs": sorted(set(named))})
+    return dict(rows)
+
+
+def _gang(demands: TaskDemand, members: list[TaskDemand]) -> Gang | None:
     """Return the tasks that start together with the waiting one; None if it starts by itself."""
-    if asked.within == NO_GANG or len(members) == 1:
+    if demands.within == NO_GANG or len(members) == 1:
         return None
-    is_alike = all(repr(member) == repr(asked) for member in members)  # a demand may be NaN
-    return Gang(len(members), WITHIN[asked.within], asked.per_node or len(members), is_alike, asked.n_nodes)
+    is_alike = all(repr(member) == repr(demands) for member in members)  # a demand may be NaN
+    return Gang(len(members), WITHIN[demands.within], demands.per_node or len(members), is_alike, demands.n_nodes)
 
 
-def _waits(arrival_us: float, until_us: float, lost_runs: list[LostRun]) -> list[tuple[float, float]]:
-    """Return begin and end of each time during which it waited: before, between and after the runs that it lost."""
-    edges = [arrival_us, *(edge for run in lost_runs for edge in (run.begin_us, run.end_us)), until_us]
+def _waits(eligible_us: float, until_us: float, lost_runs: list[LostRun]) -> list[tuple[float, float]]:
+    """Return begin and end of each time during which it waited for units: before, between and after the runs that it
+    lost."""
+    edges = [eligible_us, *(edge for run in lost_runs for edge in (run.begin_us, run.end_us)), until_us]
     return [(begin, end) for begin, end in zip(edges[::2], edges[1::2], strict=True) if end > begin]
 
 

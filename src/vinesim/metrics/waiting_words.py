@@ -1,11 +1,16 @@
 """Say in words why a task waited: what ``vinesim explain`` prints and the page of a run shows."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from vinesim.formats.source.amounts import amount_words
-from vinesim.formats.source.quantities import span_words, time_or_dash
+from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.metrics.blockers import RESERVED, Blocker
+from vinesim.metrics.gang_shortages import GangRoom
 from vinesim.metrics.openings import Opening
 from vinesim.metrics.shortages import Fragmentation, Shortage
 from vinesim.metrics.types_of_units import TypeOfUnit
-from vinesim.metrics.waiting import Waiting
+from vinesim.metrics.wait import LostRun, Waiting
 
 RUN_ENDED = "the run ended"  # why a job that never started did not
 
@@ -29,7 +34,8 @@ def lines_below(found: Waiting, rows: int, names: list[str] | None = None) -> li
     """Return what stands below the table: what was lacking, at most ``rows`` openings, and where it started."""
     if found.waited_us <= 0:
         return []
-    lines = quota_lines(found, rows) + gang_lines(found, rows)
+    lines = blocker_lines(found, rows, names) + quota_lines(found, rows, names) + power_lines(found, rows)
+    lines += reservation_lines(found, rows) + gang_lines(found, rows)
     lines += [] if found.shortage is None else shortage(found.shortage, found).split("\n")
     lines += [] if found.fragmentation is None else [fragmentation(found.fragmentation, found)]
     taken = [opening for opening in found.openings if opening.taken_us is not None]
@@ -40,23 +46,23 @@ def lines_below(found: Waiting, rows: int, names: list[str] | None = None) -> li
         younger = sum(opening.by_older is False for opening in rest)
         lines.append(f"... {len(rest):,} more: {older:,} taken by older jobs, {younger:,} by younger ones")
     if found.unit is not None:
-        lines.append(f"{time_or_dash(found.start_us):>10}  this job starts on unit {found.unit} ({found.unit_type})")
+        lines.append(f"{found.clock.at(found.start_us):>10}  this job starts on {_on_unit(found)}")
     return lines
 
 
 def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = None) -> list[str]:
     """Return the first lines: when it arrived and started, where, and what it takes."""
-    times = f"arrived at {time_or_dash(found.arrival_us)}"
-    who = _name(found.job, names)
-    who = who[0].upper() + who[1:] + ("" if found.job_id is None else f" (job_id {found.job_id})")
+    times = f"arrived at {found.clock.at(found.arrival_us)}"
+    who = _name(found.job, found, names)
+    who = who[0].upper() + who[1:] + ("" if found.job_id is None else f" (--job {found.job})")
     if found.start_us is None:
         cut = "it was withdrawn" if found.is_withdrawn else cut
         started = "did not start again" if found.lost_runs else "never started"
         first = f"{who} waited {time_or_dash(found.waited_us)} and {started}: {times}; {cut}."
     else:
-        where = f"unit {found.unit} ({found.unit_type}, {found.place(found.rack, found.shelf)})"
+        where = f"{found.place(found.rack, found.shelf)} (unit {found.unit}, {found.unit_type})"
         waited = "did not wait" if found.waited_us <= 0 else f"waited {time_or_dash(found.waited_us)}"
-        first = f"{who} {waited}: {times}, started at {time_or_dash(found.start_us)} on {where}."
+        first = f"{who} {waited}: {times}, started at {found.clock.at(found.start_us)} on {where}."
     wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
     which = (
         "" if found.n_tasks == 1 or found.gang is not None else f", the last to start of its {found.n_tasks:,} tasks"
@@ -66,16 +72,38 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
         first,
         f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}{which_nodes}, requests {wants}.",
     ]
+    if found.after:
+        lines.append(_after(found, names))
     if found.lost_runs:
-        spans = [(run, span_words(run.begin_us, run.end_us)) for run in found.lost_runs]
-        runs = [f"on unit {run.unit} {span} ({run.outcome})" for run, span in spans]
+        spans = [(run, found.clock.span(run.begin_us, run.end_us)) for run in found.lost_runs]
+        runs = [f"on unit {run.unit} {span} ({_ended(run, found, names)})" for run, span in spans]
         lines.append(f"It had run before: {', '.join(runs)}.")
     if found.moves:
         lines.append(f"Later it was moved {'once' if found.moves == 1 else f'{found.moves:,} times'}.")
     if found.cut_off is not None:
         how = "Its limit ended it" if found.cut_off.outcome == "killed" else "It was withdrawn"
-        lines.append(f"{how} at {time_or_dash(found.cut_off.end_us)}, before it was done.")
+        lines.append(f"{how} at {found.clock.at(found.cut_off.end_us)}, before it was done.")
     return lines
+
+
+def _ended(run: LostRun, found: Waiting, names: list[str] | None) -> str:
+    """Say why a run was lost, and which jobs of its cohort started then."""
+    if not run.for_jobs:
+        return run.outcome
+    others = _listed([_name(job, found, names) for job in run.for_jobs[:MOST_NAMED]])
+    return f"{run.outcome} as {others} of its cohort started"
+
+
+def _after(found: Waiting, names: list[str] | None) -> str:
+    """Say for which jobs it waited before it was eligible."""
+    others = _listed([_name(job, found, names) for job in found.after[:MOST_NAMED]])
+    if (n_more := len(found.after) - MOST_NAMED) > 0:
+        others += f" and {n_more:,} more"
+    if found.eligible_us is None:
+        return f"It waits for {others} to be over, and is not eligible."
+    if found.eligible_us <= found.arrival_us:
+        return f"It came after {others}, over by then."
+    return f"It waited for {others} to be over until {found.clock.at(found.eligible_us)}, and only then for units."
 
 
 def free_title(found: Waiting) -> str:
@@ -116,7 +144,7 @@ def _leads(found: Waiting) -> str:
 def fits(kind: TypeOfUnit, found: Waiting) -> str:
     """Say whether units of the type can run the task, and if not, why."""
     if kind.companion:
-        return f"no, held beside: {amount_words(kind.name, kind.companion)}"
+        return f"no, held as companion: {amount_words(kind.name, kind.companion)}"
     if not kind.has_affinity:
         return "no"
     if not kind.is_asked_for:
@@ -140,35 +168,95 @@ def why(kind: TypeOfUnit, found: Waiting) -> str:
     if not kind.can_run:
         return "too small" if kind.units else "-"
     if kind.lacks and not started:
-        free = "" if kind.first_free_us is None else f"; one free from {time_or_dash(kind.first_free_us)}"
+        free = "" if kind.first_free_us is None else f"; one free from {found.clock.at(kind.first_free_us)}"
         return f"requests not met{free}"
     parts = [f"down for {time_or_dash(kind.down_unit_us)} in all"] if kind.down_unit_us > 0 else []
     if kind.free_unit_us <= 0 and not kind.taken_by_older + kind.taken_by_younger:
-        until = "" if kind.busy_until_us is None or started else f", the first until {time_or_dash(kind.busy_until_us)}"
+        until = (
+            "" if kind.busy_until_us is None or started else f", the first until {found.clock.at(kind.busy_until_us)}"
+        )
         full = "no node with room" if found.on_nodes else "no room" if kind.takes < kind.capacity else "all busy"
         parts.append(f"{full}{until}")
+    what = "node" if found.on_nodes else "unit"
     for count, who in ((kind.taken_by_older, "older"), (kind.taken_by_younger, "younger")):
-        if count:
-            parts.append(f"{count:,} x free, taken by {who} jobs")
-    if kind.free_unit_us > 0 and found.gang is not None:
-        parts.append(f"nodes with room for one of its tasks for {time_or_dash(kind.free_unit_us)} in all")
-    elif kind.free_unit_us > 0:
-        why_idle = "see its quotas" if found.quotas else f"the policy {found.policy} left them idle"
-        parts.append(f"free for {time_or_dash(kind.free_unit_us)} in all: {why_idle}")
+        if count == 1:
+            parts.append(f"a {what} became free and {'an older' if who == 'older' else 'a younger'} job took it")
+        elif count:
+            parts.append(f"{what}s became free {count:,} times and {who} jobs took them")
+    if kind.free_us > 0 and found.gang is not None:
+        parts.append(f"some node had room for one of its tasks for {format_time_us(kind.free_us)}")
+    elif kind.free_us > 0:
+        parts.append(f"some {what} had room for {format_time_us(kind.free_us)}: {_why_idle(found)}")
     if started and kind.lacks:
         parts.append("it started here although its requests are not met")
     return "; ".join(parts)
 
 
-def quota_lines(found: Waiting, rows: int) -> list[str]:
-    """Say when a quota left too little for the task, with its gang."""
+def _why_idle(found: Waiting) -> str:
+    """Say why a place with room was left idle, or where that is said."""
+    if found.quotas:
+        return "see its quotas"
+    if found.power and not found.blockers:
+        return "see the power caps"
+    if found.reservations and not found.blockers:
+        return "see the reservations"
+    return "see below for whom" if found.blockers else f"the policy {found.policy} left them idle"
+
+
+def _more_times(found: Sequence[Any], rows: int) -> list[str]:
+    return [f"... {len(found) - rows:,} more times"] if len(found) > rows else []
+
+
+def blocker_lines(found: Waiting, rows: int, names: list[str] | None = None) -> list[str]:
+    """Say when there was room, and for which job the policy kept it."""
+    lines = [_blocked(one, found, names) for one in found.blockers[:rows]]
+    return lines + _more_times(found.blockers, rows)
+
+
+def _blocked(one: Blocker, found: Waiting, names: list[str] | None) -> str:
+    who, span = _name(one.job, found, names), found.clock.span(one.begin_us, one.end_us)
+    if one.why != RESERVED:
+        return f"{span}: room, but {who} came first, and the policy {found.policy} starts jobs in order"
+    until = ", which never started" if one.starts_us is None else f" until {found.clock.at(one.starts_us)}"
+    others = "" if not one.n_more else f" (and room for {one.n_more:,} other job{'s' * (one.n_more > 1)} before it)"
+    late = ""
+    if found.expected_us is not None and one.begin_us + found.expected_us > (one.starts_us or one.end_us):
+        late = f"; this job, expected to take {format_time_us(found.expected_us)}, would have overrun it"
+    return f"{span}: room, but reserved for {who}{until}{others}{late}"
+
+
+def quota_lines(found: Waiting, rows: int, names: list[str] | None = None) -> list[str]:
+    """Say when a quota left too little for the task, with its gang, and which jobs held it."""
     lines = []
     for wait in found.quotas[:rows]:
         held, most, needed = (amount_words(wait.types, amount) for amount in (wait.held, wait.most, wait.needed))
-        span = span_words(wait.begin_us, wait.end_us)
-        lines.append(f"{span}: quota of {wait.whose} on {wait.types} used: {held} of {most}; it needs {needed}")
-    more = len(found.quotas) - rows
-    return lines + ([f"... {more:,} more times"] if more > 0 else [])
+        span = found.clock.span(wait.begin_us, wait.end_us)
+        by = [_name(job, found, names) for job in wait.jobs[:MOST_HOLDERS]]
+        by += [f"{len(wait.jobs) - len(by):,} more"] * (len(wait.jobs) > len(by))
+        used = f"{held} of {most}" + (f" by {_listed(by)}" if by else "")
+        lines.append(f"{span}: quota of {wait.whose} on {wait.types} used: {used}; it needs {needed}")
+    return lines + _more_times(found.quotas, rows)
+
+
+def power_lines(found: Waiting, rows: int) -> list[str]:
+    """Say when power caps left too little for the task."""
+    lines = []
+    for wait in found.power[:rows]:
+        span = found.clock.span(wait.begin_us, wait.end_us)
+        drawn = f"{wait.drawn_w:,.4g} W of {wait.cap_w:,.4g} W drawn; it needs {wait.needed_w:,.4g} W"
+        lines.append(f"{span}: power cap of {wait.whose}: {drawn}")
+    return lines + _more_times(found.power, rows)
+
+
+def reservation_lines(found: Waiting, rows: int) -> list[str]:
+    """Say when the task had room on nodes of reservations that did not admit it."""
+    lines = []
+    for wait in found.reservations[:rows]:
+        span, until = found.clock.span(wait.begin_us, wait.end_us), wait.over_us
+        whose = f"for {', '.join(wait.users)}" if wait.users else "maintenance"
+        times = f"from {found.clock.at(wait.start_us)}" + ("" if until is None else f" to {found.clock.at(until)}")
+        lines.append(f"{span}: room, but reservation {wait.name} ({whose}) {times} does not admit it")
+    return lines + _more_times(found.reservations, rows)
 
 
 def gang_lines(found: Waiting, rows: int) -> list[str]:
@@ -187,18 +275,26 @@ def gang_lines(found: Waiting, rows: int) -> list[str]:
         nodes = [f"{found.place(rack, shelf)} ({_share(n, found)})" for rack, shelf, n in room.nodes[:MOST_NODES]]
         more = len(room.nodes) - len(nodes)
         at = "; ".join(nodes) + (f"; {more:,} more nodes" if more else "")
-        span = span_words(room.begin_us, room.end_us)
+        span = found.clock.span(room.begin_us, room.end_us)
         has = f"{_share(room.n_tasks, found)} of {_share(gang.n_tasks, found)} {_shared(found)}"
         if room.n_tasks >= gang.n_tasks:
-            lines.append(f"{span}: room for all: the policy {found.policy} left it waiting")
+            lines.append(f"{span}: room for all: {_why_left(room, found)}")
         else:
             lines.append(f"{span}: gang incomplete: {has} on allowed nodes" + (f": {at}" if at else ""))
-    if len(found.gang_rooms) > rows:
-        lines.append(f"... {len(found.gang_rooms) - rows:,} more times")
+    lines += _more_times(found.gang_rooms, rows)
     return lines
 
 
+def _why_left(room: GangRoom, found: Waiting) -> str:
+    """Say why a gang was left waiting although there was room for all of it."""
+    if any(one.begin_us < room.end_us and room.begin_us < one.end_us for one in found.blockers):
+        return "see above for whom"
+    return f"the policy {found.policy} left it waiting"
+
+
+MOST_NAMED = 4  # jobs that it waited for
 MOST_NODES = 4  # named in a line
+MOST_HOLDERS = 3  # jobs that used up a quota
 
 
 def _takes_whole(found: Waiting) -> bool:
@@ -206,7 +302,7 @@ def _takes_whole(found: Waiting) -> bool:
 
 
 def _share(n_tasks: int, found: Waiting) -> str:
-    """Say how much of a gang so many of its tasks are: in units if each takes whole ones."""
+    """Say how much of a gang a number of its tasks are: in units if each takes whole ones."""
     return f"{n_tasks * found.n_units:,}" if _takes_whole(found) else f"{n_tasks:,}"
 
 
@@ -223,41 +319,50 @@ def shortage(lack: Shortage, found: Waiting) -> str:
     if lack.scattered_us > 0 and len(parts) > 1:
         lines.append(f"each of these was on some node, but not all on one, for {time_or_dash(lack.scattered_us)}")
     lead = _leads(found)
-    most = f"No {lead} was free{_there(found)}."
+    most = f"no {lead} was free{_there(found)}."
     if lack.n_free:
         several = "was" if lack.n_free == 1 else "were"
         number = parts[0].removesuffix(f" {lead}")
         wanted = [number if " of " not in number else parts[0], *([_listed(parts[1:])] if parts[1:] else [])]
-        free = f"At {time_or_dash(lack.at_us)} {lack.n_free:,} {lead} {several} free{_there(found)}"
+        free = f"at {found.clock.at(lack.at_us)} {lack.n_free:,} {lead} {several} free{_there(found)}"
         most = f"{free}, on no node {' with '.join(wanted)}."
-    return f"It needs {_demand(found)}. {most}\nLacking: {'; '.join(lines)}."
+    full = f"For {format_time_us(lack.time_us)} no node had room for it: {most}"
+    return f"It needs {_demand(found)}. {full}\nLacking: {'; '.join(lines)}."
 
 
 def fragmentation(lack: Fragmentation, found: Waiting) -> str:
     """Say for how long there was room enough in all, but at no single place."""
     if found.holds_several:
         return f"Fragmentation: enough of everything in all, but on no single node, for {time_or_dash(lack.time_us)}."
-    at = (
-        f"At {time_or_dash(lack.at_us)} {lack.room:g} was free on {lack.units:,} units, at most {lack.largest:g} on one"
-    )
+    most = f"{lack.room:g} was free on {lack.units:,} units, at most {lack.largest:g} on one"
     takes = "a whole unit" if found.demand == "whole" else f"{lack.needed:g}"
     long = f"Fragmentation: room enough in all, but on no single unit, for {time_or_dash(lack.time_us)}."
-    return f"{long} {at}; the task takes {takes}."
+    return f"{long} At {found.clock.at(lack.at_us)} {most}; the task takes {takes}."
 
 
 def line(opening: Opening, found: Waiting, names: list[str] | None) -> str:
     """Say when a place had room, and who took it."""
-    freed = "had room" if opening.freed_by is None else f"freed by {_name(opening.freed_by, names)}"
-    when = "at once" if opening.taken_us == opening.free_us else f"at {time_or_dash(opening.taken_us)}"
+    freed = "had room" if opening.freed_by is None else f"freed by {_name(opening.freed_by, found, names)}"
+    when = "at once" if opening.taken_us == opening.free_us else f"at {found.clock.at(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
     if found.on_nodes:
         unit = f"{found.place(opening.rack, opening.shelf)} ({opening.unit_type})"
     age = {True: "older", False: "younger", None: "an earlier run of this task"}[opening.by_older]
     who = f"went down {when}"
     if opening.taken_by is not None:
-        who = f"taken {when} by {_name(opening.taken_by, names)} ({age})"
-    return f"{time_or_dash(opening.free_us):>10}  {unit} {freed}; {who}"
+        who = f"taken {when} by {_name(opening.taken_by, found, names)} ({age})"
+    return f"{found.clock.at(opening.free_us):>10}  {unit} {freed}; {who}"
 
 
-def _name(job: int, names: list[str] | None) -> str:
-    return f"job {job}" if names is None else names[job]
+def _on_unit(found: Waiting) -> str:
+    """Name where it starts: its node if that has a name, and the unit."""
+    unit = f"unit {found.unit} ({found.unit_type})"
+    return f"{found.place(found.rack, found.shelf)}, {unit}" if found.places else unit
+
+
+def _name(job: int, found: Waiting, names: list[str] | None) -> str:
+    """Name a job: by its number in its source, if it has one there."""
+    if names is not None:
+        return names[job]
+    number = found.job_id if job == found.job else found.job_ids.get(job)
+    return f"job {job if number is None else number}"

@@ -30,7 +30,7 @@ def check_warm_up(rule: Any) -> None:
         if name == "jobs" and is_number and value >= 0 and float(value).is_integer():
             return
     found = repr(dict(rule) if isinstance(rule, Mapping) else rule)
-    raise InputError([Problem("warm_up", EXPECTED, found)])
+    raise InputError([Problem(("warm_up",), EXPECTED, found)])
 
 
 def kept_jobs(latency_us: np.ndarray, rule: WarmUp) -> slice:
@@ -39,13 +39,19 @@ def kept_jobs(latency_us: np.ndarray, rule: WarmUp) -> slice:
     Raises :class:`InputError` for an unknown rule, and for one that leaves no jobs.
     """
     check_warm_up(rule)
+    check_leaves_jobs(rule, len(latency_us))
     if isinstance(rule, str):
         n = 0 if rule == "none" else mser5(latency_us)
     else:
         n = int(rule["jobs"]) if "jobs" in rule else int(rule["share"] * len(latency_us))
-    if n >= len(latency_us):
-        raise InputError([Problem("warm_up", f"fewer than the {len(latency_us)} jobs of the workload", f"{n} jobs")])
     return slice(n, None)
+
+
+def check_leaves_jobs(rule: WarmUp | None, n_jobs: int, where: str = "warm_up") -> None:
+    """Raise :class:`InputError` for a rule, written at ``where``, that excludes all jobs of a workload."""
+    n = int(rule.get("jobs", 0)) if isinstance(rule, Mapping) else 0
+    if n >= n_jobs:
+        raise InputError([Problem(where, f"fewer than the {n_jobs} jobs of the workload", f"{n} jobs")])
 
 
 def mser5(latency_us: np.ndarray) -> int:

@@ -32,16 +32,16 @@ class Accounting:
     def __post_init__(self) -> None:
         readings = (("energy", get_args(EnergyReading)), ("slav", get_args(SlavReading)))
         problems = [
-            Problem(f"accounting.{name}", "one of " + ", ".join(known), repr(getattr(self, name)))
+            Problem(("accounting", name), "one of " + ", ".join(known), repr(getattr(self, name)))
             for name, known in readings
             if getattr(self, name) not in known
         ]
         problems += [
-            Problem(f"accounting.{name}", "a finite number, 0 or more", f"{getattr(self, name)}")
+            Problem(("accounting", name), "a finite number, 0 or more", f"{getattr(self, name)}")
             for name in ("wake_up_j", "migration_j")
             if not 0 <= getattr(self, name) < math.inf
         ]
         if self.optimum and self.energy != "run_time":
-            problems.append(Problem("accounting.optimum", "energy: run_time with it", repr(self.energy)))
+            problems.append(Problem(("accounting", "optimum"), "energy: run_time with it", repr(self.energy)))
         if problems:
             raise InputError(problems)

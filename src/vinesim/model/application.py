@@ -27,30 +27,30 @@ class Application:
     average_load: float = 1.0  # expected requests per second
     max_consolidated: int = 1  # requests that it can consolidate: MAX_A
     nodes: Sequence[tuple[int, int]] = ()  # (rack, shelf) of the nodes that hold its data; empty: all
-    gang_size: int = 1  # tasks per request, started at once on as many nodes, on one processor type
+    gang_size: int = 1  # tasks per request, started at once on that number of nodes, on one processor type
 
     def __post_init__(self) -> None:
-        where, problems = f"application {self.name}", []
+        where, problems = ("applications", self.name), []
         for what in ("relative_deadline_us", "average_load"):
             value = getattr(self, what)
             if not is_above_0(value):
-                problems.append(Problem(f"{where}, {what}", "a finite number above 0", as_found(value)))
+                problems.append(Problem((*where, what), "a finite number above 0", as_found(value)))
         for what in ("max_consolidated", "gang_size"):
             value = getattr(self, what)
             if not (is_number(value) and 1 <= value < 2**31 and value == int(value)):
-                problems.append(Problem(f"{where}, {what}", "a whole number, 1 or more", as_found(value)))
+                problems.append(Problem((*where, what), "a whole number, 1 or more", as_found(value)))
         nodes = tuple((int(rack), int(shelf)) for rack, shelf in self.nodes)
         if len(set(nodes)) < len(nodes):
-            problems.append(Problem(f"{where}, nodes", "each node once", f"{len(nodes) - len(set(nodes))} again"))
+            problems.append(Problem((*where, "nodes"), "each node once", f"{len(nodes) - len(set(nodes))} again"))
         if not problems and nodes and len(nodes) < self.gang_size:
-            problems.append(Problem(f"{where}, nodes", f"{self.gang_size} or more, one per task", f"{len(nodes)}"))
+            problems.append(Problem((*where, "nodes"), f"{self.gang_size} or more, one per task", f"{len(nodes)}"))
         if problems:
             raise InputError(problems)
         object.__setattr__(self, "nodes", nodes)
 
 
 def with_deadlines(work: Workload, applications: Sequence[Application]) -> Workload:
-    """The workload with the deadlines of its applications; unchanged if it has deadlines of its own.
+    """The workload with the deadlines of its applications; unchanged if it has its own deadlines.
 
     The size of a request is the operations of its largest task. Jobs of an application that is not listed have none.
     """
@@ -108,19 +108,19 @@ def nodes_by_type(center: Datacenter, application: Application | None) -> np.nda
 def wrong_applications(
     work: Workload, applications: Sequence[Application], center: Datacenter, affinity: np.ndarray
 ) -> list[Problem]:
-    """What is wrong with applications beside a workload, a datacenter and the affinities [P, T]."""
+    """What is wrong with applications for a workload, a datacenter and the affinities [P, T]."""
     problems, names = [], [a.name for a in applications]
     are_named = any(application.nodes for application in applications)
     places = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if are_named else set()
     for i, application in enumerate(applications):
         if application.name in names[:i]:
-            problems.append(Problem(f"applications[{i}]", "each application once", repr(application.name)))
+            problems.append(Problem(("applications", i), "each application once", repr(application.name)))
         for rack, shelf in application.nodes:
             if (rack, shelf) not in places:
                 expected = "a node of the datacenter with a unit"
-                problems.append(Problem(f"applications[{i}].nodes", expected, f"rack {rack}, shelf {shelf}"))
+                problems.append(Problem(("applications", i, "nodes"), expected, f"rack {rack}, shelf {shelf}"))
     if work.application is None:
-        problems.append(Problem("applications", "a workload whose jobs have applications", "none has one"))
+        problems.append(Problem(("applications",), "a workload whose jobs have applications", "none has one"))
         return problems
     n_types = len(work.task_types)
     found = np.bincount(work.application * np.int64(n_types) + work.job_task_type)
@@ -132,18 +132,18 @@ def wrong_applications(
         if code >= len(kinds) or not kinds[code].any():
             continue
         if one is None:
-            problems.append(Problem("applications", f"an entry for {name!r}, which the workload has", "none"))
+            problems.append(Problem(("applications",), f"an entry for {name!r}, which the workload has", "none"))
             continue
         if kinds[code].sum() > 1:
-            problems.append(Problem(f"applications, {name}", "requests of one task type", "several"))
+            problems.append(Problem(("applications", name), "requests of one task type", "several"))
         able = affinity[:, kinds[code]].min(axis=1) > 0
         n_nodes = nodes_by_type(center, one)[able].max(initial=0)
         if n_nodes < one.gang_size:
             expected = f"{one.gang_size} of its nodes with a unit of one type that can run it"
-            problems.append(Problem(f"applications, {name}", expected, f"{n_nodes}"))
+            problems.append(Problem(("applications", name), expected, f"{n_nodes}"))
         if one.gang_size > 1:
             n = distinct(tasks[work.application == code])
             if (n != one.gang_size).any():
                 expected = f"requests of {one.gang_size} tasks, one a node"
-                problems.append(Problem(f"applications, {name}", expected, ", ".join(map(str, n[:5]))))
+                problems.append(Problem(("applications", name), expected, ", ".join(map(str, n[:5]))))
     return problems

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.errors import Problem
+from vinesim.model.errors import Problem, Steps
 
 MANY_CODES = 1 << 16
 
@@ -23,7 +23,18 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_counts=True)[0]
 
 
-def as_column(where: str, value: Any, dtype: Any, length: int | None, problems: list[Problem]) -> np.ndarray:
+def first_wrong(values: np.ndarray, is_wrong: np.ndarray) -> str:
+    """Return the first wrong value of an array in words, with its place; ``is_wrong`` [n] has one."""
+    i = int(np.argmax(is_wrong))
+    return f"{values[i]} at place {i}"
+
+
+def falls(values: np.ndarray) -> np.ndarray:
+    """[n] bool: whether each value is less than the one before it."""
+    return np.diff(values, prepend=values[:1]) < 0
+
+
+def as_column(where: Steps, value: Any, dtype: Any, length: int | None, problems: list[Problem]) -> np.ndarray:
     """Return ``value`` as a contiguous array [length] of ``dtype``; what does not fit is added to ``problems``."""
     try:
         given = np.asarray(value)
@@ -43,7 +54,7 @@ def as_column(where: str, value: Any, dtype: Any, length: int | None, problems: 
         wrong = np.flatnonzero(~fits)
         for i in wrong[:5]:
             expected = f"a whole number from {limits.min} to {limits.max}"
-            problems.append(Problem(f"{where}[{i}]", expected, f"{numbers[i]}"))
+            problems.append(Problem((*where, i), expected, f"{numbers[i]}"))
         if len(wrong):
             return np.zeros(len(numbers), dtype)
     return np.ascontiguousarray(numbers, dtype=dtype)

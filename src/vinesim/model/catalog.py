@@ -7,11 +7,13 @@ Table 1 (servers).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vinesim.model.batching import Batching, wrong_batching
 from vinesim.model.digest import IF_GIVEN
-from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found, is_0_or_more, is_above_0
+from vinesim.model.errors import InputError, Problem, Steps
+from vinesim.model.scalars import as_found, is_0_or_more, is_above_0, is_whole
 from vinesim.model.speed_curves import ANY_TASK, Rates, curves_of, full_speed, plain_rates, throughput, wrong_rates
 
+MOST_AHEAD = 1000
 CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a power curve
 
 
@@ -23,6 +25,10 @@ class ProcessorType:
     Tasks run at full speed while their demands add up to at most ``parallelism``; above that they share the speed.
     ``rates`` says the same as a table: the speed of each of n tasks, relative to that of one alone, by n - 1; or such a
     table by the name of the task type, where ``"*"`` stands for all others. Without it these never slow down.
+    With ``batching`` a unit is a serving engine: it takes any number of requests, and their tokens say what it does.
+
+    A unit takes up to ``ahead`` further tasks while it computes one, so that their data comes in the meantime; it
+    computes them one after another. Each of its tasks then takes all of it.
     """
 
     name: str
@@ -35,6 +41,8 @@ class ProcessorType:
     parallelism: float | None = None  # None: equal to the capacity, so the unit never slows down
     attributes: Mapping[str, float] = field(default_factory=dict)  # cores, sms, memory_bytes ...
     rates: Rates | None = field(default=None, metadata=IF_GIVEN)  # of each of 1, 2 ... tasks; 1 first
+    batching: Batching | None = field(default=None, metadata=IF_GIVEN)
+    ahead: int = field(default=0, metadata=IF_GIVEN)  # tasks that a unit takes while it computes another one
 
     @property
     def has_own_power(self) -> bool:
@@ -64,16 +72,19 @@ class ProcessorType:
 
     def __post_init__(self) -> None:
         problems = [
-            Problem(f"processor type {self.name}, {what}", "a finite number above 0", as_found(value))
+            Problem(("processor_types", self.name, what), "a finite number above 0", as_found(value))
             for what, value in (("capacity", self.capacity), ("parallelism", self.parallelism))
             if value is not None and not is_above_0(value)
         ]
         problems += [
-            Problem(f"processor type {self.name}, {what}", "a finite number, 0 or more", as_found(value))
+            Problem(("processor_types", self.name, what), "a finite number, 0 or more", as_found(value))
             for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
             if (value := getattr(self, what)) is not None and not is_0_or_more(value)
         ]
-        problems = problems or self._wrong_curve() + self._wrong_rates()
+        if not (is_whole(self.ahead) and 0 <= self.ahead <= MOST_AHEAD):
+            expected = f"a whole number, 0 to {MOST_AHEAD}"
+            problems.append(Problem(("processor_types", self.name, "ahead"), expected, as_found(self.ahead)))
+        problems = problems or self._wrong_curve() + self._wrong_rates() + self._wrong_batching()
         if problems:
             raise InputError(problems)
         if self.power_curve_w is not None:
@@ -86,22 +97,33 @@ class ProcessorType:
         object.__setattr__(self, "rates", plain_rates(self.rates))
         problems = wrong_rates(self.name, self.rates, self.capacity)
         if self.parallelism is not None:
-            problems.append(Problem(f"processor type {self.name}", "rates or a parallelism", "both", "Keep one."))
+            problems.append(Problem(("processor_types", self.name), "rates or a parallelism", "both", "Keep one."))
+        return problems
+
+    def _wrong_batching(self) -> list[Problem]:
+        if self.batching is None:
+            return []
+        others = {"rates": self.rates is not None, "parallelism": self.parallelism is not None}
+        others |= {"capacity": self.capacity != 1.0, "ahead": self.ahead != 0}
+        problems = wrong_batching(self.name, self.batching)
+        for other in (name for name, is_given in others.items() if is_given):
+            found, remedy = "both", "Keep one: max_sequences and memory_tokens limit what an engine does."
+            problems.append(Problem(("processor_types", self.name), f"batching or {other}", found, remedy))
         return problems
 
     def _wrong_curve(self) -> list[Problem]:
-        curve, name = self.power_curve_w, f"processor type {self.name}"
+        curve, where = self.power_curve_w, ("processor_types", self.name)
         if curve is None:
             return []
         problems = []
         if len(curve) != len(CURVE_SHARES) or not all(map(is_0_or_more, curve)):
             expected = f"{len(CURVE_SHARES)} powers, finite, 0 or more: at 0 %, 10 % ... 100 %"
-            problems.append(Problem(f"{name}, power_curve_w", expected, f"{list(curve)}"))
+            problems.append(Problem((*where, "power_curve_w"), expected, f"{list(curve)}"))
         if self.dynamic_power_w is not None:
-            problems.append(Problem(name, "a power curve or a dynamic power", "both", "Keep one."))
+            problems.append(Problem(where, "a power curve or a dynamic power", "both", "Keep one."))
         if curve and self.idle_power_w not in (0.0, curve[0]):
             found = f"idle_power_w {self.idle_power_w:g}, curve {curve[0]:g}"
-            problems.append(Problem(name, "the idle power at the start of the power curve", found, "Leave it out."))
+            problems.append(Problem(where, "the idle power at the start of the power curve", found, "Leave it out."))
         return problems
 
 
@@ -134,7 +156,7 @@ def codes_of(types: Sequence[ProcessorType] | Sequence[TaskType]) -> dict[str, i
     return dict(zip(names, range(len(names)), strict=True))
 
 
-def code_of(where: str, name: str, types: Sequence[ProcessorType] | Sequence[TaskType]) -> int:
+def code_of(where: Steps, name: str, types: Sequence[ProcessorType] | Sequence[TaskType]) -> int:
     """Return the code of a type by its name. Raises :class:`InputError` for an unknown name."""
     codes = codes_of(types)
     if name not in codes:

@@ -44,6 +44,7 @@ class NodeSpec:
     shelf: int
     units: tuple[str, ...]  # processor type of each
     is_removed: bool = False  # it is gone; its units keep their numbers, and get no work
+    gpus: tuple[str, ...] = ()  # CUDA_VISIBLE_DEVICES of each unit's processes; empty: that of the agent
 
 
 @dataclass(frozen=True)

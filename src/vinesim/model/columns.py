@@ -38,9 +38,28 @@ TASKS_SHARED = (
         "can hold several tasks, otherwise each task holds all of it",
     ),
 )
+TASKS_AHEAD = (
+    Column("granted_us", "float64", "us", True, "When the policy gave it to a unit; only if units take tasks ahead"),
+)
 TASKS_OUTAGES = (
     Column("restarts", "int32", "", False, "How often an outage interrupted it; only with outages or failures"),
     Column("lost_us", "float64", "us", False, "Time that it held units in the interrupted runs"),
+)
+TASKS_TOKENS = (
+    Column("input_tokens", "int64", "", False, "Tokens of its prompt; this and the rest only with serving engines"),
+    Column("output_tokens", "int64", "", False, "Tokens that it generates"),
+    Column("first_token_within_us", "float64", "us", False, "The longest to its first token; only if tasks have it"),
+    Column("token_within_us", "float64", "us", False, "The longest per token after the first; only if tasks have it"),
+    Column(
+        "prefix", "int64", "", True, "Number of the prefix that it shares with other requests; only if tasks have it"
+    ),
+    Column("prefix_tokens", "int64", "", False, "How many of its first tokens are of it; only if tasks have it"),
+    Column("scheduled_us", "float64", "us", True, "When its engine first computed something for it"),
+    Column("first_token_us", "float64", "us", True, "When its first output token was there"),
+    Column("n_preemptions", "int64", "", False, "How often the engine put it back in its queue, as memory was full"),
+    Column(
+        "found_tokens", "int64", "", False, "Tokens of its prompt that were in memory when its engine began with it"
+    ),
 )
 SEGMENTS = (
     Column("task", "int64", "", False, "Number of the task"),
@@ -79,6 +98,9 @@ JOBS = (
     Column("latency_us", "float64", "us", True, "finish_us - arrival_us"),
 )
 JOBS_ID = (Column("job_id", "int64", "", False, "Its number in its source; only if these do not simply count from 0"),)
+JOBS_ELIGIBLE = (
+    Column("eligible_us", "float64", "us", True, "When it had arrived and all jobs were over that it waited for"),
+)
 JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),)
 JOBS_WITHDRAWN = (
     Column("withdraw_us", "float64", "us", True, "When it was to be withdrawn; missing: never; only if any job was"),
@@ -89,7 +111,7 @@ UNITS = (
     Column("unit_type", "int16", "code", False, "Processor type"),
     Column("rack", "int32", "", False, "Rack"),
     Column("shelf", "int32", "", False, "Shelf"),
-    Column("capacity", "float64", "capacity", False, "What its tasks share"),
+    Column("capacity", "float64", "capacity", False, "What its tasks share; of a serving engine, its max_sequences"),
     Column("active_us", "float64", "us", False, "Time during which it ran or received a task"),
     Column("allocated_us", "float64", "us", False, "Sum over its tasks: share of its capacity x time on it"),
     Column("utilization", "float64", "1", False, "allocated_us / makespan; above 1 if it was over-committed"),
@@ -107,6 +129,11 @@ UNITS_ENERGY = (
     Column("sleep_j", "float64", "J", False, "Energy while it slept"),
     Column("wake_up_j", "float64", "J", False, "Energy of its wake-ups"),
     Column("migration_j", "float64", "J", False, "Energy of running tasks that were moved away from it"),
+)
+UNITS_MEMORY = (
+    Column("memory_tokens", "float64", "tokens", True, "What fits into the memory of a serving engine; else missing"),
+    Column("memory_peak", "float64", "tokens", True, "The most that the memory of a serving engine held"),
+    Column("memory_us", "float64", "tokens us", True, "Integral over time of what it held"),
 )
 UTILIZATION = (
     Column("t_start_us", "float64", "us", False, "Start of the interval"),
@@ -131,6 +158,14 @@ APPLICATIONS = (
     Column("p99_9_us", "float64", "us", True, "99.9th percentile"),
     Column("consolidated_mean", "float64", "", False, "Tasks that started as one, on average"),
     Column("on_fastest", "float64", "1", False, "Share of its tasks that ran on their fastest processor type"),
+)
+LABELS = (Column("job", "int32", "", False, "Number of the job"),)
+LABELS_KINDS = (
+    Column("partition", "str", "", True, "Its partition; only if jobs have partitions"),
+    Column("user", "str", "", True, "Its user; only if jobs have users"),
+    Column("application", "str", "", True, "Name of its application; only if jobs have applications"),
+    Column("account", "str", "", True, "Its account; only if jobs have the attribute, as those of Slurm do"),
+    Column("qos", "str", "", True, "Its quality of service; likewise. Any other attribute has a column of its name"),
 )
 PERIODS = (
     Column("period", "int64", "", False, "Number of the period, from 0; for several identical periods, the first"),

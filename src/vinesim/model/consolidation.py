@@ -35,16 +35,16 @@ def single_times(work: Workload, affinity: np.ndarray, table: np.ndarray | None)
     """[N, P] us: how long each task computes alone, with the table's entries for one task; None: operations decide."""
     if table is None:
         return work.times_us
-    kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+    type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = work.operations[:, None] / affinity.T[kind] if work.times_us is None else work.times_us
-    first = table[:, :, 0].T[kind]
+        own = work.operations[:, None] / affinity.T[type_of_task] if work.times_us is None else work.times_us
+    first = table[:, :, 0].T[type_of_task]
     return np.ascontiguousarray(np.where(np.isfinite(first), first, own))
 
 
 def wrong_table(table: np.ndarray, work: Workload, affinity: np.ndarray) -> list[Problem]:
-    """Return what is wrong with a table beside a workload and the affinities [P, T]."""
-    name = "consolidated_us"
+    """Return what is wrong with a table for a workload and the affinities [P, T]."""
+    name = ("consolidated_us",)
     if table.ndim != 3 or table.shape[:2] != affinity.shape or not 1 <= table.shape[2] <= MOST_SIZES:
         shape = f"{affinity.shape[0]} x {affinity.shape[1]} x the largest number of tasks, at most {MOST_SIZES:,}"
         return [Problem(name, shape, " x ".join(map(str, table.shape)))]
@@ -53,13 +53,13 @@ def wrong_table(table: np.ndarray, work: Workload, affinity: np.ndarray) -> list
     inside = np.arange(table.shape[2]) < has_entry[:, :, None]
     for p, t, n in np.argwhere(np.where(inside, ~(table >= 0), ~np.isnan(table)))[:10]:
         expected = "a finite time, 0 or more, up to the largest number; then NaN"
-        problems.append(Problem(f"{name}[{p}, {t}, {n}]", expected, f"{table[p, t, n]:g}"))
+        problems.append(Problem((*name, p, t, n), expected, f"{table[p, t, n]:g}"))
     for p, t in np.argwhere((has_entry > 0) & (affinity <= 0))[:10]:
-        problems.append(Problem(f"{name}[{p}, {t}]", "an affinity above 0, as there are times", "affinity 0"))
+        problems.append(Problem((*name, p, t), "an affinity above 0, as there are times", "affinity 0"))
     if np.isinf(work.operations).any():
         problems.append(Problem(name, "operations that are finite", "tasks without end"))
     if work.times_us is not None:
         measured = np.isfinite(work.times_us[:, : len(affinity)]).any(axis=0)
         for p in np.flatnonzero(measured & (has_entry > 0).any(axis=1)):
-            problems.append(Problem(f"{name}[{p}]", "a table or measured times of the tasks", "both", "Keep one."))
+            problems.append(Problem((*name, int(p)), "a table or measured times of the tasks", "both", "Keep one."))
     return problems

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
-from vinesim.model.arrays import as_column
+from vinesim.model.arrays import as_column, distinct
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found
+from vinesim.model.scalars import as_found, is_above_0
 
 MAX_RACKS = 10_000_000
 
@@ -22,6 +23,9 @@ def _row(given: Any) -> tuple[str, float, float] | None:
         return (name, float(rack), float(shelf)) if isinstance(name, str) else None
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+AT_LEAST_ONE = "at least one unit"  # what a datacenter without units lacks, in an error
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,33 +46,51 @@ class Datacenter:
     # what people call each unit's node and each rack; they change nothing
     node_names: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] texts
     rack_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)  # [R], or none
+    power_cap_w: float | None = field(default=None, metadata=IF_GIVEN)  # the most that all units together may draw
+    rack_power_cap_w: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [R] those of a rack; inf: no cap
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
         n_units = np.size(self.unit_type)
         for name in ("unit_type", "rack", "shelf"):
-            column = as_column(f"datacenter.{name}", getattr(self, name), np.int32, n_units, problems)
+            column = as_column(("datacenter", name), getattr(self, name), np.int32, n_units, problems)
             object.__setattr__(self, name, column)
         if self.capacity is not None:
-            own = as_column("datacenter.capacity", self.capacity, np.float64, n_units, problems)
+            own = as_column(("datacenter", "capacity"), self.capacity, np.float64, n_units, problems)
             object.__setattr__(self, "capacity", own)
-        flat = as_column("datacenter.storage", np.asarray(self.storage).reshape(-1), np.int32, None, problems)
+        flat = as_column(("datacenter", "storage"), np.asarray(self.storage).reshape(-1), np.int32, None, problems)
         if problems:
             raise InputError(problems)
         object.__setattr__(self, "storage", flat.reshape(-1, 2))
         if not len(self.unit_type):
-            raise InputError([Problem("datacenter", "at least one unit", "none", "Add a unit.")])
+            raise InputError([Problem(("datacenter",), AT_LEAST_ONE, "none", "Add a unit.")])
         racks, shelves = self.storage[:, 0], self.storage[:, 1]
         if not self.n_racks:
             object.__setattr__(self, "n_racks", int(max(self.rack.max(), racks.max(initial=0))) + 1)
         if not self.n_shelves:
             object.__setattr__(self, "n_shelves", int(max(self.shelf.max(), shelves.max(initial=0))) + 1)
+        self._take_caps()
         self._check()
+
+    def _take_caps(self) -> None:
+        problems: list[Problem] = []
+        if self.power_cap_w is not None and not is_above_0(self.power_cap_w):
+            problems.append(
+                Problem(("datacenter", "power_cap"), "a finite power above 0, W", as_found(self.power_cap_w))
+            )
+        if self.rack_power_cap_w is not None:
+            where = ("datacenter", "rack_power_cap")
+            caps = as_column(where, self.rack_power_cap_w, np.float64, self.n_racks, problems)
+            for rack in [] if problems else np.flatnonzero(~(caps > 0))[:20]:
+                problems.append(Problem((*where, rack), "a power above 0, W, or inf", f"{caps[rack]:g}"))
+            object.__setattr__(self, "rack_power_cap_w", caps if np.isfinite(caps).any() else None)
+        if problems:
+            raise InputError(problems)
 
     def _check(self) -> None:
         problems = []
         if self.n_racks > MAX_RACKS:
-            problems.append(Problem("datacenter.n_racks", f"at most {MAX_RACKS:,}", f"{self.n_racks:,}"))
+            problems.append(Problem(("datacenter", "n_racks"), f"at most {MAX_RACKS:,}", f"{self.n_racks:,}"))
         limits = (
             ("unit_type", self.unit_type, len(self.processor_types), "a processor type's code"),
             ("rack", self.rack, self.n_racks, "a rack"),
@@ -76,10 +98,10 @@ class Datacenter:
         )
         for name, values, end, what in limits:
             for u in np.flatnonzero((values < 0) | (values >= end))[:20]:
-                problems.append(Problem(f"datacenter.units[{u}].{name}", f"{what}, 0 to {end - 1}", str(values[u])))
+                problems.append(Problem(("datacenter", "units", u, name), f"{what}, 0 to {end - 1}", str(values[u])))
         if self.capacity is not None:
             for u in np.flatnonzero(~(np.isfinite(self.capacity) & (self.capacity > 0)))[:20]:
-                where = f"datacenter.capacity[{u}]"
+                where = ("datacenter", "capacity", u)
                 problems.append(Problem(where, "a finite number above 0", f"{self.capacity[u]:g}"))
         outside = (self.storage < 0) | (self.storage >= [self.n_racks, self.n_shelves])
         for d in np.flatnonzero(outside.any(axis=1))[:20]:
@@ -104,9 +126,9 @@ class Datacenter:
         rows = [row for row in map(_row, given) if row is not None]
         if len(rows) < len(given):
             wrong, expected = [i for i, row in enumerate(given) if _row(row) is None], "a row of type, rack and shelf"
-            raise InputError([Problem(f"datacenter.units[{i}]", expected, as_found(given[i])) for i in wrong])
+            raise InputError([Problem(("datacenter", "units", i), expected, as_found(given[i])) for i in wrong])
         unknown = [
-            Problem(f"datacenter.units[{i}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
+            Problem(("datacenter", "units", i), "one of " + ", ".join(codes), repr(name), "Define the type first.")
             for i, (name, _, _) in enumerate(rows)
             if name not in codes
         ]
@@ -125,6 +147,16 @@ class Datacenter:
         return len(self.unit_type)
 
     @property
+    def has_power_caps(self) -> bool:
+        """Whether a rack or the datacenter has a power cap."""
+        return self.power_cap_w is not None or self.rack_power_cap_w is not None
+
+    @property
+    def takes_ahead(self) -> bool:
+        """Whether any unit takes tasks while it computes another one."""
+        return any(self.processor_types[code].ahead > 0 for code in distinct(self.unit_type))
+
+    @property
     def unit_capacity(self) -> np.ndarray:
         """[N] each unit's capacity: its own, or that of its type."""
         return self._type_capacity if self.capacity is None else self.capacity
@@ -132,6 +164,10 @@ class Datacenter:
     @property
     def _type_capacity(self) -> np.ndarray:
         return np.array([p.capacity for p in self.processor_types], np.float64)[self.unit_type]
+
+    def __repr__(self) -> str:
+        types = [f"{n:,} {name}" for name, n in self.count_by_type().items()]
+        return f"Datacenter({len(self.unit_type):,} units: {shorten(', '.join(types), 80, placeholder=' ...')})"
 
     def count_by_type(self) -> dict[str, int]:
         """Return the number of units of each type; types without units are left out."""

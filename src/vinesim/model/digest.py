@@ -8,6 +8,7 @@ import numpy as np
 
 # on a field that was added later: it counts only where it differs from its default, so that older ids hold
 IF_GIVEN = {"counts": "if given"}
+NEVER = {"counts": "never"}  # on a field that decides nothing
 
 
 def counted(value: Any) -> list[str]:
@@ -15,7 +16,8 @@ def counted(value: Any) -> list[str]:
     return [
         item.name
         for item in fields(value)
-        if "counts" not in item.metadata or getattr(value, item.name) is not item.default
+        if "counts" not in item.metadata
+        or (item.metadata["counts"] == "if given" and getattr(value, item.name) is not item.default)
     ]
 
 

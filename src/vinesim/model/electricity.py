@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vinesim.model.arrays import first_wrong
 from vinesim.model.errors import InputError, Problem
 
 
@@ -25,13 +26,13 @@ class Series:
         begin, values = (np.array(column, np.float64) for column in (self.begin_us, self.values))
         edges = np.append(begin, self.length_us)
         if begin.ndim != 1 or not len(begin) or begin.shape != values.shape:
-            raise InputError([Problem("series", "as many values as times, at least one", f"{begin.shape}")])
+            raise InputError([Problem(("series",), "as many values as times, at least one", f"{begin.shape}")])
         if begin[0] != 0 or not (np.diff(edges) > 0).all() or not np.isfinite(edges).all():
-            raise InputError([Problem("series", "increasing times from 0", f"{edges.tolist()[:5]} us")])
+            raise InputError([Problem(("series",), "increasing times from 0", f"{edges.tolist()[:5]} us")])
         if not np.isfinite(values).all():
-            raise InputError([Problem("series", "finite values", "others")])
+            raise InputError([Problem(("series",), "finite values", first_wrong(values, ~np.isfinite(values)))])
         if not 0 <= self.start_us < math.inf:
-            raise InputError([Problem("series start", "a time, 0 or more", f"{self.start_us} us")])
+            raise InputError([Problem(("series", "start"), "a time, 0 or more", f"{self.start_us} us")])
         object.__setattr__(self, "begin_us", begin)
         object.__setattr__(self, "values", values)
 
@@ -63,12 +64,12 @@ class Electricity:
         problems = []
         price, carbon = self.price_per_kwh, self.carbon_g_per_kwh
         if isinstance(price, int | float) and not math.isfinite(price):
-            problems.append(Problem("electricity.price_per_kwh", "a finite number", f"{price}"))
+            problems.append(Problem(("electricity", "price_per_kwh"), "a finite number", f"{price}"))
         least = float(carbon.values.min()) if isinstance(carbon, Series) else 0.0 if carbon is None else carbon
         if not 0 <= least < math.inf:
-            problems.append(Problem("electricity.carbon_g_per_kwh", "finite numbers, 0 or more", f"{least:g}"))
+            problems.append(Problem(("electricity", "carbon_g_per_kwh"), "finite numbers, 0 or more", f"{least:g}"))
         if not 1 <= self.pue < math.inf:
-            problems.append(Problem("electricity.pue", "a finite number, 1 or more", f"{self.pue}"))
+            problems.append(Problem(("electricity", "pue"), "a finite number, 1 or more", f"{self.pue}"))
         if problems:
             raise InputError(problems)
 

@@ -51,7 +51,7 @@ class Failures:
         """Return the (rack, shelf) of the nodes that fail, in increasing order."""
         chosen = np.ones(center.n_units, bool)
         if self.processor_type is not None:
-            names = [kind.name for kind in center.processor_types]
+            names = [one.name for one in center.processor_types]
             chosen = center.unit_type == (names.index(self.processor_type) if self.processor_type in names else -1)
         places = set(zip(center.rack[chosen].tolist(), center.shelf[chosen].tolist(), strict=True))
         return sorted(places if self.node is None else places & {self.node})
@@ -60,22 +60,22 @@ class Failures:
 def wrong_failures(failures: Sequence[Failures], center: Datacenter) -> Iterator[Problem]:
     """Yield what is wrong with them: distributions, and nodes that do not exist."""
     for i, one in enumerate(failures):
-        where = f"failures[{i}]"
+        where = ("failures", i)
         for name, times, least in (("until", one.until, "above 0"), ("repair", one.repair, "0 or more")):
             if not isinstance(times, Times):
-                yield Problem(f"{where}.{name}", "a distribution, such as Times(mean_us=1e9)", as_found(times))
+                yield Problem((*where, name), "a distribution, such as Times(mean_us=1e9)", as_found(times))
                 continue
             if not is_0_or_more(times.mean_us) or (name == "until" and times.mean_us == 0):
-                yield Problem(f"{where}.{name}.mean", f"a finite time, {least}", f"{as_found(times.mean_us)} us")
+                yield Problem((*where, name, "mean"), f"a finite time, {least}", f"{as_found(times.mean_us)} us")
             if times.distribution not in get_args(Kind):
-                yield Problem(f"{where}.{name}.distribution", "one of " + ", ".join(get_args(Kind)), times.distribution)
+                yield Problem((*where, name, "distribution"), "one of " + ", ".join(get_args(Kind)), times.distribution)
             if not is_above_0(times.shape):
-                yield Problem(f"{where}.{name}.shape", "a number above 0", as_found(times.shape))
+                yield Problem((*where, name, "shape"), "a number above 0", as_found(times.shape))
             elif times.shape != 1.0 and times.distribution != "weibull":
                 found = f"{times.shape:g} for the distribution {times.distribution}"
-                yield Problem(f"{where}.{name}.shape", "none: only weibull has a shape", found)
+                yield Problem((*where, name, "shape"), "none: only weibull has a shape", found)
         if one.running not in get_args(Running):
-            yield Problem(f"{where}.running", "one of " + ", ".join(get_args(Running)), repr(one.running))
+            yield Problem((*where, "running"), "one of " + ", ".join(get_args(Running)), repr(one.running))
         if not one.nodes(center):
             found = repr(one.processor_type if one.node is None else one.node)
             yield Problem(where, "a node, or a processor type, with a unit", found)

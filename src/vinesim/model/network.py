@@ -27,11 +27,11 @@ class Network:
         for name in ("local", "intra_rack", "inter_rack"):
             value = getattr(self, name)
             if value is not None and not is_above_0(value):
-                problems.append(Problem(f"network.{name}", "a bandwidth above 0, or null for free", as_found(value)))
+                problems.append(Problem(("network", name), "a bandwidth above 0, or null for free", as_found(value)))
         for name in ("hop_latency_us", "hops_intra", "hops_inter"):
             value = getattr(self, name)
             if not is_0_or_more(value):
-                problems.append(Problem(f"network.{name}", "a finite number, 0 or more", as_found(value)))
+                problems.append(Problem(("network", name), "a finite number, 0 or more", as_found(value)))
         if problems:
             raise InputError(problems)
 

@@ -36,18 +36,18 @@ def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Pro
     for i, outage in enumerate(outages):
         for what, value in (("down", outage.down_us), ("up", outage.up_us)):
             if not is_number(value):
-                yield Problem(f"outages[{i}].{what}", "a time, us", as_found(value))
+                yield Problem(("outages", i, what), "a time, us", as_found(value))
     timed = [(i, one) for i, one in enumerate(outages) if is_number(one.down_us) and is_number(one.up_us)]
     for i, outage in sorted(timed, key=lambda item: item[1].down_us):
-        where, node = f"outages[{i}]", (outage.rack, outage.shelf)
+        where, node = ("outages", i), (outage.rack, outage.shelf)
         if node not in nodes:
             yield Problem(where, "a (rack, shelf) with a unit", f"{node}")
         if not 0 <= outage.down_us < math.inf:
-            yield Problem(f"{where}.down", "a finite time, 0 or more", f"{outage.down_us:g}")
+            yield Problem((*where, "down"), "a finite time, 0 or more", f"{outage.down_us:g}")
         elif not outage.down_us < outage.up_us:
-            yield Problem(f"{where}.up", f"a time after down ({outage.down_us:g} us)", f"{outage.up_us:g}")
+            yield Problem((*where, "up"), f"a time after down ({outage.down_us:g} us)", f"{outage.up_us:g}")
         if outage.running not in get_args(Running):
-            yield Problem(f"{where}.running", "one of " + ", ".join(get_args(Running)), repr(outage.running))
+            yield Problem((*where, "running"), "one of " + ", ".join(get_args(Running)), repr(outage.running))
         before = last.get(node)
         if before is not None and outage.down_us < before[1].up_us:
             yield Problem(where, f"a time after outages[{before[0]}] of that node has ended", f"{outage.down_us:g} us")

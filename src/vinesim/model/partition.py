@@ -1,6 +1,6 @@
 """Partitions: sets of nodes for certain jobs, and quotas of what these jobs hold at once.
 
-Source: Slurm's partitions, GrpTRES and MaxTRESPerUser; Kubernetes' ResourceQuota.
+Source: Slurm's partitions, GrpTRES and MaxTRESPerUser; Kubernetes' ResourceQuota; Kueue's ClusterQueue.
 """
 
 import math
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.arrays import as_column
+from vinesim.model.cohort import types_of, wrong_cohorts
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.digest import IF_GIVEN
+from vinesim.model.errors import InputError, Problem, Steps
 from vinesim.model.scalars import as_found
 from vinesim.model.workload import NO_PARTITION, Workload
 
@@ -29,24 +31,33 @@ def _as_float(value: Any) -> Any:
 class Partition:
     """The jobs of a partition run on its nodes only, and hold no more at once than its quotas say.
 
-    A quota is an amount by the name of a processor type, or of several as A100|T4, which then count together.
+    A quota is an amount by the name of a processor type, or of several as A100|T4, which then count together. In a
+    cohort, partitions lend each other what they do not use of ``quota``.
     """
 
     name: str
     nodes: np.ndarray | None = None  # [n, 2] int32: rack, shelf; None: all nodes
     quota: Mapping[str, float] = field(default_factory=dict)  # of all its jobs together
     user_quota: Mapping[str, float] = field(default_factory=dict)  # of the jobs of each user
+    cohort: str | None = field(default=None, metadata=IF_GIVEN)
+    borrowing_limit: Mapping[str, float] | None = field(default=None, metadata=IF_GIVEN)  # the most above its quota
+    lending_limit: Mapping[str, float] | None = field(default=None, metadata=IF_GIVEN)  # the most that others use of it
+    weight: float = field(default=1.0, metadata=IF_GIVEN)  # of its share of what the cohort lends; 0: it yields to all
 
     def __post_init__(self) -> None:
         if self.nodes is not None:
             problems: list[Problem] = []
-            flat = as_column("nodes", np.asarray(self.nodes).reshape(-1), np.int32, None, problems)
+            flat = as_column(("nodes",), np.asarray(self.nodes).reshape(-1), np.int32, None, problems)
             if problems or len(flat) % 2:
-                raise InputError([Problem(f"partition {self.name}: nodes", "rows of rack and shelf", "others")])
+                found = problems[0].found if problems else f"{len(flat)} numbers"
+                raise InputError([Problem(("partitions", self.name, "nodes"), "rows of rack and shelf", found)])
             object.__setattr__(self, "nodes", flat.reshape(-1, 2))
-        for name in ("quota", "user_quota"):
-            quotas = getattr(self, name).items()
-            object.__setattr__(self, name, {types: _as_float(most) for types, most in quotas})
+        for name in ("quota", "user_quota", "borrowing_limit", "lending_limit"):
+            quotas = getattr(self, name)
+            if quotas is not None:
+                object.__setattr__(self, name, {types: _as_float(most) for types, most in quotas.items()})
+        if not isinstance(self.weight, float):
+            object.__setattr__(self, "weight", _as_float(self.weight))
 
     def has(self, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
         """[n] bool: which of these places are nodes of the partition."""
@@ -62,39 +73,35 @@ def user_words(name: str) -> str:
     return f"user {name}" if name else "the user without a name"
 
 
-def types_of(quota: str) -> list[str]:
-    """Return the processor types that count together."""
-    return quota.split("|")
-
-
 def wrong_partitions(partitions: Sequence[Partition], center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with partitions: nodes and processor types that do not exist, and jobs of no partition."""
     names = [one.name for one in partitions]
     units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if partitions else set()
     for i, one in enumerate(partitions):
-        where = f"partitions[{i}]"
+        where = ("partitions", i)
         if one.name in names[:i]:
-            yield Problem(f"{where}.name", "a name that no other partition has", repr(one.name))
+            yield Problem((*where, "name"), "a name that no other partition has", repr(one.name))
         if one.nodes is not None and not len(one.nodes):
             yield Problem(where, "a node", "none")
         for rack, shelf in [place for place in ([] if one.nodes is None else one.nodes.tolist())
                             if tuple(place) not in units][:5]:  # fmt: skip
             yield Problem(where, "nodes of the datacenter", f"rack {rack}, shelf {shelf}, which has no unit")
         yield from _wrong_quotas(where, one, center, work)
+    yield from wrong_cohorts(partitions)
     if work.partition is None:
         if partitions:
             remedy = "Give the jobs a column partition, or leave the partitions out."
-            yield Problem("partitions", "jobs of them", "none: the workload names no partition", remedy)
+            yield Problem(("partitions",), "jobs of them", "none: the workload names no partition", remedy)
         return
     expected = "one of " + ", ".join(names) if names else "none, as the scenario has no partitions"
     is_known = np.array([name in names for name in work.partition_names])
     of_none = (work.partition != NO_PARTITION) & ~is_known[work.partition]
     for job in np.flatnonzero(of_none)[:5]:
         found = repr(work.partition_names[work.partition[job]])
-        yield Problem(f"workload.partition[{job}]", expected, found, "List it under partitions.")
+        yield Problem(("workload", "partition", job), expected, found, "List it under partitions.")
 
 
-def _wrong_quotas(where: str, one: Partition, center: Datacenter, work: Workload) -> Iterator[Problem]:
+def _wrong_quotas(where: Steps, one: Partition, center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with the quotas of a partition."""
     known = center.count_by_type()
     for kind, quotas in (("quota", one.quota), ("user_quota", one.user_quota)):
@@ -102,8 +109,10 @@ def _wrong_quotas(where: str, one: Partition, center: Datacenter, work: Workload
             unknown = [name for name in types_of(types) if name not in known]
             if unknown:
                 expected = "processor types of the datacenter: " + ", ".join(known)
-                yield Problem(f"{where}.{kind}", expected, repr(unknown[0]))
-            if not (isinstance(most, float) and 0 < most < math.inf):
-                yield Problem(f"{where}.{kind}.{types}", "a finite number above 0", as_found(most))
+                yield Problem((*where, kind), expected, repr(unknown[0]))
+            may_be_none = kind == "quota" and one.cohort is not None  # it has only what others lend
+            if not (isinstance(most, float) and 0 <= most < math.inf and (may_be_none or most > 0)):
+                expected = "a finite number, 0 or more" if may_be_none else "a finite number above 0"
+                yield Problem((*where, kind, types), expected, as_found(most))
     if one.user_quota and work.user is None:
-        yield Problem(f"{where}.user_quota", "jobs with users", "none", "Give the jobs a column user.")
+        yield Problem((*where, "user_quota"), "jobs with users", "none", "Give the jobs a column user.")

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import shorten
 from typing import Any, Literal
 
 from vinesim.model.expression import Expression
@@ -19,7 +21,8 @@ class Choice:
     """One thing to choose: each position sets keys of the scenario and has a label.
 
     ``is_ordered``: the labels are numbers, so that positions next to each other are alike. ``when`` maps names of other
-    choices to labels: the choice is made only if each of those has one of the labels.
+    choices to labels: the choice is made only if each of those has one of the labels. ``title`` is what answers call
+    the choice, if the plan says so.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Choice:
     settings: tuple[Mapping[str, Any], ...]
     is_ordered: bool = False
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    title: str = ""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -89,7 +93,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Budget:
-    """When a search ends: after so many runs, after a time, or when no point can be better by more than ``gap``."""
+    """When a search ends: after a number of runs, after a time, or when no point can be better by more than ``gap``."""
 
     runs: int = 2000
     time_s: float = math.inf
@@ -113,7 +117,7 @@ class Plan:
     """A question to be answered by a search: which choices are best within the limits.
 
     ``space`` is the study of all combinations; ``choices`` are what was written in the file. The points of the space
-    are numbered as those of the study.
+    are numbered as those of the study. ``files`` are what it was read from, the plan's own first.
     """
 
     space: Study
@@ -126,7 +130,14 @@ class Plan:
     looks: tuple[int, ...] = LOOKS
     screen: bool = True
     more_is_better: tuple[str, ...] = ()  # choices of which a higher value never breaks a limit
+    loads: tuple[float, ...] = ()  # times the workload's load at which the recommendation is run too
     description: str = ""
+    files: tuple[Path, ...] = ()
+
+    def __repr__(self) -> str:
+        goals = ", ".join(f"{'maximize' if goal.is_maximized else 'minimize'} {goal}" for goal in self.objectives)
+        asked = "; ".join([goals, *map(str, self.limits)])
+        return f"Plan({self.space.n_points:,} points; {shorten(asked, 100, placeholder=' ...')})"
 
     @property
     def names(self) -> tuple[str, ...]:

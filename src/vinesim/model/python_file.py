@@ -44,14 +44,14 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
     module_name = f"vinesim_{what}_{path.stem}"
     module = ModuleType(module_name)
     module.__file__ = str(path)
-    beside = str(path.absolute().parent)
-    _folders.add(beside)
+    own_folder = str(path.absolute().parent)
+    _folders.add(own_folder)
     helpers = {m.__name__ for m in sys.modules.values() if _is_in(m, _folders)} | _in_packages
     for name in helpers & sys.modules.keys():
         del sys.modules[name]  # they may have been edited too
     known = set(sys.modules)
     sys.modules[module_name] = module
-    sys.path.insert(0, beside)
+    sys.path.insert(0, own_folder)
     try:  # not by Python's importer: its cache considers a file unchanged if its time in whole seconds is
         with same_folder():
             exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
@@ -60,8 +60,8 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
         words = f"{type(wrong).__name__}: {wrong}"
         raise InputError([Problem(f"{path}:{line}", "a Python file that loads", words, remedy(wrong))]) from wrong
     finally:
-        sys.path.remove(beside)
-        _in_packages.update(name for name in sys.modules.keys() - known if _is_of_package_in(name, beside))
+        sys.path.remove(own_folder)
+        _in_packages.update(name for name in sys.modules.keys() - known if _is_of_package_in(name, own_folder))
     return module
 
 
@@ -74,8 +74,8 @@ def _is_in(module: Any, folders: set[str]) -> bool:
 def _is_of_package_in(name: str, folder: str) -> bool:
     """Whether a module is part of a package that lies directly in the folder, unless packages are installed there."""
     places = getattr(sys.modules.get(name.partition(".")[0]), "__path__", ())
-    is_beside = any(os.path.dirname(os.path.abspath(place)) == folder for place in places)
-    return is_beside and os.path.basename(folder) not in ("site-packages", "dist-packages")
+    is_in_folder = any(os.path.dirname(os.path.abspath(place)) == folder for place in places)
+    return is_in_folder and os.path.basename(folder) not in ("site-packages", "dist-packages")
 
 
 def _folder_of(file: str) -> str:

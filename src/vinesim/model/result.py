@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,12 +46,21 @@ class Table(Mapping[str, np.ndarray]):
         return len(next(iter(self._columns.values())))
 
     def __repr__(self) -> str:
-        return f"Table({self.n_rows} rows: {', '.join(self._columns)})"
+        return f"Table({self.n_rows} rows: {shorten(', '.join(self._columns), 80, placeholder=' ...')})"
 
     def _repr_html_(self) -> str:
         from vinesim.formats.results.notebook import table_html
 
         return table_html(self._columns, self.n_rows)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the table as an Arrow stream, which pandas, Polars, PyArrow and DuckDB take; missing values are NULL.
+
+        The interface is Arrow's PyCapsule interface.
+        """
+        from vinesim.formats.results.parquet import arrow_stream
+
+        return arrow_stream(self._columns, requested_schema)
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame (pandas must be installed)."""
@@ -56,11 +68,24 @@ class Table(Mapping[str, np.ndarray]):
 
         return pandas.DataFrame(self._columns)
 
+    def to_polars(self) -> Any:
+        """Return a Polars DataFrame (Polars must be installed); missing values are null."""
+        import polars
+
+        return polars.DataFrame(_Stream(self))
+
     def to_parquet(self, path: Any) -> None:
         """Write the table as one Parquet file."""
         from vinesim.formats.results.parquet import write_table
 
         write_table(path, self._columns)
+
+
+class _Stream:
+    """A table of which only the Arrow stream shows: Polars would take a mapping column by column, with NaN."""
+
+    def __init__(self, table: Table):
+        self.__arrow_c_stream__ = table.__arrow_c_stream__
 
 
 FINISHED, PREEMPTED, MOVED, KILLED, INTERRUPTED, FAILED, WITHDRAWN, CUT = range(8)  # why a segment ended
@@ -97,11 +122,22 @@ class EarlyEnds(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The units that tasks held beside the one that they ran on, H of them."""
+    """The units that tasks held besides the one that they ran on, H of them."""
 
     row: np.ndarray  # [H] int64: the task; of segments that ended early, the row in EarlyEnds
     unit: np.ndarray  # [H] int32, numbered as in the outcome
     amount: np.ndarray  # [H] float64: of the unit's capacity
+
+
+class Serving(NamedTuple):
+    """How requests with tokens fared on serving engines, the units with continuous batching."""
+
+    scheduled_us: np.ndarray  # [N] float64: when the engine first computed something for it; NaN: never
+    first_token_us: np.ndarray  # [N] float64: when its first output token was there; NaN: never
+    n_preemptions: np.ndarray  # [N] int64: how often the engine put it back in its queue
+    found_tokens: np.ndarray  # [N] int64: of its prompt, in memory already when the engine began with it
+    memory_peak: np.ndarray  # [U] float64: the most tokens that the engine's memory held; NaN: not an engine
+    memory_us: np.ndarray  # [U] float64: integral over time of the tokens in the engine's memory; NaN: not an engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +162,11 @@ class Outcome:
     unit_energy: EnergyParts | None = None  # [U] J each, if the periods of a batch policy were accounted for
     proven: Mapping[str, Any] | None = None  # objective, bound_us and status, for a policy that plans
     held: Held | None = None  # by the last segments of tasks, where tasks hold several units
+    eligible_us: np.ndarray | None = None  # [J] when no job was left that it waited for; NaN: never; None: none waits
+    granted_us: np.ndarray | None = None  # [N] when it was given to its unit; NaN: never; None: no unit takes any ahead
     early_held: Held | None = None  # by the other segments, those in early that were not the last of their tasks
+    peaks_w: np.ndarray | None = None  # [R + 1] the most that each rack, then the datacenter, drew; with power caps
+    serving: Serving | None = None  # of runs with serving engines
 
 
 class Result:
@@ -153,7 +193,29 @@ class Result:
     def _repr_html_(self) -> str:
         from vinesim.formats.results.notebook import summary_html
 
-        return summary_html(self.summary)
+        return summary_html(self.summary, self.jobs)
+
+    def by(self, axis: str) -> Table:
+        """Return a row per user, partition, application, account, qos, task_type, size class or hour of arrival: waits,
+        latencies, slowdown, utilisation, energy and cost. Raises :class:`InputError` for an axis that it lacks."""
+        from vinesim.metrics.by import TABLES, by
+
+        return by({name: getattr(self, name) for name in TABLES}, self.summary, axis)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the summary and the tables to a folder, as ``vinesim run --out`` does. Raises :class:`InputError`."""
+        from vinesim.formats.results.folder import write_result
+
+        write_result(folder, self)
+
+    def report(self, path: str | Path = "report.html") -> Path:
+        """Write the page of ``vinesim report`` and return where it is. Raises :class:`InputError`."""
+        from vinesim.report.page import write_report
+
+        with TemporaryDirectory(prefix="vinesim-report-") as folder:
+            self.save(folder)
+            write_report(folder, path)
+        return Path(path)
 
     @property
     def exit_reason(self) -> ExitReason:
@@ -199,6 +261,11 @@ class Result:
     def applications(self) -> Table | None:
         """One row per application with requests; None unless jobs have applications and deadlines."""
         return self._tables["applications"]()
+
+    @cached_property
+    def labels(self) -> Table | None:
+        """One row per job: its partition, user and application; None if the workload has none of these."""
+        return self._tables["labels"]()
 
     @cached_property
     def summary(self) -> dict[str, Any]:

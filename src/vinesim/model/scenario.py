@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -16,15 +17,17 @@ from vinesim.model.arrays import distinct
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.consolidation import single_times
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.digest import IF_GIVEN
+from vinesim.model.digest import IF_GIVEN, NEVER
 from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.failure import Failures
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage
 from vinesim.model.partition import Partition
+from vinesim.model.reservation import Reservation
 from vinesim.model.scalars import as_found, is_number
 from vinesim.model.scenario_rules import RULES
+from vinesim.model.step_times import StepTime
 from vinesim.model.workload import NO_PARTITION, Workload
 
 PERIOD_US = 10e6  # the batch period of the energy-aware scheduler thesis
@@ -57,7 +60,12 @@ class Scenario:
     preemption: str = field(default="resume", metadata=IF_GIVEN)  # of PREEMPTION
     consolidated_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [P, T, B] us that n tasks compute
     partitions: tuple[Partition, ...] = field(default=(), metadata=IF_GIVEN)  # nodes and quotas for certain jobs
+    reservations: tuple[Reservation, ...] = field(default=(), metadata=IF_GIVEN)  # of nodes, known before they begin
     period_us: float = PERIOD_US  # a batch policy places tasks at multiples of this time
+    start_date: datetime | None = field(default=None, metadata=NEVER)  # when time 0 was, for people; None: not known
+
+    def __repr__(self) -> str:
+        return f"Scenario(policy {self.policy}, {self.workload}, {self.datacenter})"
 
     def __post_init__(self) -> None:
         shape = (len(self.datacenter.processor_types), len(self.workload.task_types))
@@ -68,7 +76,7 @@ class Scenario:
             ) and [t.name for t in self.workload.task_types] == [t.name for t in TASK_TYPES]
             if not built_in:
                 raise InputError(
-                    [Problem("affinity", "a table for the scenario's own types", "none", "Give affinity [P, T].")]
+                    [Problem(("affinity",), "a table for the scenario's own types", "none", "Give affinity [P, T].")]
                 )
             table = np.zeros(shape)
             table[: len(PROCESSOR_TYPES)] = affinity_table.table_1()
@@ -98,9 +106,7 @@ class Scenario:
             )
         bad = np.argwhere(~(np.isfinite(table) & (table >= 0)))[:20]
         if len(bad):
-            raise InputError(
-                [Problem(f"{name}[{p}, {t}]", "a finite number, 0 or more", f"{table[p, t]:g}") for p, t in bad]
-            )
+            raise InputError([Problem((name, p, t), "a finite number, 0 or more", f"{table[p, t]:g}") for p, t in bad])
         object.__setattr__(self, name, table)
 
     def _period_from_options(self) -> None:
@@ -109,9 +115,9 @@ class Scenario:
             return
         value = self.options["period_us"]
         if not is_number(value) or self.period_us not in (PERIOD_US, value):
-            beside = "" if self.period_us == PERIOD_US else f" beside period_us={as_found(self.period_us)}"
-            found = repr(value)[:60] + beside
-            problem = Problem("options.period_us", "the period as period_us of the scenario, us", found)
+            with_period = "" if self.period_us == PERIOD_US else f" along with period_us={as_found(self.period_us)}"
+            found = repr(value)[:60] + with_period
+            problem = Problem(("options", "period_us"), "the period as period_us of the scenario, us", found)
             raise InputError([problem])
         rest = {name: value for name, value in self.options.items() if name != "period_us"}
         object.__setattr__(self, "options", rest)
@@ -120,7 +126,7 @@ class Scenario:
         warnings.warn(text, InputWarning, stacklevel=4)
 
     def _check(self) -> None:
-        for name in ("outages", "failures", "partitions"):
+        for name in ("outages", "failures", "partitions", "reservations"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         problems = [problem for rule in RULES for problem in rule(self)]
         if problems:
@@ -130,6 +136,11 @@ class Scenario:
     def single_times_us(self) -> np.ndarray | None:
         """[N, P] us: how long each task computes alone, where times are given; None: operations / affinity."""
         return single_times(self.workload, self.affinity, self.consolidated_us)
+
+    @property
+    def interrupts(self) -> bool:
+        """Whether outages, failures or maintenance may interrupt tasks."""
+        return bool(self.outages or self.failures) or any(one.interrupts for one in self.reservations)
 
     @property
     def job_partition(self) -> np.ndarray:
@@ -151,6 +162,24 @@ class Scenario:
         """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
         deployed = distinct(self.datacenter.unit_type)
         return deployed[~self.affinity[deployed].any(axis=1)]
+
+    @property
+    def engine_types(self) -> np.ndarray:
+        """Codes of the processor types in the datacenter whose units are serving engines."""
+        types = self.datacenter.processor_types
+        return np.array([p for p in distinct(self.datacenter.unit_type) if types[p].batching is not None], np.int64)
+
+    def served_by(self, p: int) -> np.ndarray:
+        """Codes of the task types of the workload that a processor type can run."""
+        used = distinct(self.workload.job_task_type)
+        return used[self.affinity[p][used] > 0]
+
+    def step_on(self, p: int) -> StepTime | None:
+        """The time of a step of a serving engine of a type; None if it serves nothing."""
+        batching, served = self.datacenter.processor_types[p].batching, self.served_by(p)
+        if batching is None or not len(served):
+            return None
+        return batching.step_of(self.workload.task_types[served[0]].name)
 
     @property
     def prices(self) -> np.ndarray:

@@ -1,17 +1,21 @@
 """What must hold of a scenario: one rule a function, each of which returns the problems that it finds."""
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vinesim.model.application import wrong_applications
 from vinesim.model.arrays import distinct
+from vinesim.model.batching_rules import wrong_use_of_batching
 from vinesim.model.consolidation import wrong_table
-from vinesim.model.errors import Problem
+from vinesim.model.errors import Problem, Steps
 from vinesim.model.failure import wrong_failures
 from vinesim.model.outage import wrong_outages
 from vinesim.model.partition import wrong_partitions
+from vinesim.model.power_caps import wrong_power_caps
+from vinesim.model.reservation import wrong_reservations
 from vinesim.model.scalars import as_found, is_above_0, is_number, is_whole
 from vinesim.model.speed_curves import unknown_task_types
 from vinesim.model.workload import NOT_PLACED
@@ -30,14 +34,14 @@ def _data_is_in_the_datacenter(scenario: "Scenario") -> Iterator[Problem]:
         values = getattr(work, f"data_{axis}")
         expected = f"a {axis} of the datacenter, 0 to {end - 1}"
         for t in np.flatnonzero((values < 0) | (values >= end))[:MAX_NAMED]:
-            yield Problem(f"workload.data_{axis}[{t}]", expected, f"{values[t]}")
+            yield Problem(("workload", f"data_{axis}", t), expected, f"{values[t]}")
 
 
 def _preferred_types_exist(scenario: "Scenario") -> Iterator[Problem]:
     preferred, n_types = scenario.workload.preferred_type, len(scenario.datacenter.processor_types)
     for t in np.flatnonzero((preferred < -1) | (preferred >= n_types))[:MAX_NAMED]:
         expected = f"a processor type, 0 to {n_types - 1}"
-        yield Problem(f"workload.preferred_type[{t}]", expected, f"{preferred[t]}")
+        yield Problem(("workload", "preferred_type", t), expected, f"{preferred[t]}")
 
 
 def _each_task_type_can_run(scenario: "Scenario") -> Iterator[Problem]:
@@ -49,7 +53,7 @@ def _each_task_type_can_run(scenario: "Scenario") -> Iterator[Problem]:
             expected = f"a unit that can run {work.task_types[code].name} tasks"
             found = "affinity 0 on every unit of " + ", ".join(center.count_by_type())
             remedy = "Add such a unit, or an affinity above 0."
-            yield Problem(f"workload.job_task_type[{job}]", expected, found, remedy)
+            yield Problem(("workload", "job_task_type", job), expected, found, remedy)
 
 
 def _demands_fit_a_unit(scenario: "Scenario") -> Iterator[Problem]:
@@ -64,13 +68,13 @@ def _demands_fit_a_unit(scenario: "Scenario") -> Iterator[Problem]:
     for t in np.flatnonzero(is_too_large)[:MAX_NAMED]:
         expected = f"at most the capacity of the largest unit that can run it ({limit[t]:g})"
         remedy = "Give the unit more capacity, or split the task."
-        yield Problem(f"workload.demand[{t}]", expected, f"{work.demand[t]:g}", remedy)
+        yield Problem(("workload", "demand", t), expected, f"{work.demand[t]:g}", remedy)
 
 
 def _named_types_exist(scenario: "Scenario") -> list[Problem]:
     work, known = scenario.workload, [p.name for p in scenario.datacenter.processor_types]
-    named = [(f"workload.companions.{name}", name) for name in work.companions or ()]
-    named += [(f"workload.lead_sets[{i}]", name) for i, names in enumerate(work.lead_sets) for name in names]
+    named: list[tuple[Steps, str]] = [(("workload", "companions", name), name) for name in work.companions or ()]
+    named += [(("workload", "lead_sets", i), name) for i, names in enumerate(work.lead_sets) for name in names]
     expected = "a processor type, one of " + ", ".join(known)
     problems = [Problem(where, expected, repr(name)) for where, name in named if name not in known]
     task_types = [one.name for one in work.task_types]
@@ -86,13 +90,13 @@ def _times_are_given_where_tasks_can_run(scenario: "Scenario") -> Iterator[Probl
         return
     if times_us.shape[1] != len(types):
         expected = f"{len(types)} columns, one per processor type"
-        yield Problem("workload.times_us", expected, f"{times_us.shape[1]}")
+        yield Problem(("workload", "times_us"), expected, f"{times_us.shape[1]}")
         return
     able = scenario.affinity.T[np.repeat(work.job_task_type, np.diff(work.job_first))] > 0
     for t, p in np.argwhere(able & ~(np.isfinite(times_us) & (times_us >= 0)))[:MAX_NAMED]:
         expected = f"a time, because {types[p].name} can run the task (affinity above 0)"
         remedy = "Give a time, or set the affinity to 0."
-        yield Problem(f"workload.times_us[{t}, {p}]", expected, f"{times_us[t, p]:g}", remedy)
+        yield Problem(("workload", "times_us", t, p), expected, f"{times_us[t, p]:g}", remedy)
 
 
 def _consolidated_times_are_a_table(scenario: "Scenario") -> list[Problem]:
@@ -112,10 +116,10 @@ def _powers_are_known_where_they_are_needed(scenario: "Scenario") -> Iterator[Pr
     unknown = [p.name for p in deployed if not p.has_own_power]
     if scenario.electricity.rates and unknown and scenario.power_w is None:
         remedy = "Give a power table, or these types a power_curve or a dynamic_power."
-        yield Problem("electricity", "powers of all types in use", "none of " + ", ".join(unknown), remedy)
+        yield Problem(("electricity",), "powers of all types in use", "none of " + ", ".join(unknown), remedy)
     if linear and (unknown or scenario.power_w is not None):
         found = ", ".join(linear) + (" with a power table" if scenario.power_w is not None else " only")
-        yield Problem("processor_types", "a dynamic_power of all types in use, or of none", found)
+        yield Problem(("processor_types",), "a dynamic_power of all types in use, or of none", found)
 
 
 def _outages_fit(scenario: "Scenario") -> Iterator[Problem]:
@@ -130,26 +134,34 @@ def _partitions_fit(scenario: "Scenario") -> Iterator[Problem]:
     return wrong_partitions(scenario.partitions, scenario.datacenter, scenario.workload)
 
 
+def _reservations_fit(scenario: "Scenario") -> Iterator[Problem]:
+    return wrong_reservations(scenario.reservations, scenario.datacenter, scenario.workload)
+
+
+def _power_caps_fit(scenario: "Scenario") -> Iterator[Problem]:
+    return wrong_power_caps(scenario)
+
+
 def _preemption_is_a_word(scenario: "Scenario") -> Iterator[Problem]:
     if scenario.preemption not in PREEMPTION:
-        yield Problem("preemption", "one of " + ", ".join(PREEMPTION), repr(scenario.preemption))
+        yield Problem(("preemption",), "one of " + ", ".join(PREEMPTION), repr(scenario.preemption))
 
 
 def _placed_tasks_can_run_where_they_are(scenario: "Scenario") -> Iterator[Problem]:
     work, center = scenario.workload, scenario.datacenter
     if work.placed is None:
         return
-    kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+    type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
     is_unit = (work.placed >= 0) & (work.placed < center.n_units)
     unit_type = center.unit_type[np.where(is_unit, work.placed, 0)]
-    able = np.where(is_unit, scenario.affinity[unit_type, kind] > 0, False)
+    able = np.where(is_unit, scenario.affinity[unit_type, type_of_task] > 0, False)
     if work.lead_types is not None:
         names = [p.name for p in center.processor_types]
         may_lead = np.array([[name in some for name in names] for some in (*work.lead_sets, names)])
         able &= may_lead[work.lead_types, unit_type]
     expected = f"-1, or a unit that can run it, 0 to {center.n_units - 1}"
     for t in np.flatnonzero((work.placed != NOT_PLACED) & ~able)[:MAX_NAMED]:
-        yield Problem(f"workload.placed[{t}]", expected, str(work.placed[t]))
+        yield Problem(("workload", "placed", t), expected, str(work.placed[t]))
 
 
 def _samples_are_not_too_many(scenario: "Scenario") -> Iterator[Problem]:
@@ -157,25 +169,30 @@ def _samples_are_not_too_many(scenario: "Scenario") -> Iterator[Problem]:
     if sampling_us is None:
         return
     if not is_above_0(sampling_us):
-        yield Problem("sampling_us", "a time above 0, or none for off", as_found(sampling_us))
+        yield Problem(("sampling_us",), "a time above 0, or none for off", as_found(sampling_us))
     elif _has_horizon(scenario):
         least_us = min(float(scenario.workload.arrival_us[-1]), scenario.horizon_us)  # the run takes at least this long
         if least_us / sampling_us > MAX_SAMPLES:
             expected = f"an interval that gives at most {MAX_SAMPLES:,} samples"
             found = f"{sampling_us:g} us in a run of {least_us:g} us or more"
-            yield Problem("sampling_us", expected, found, "Sample less often.")
+            yield Problem(("sampling_us",), expected, found, "Sample less often.")
 
 
 def _times_are_above_0(scenario: "Scenario") -> Iterator[Problem]:
     if not _has_horizon(scenario):
-        yield Problem("horizon_us", "a time above 0", as_found(scenario.horizon_us))
+        yield Problem(("horizon_us",), "a time above 0", as_found(scenario.horizon_us))
     if not is_above_0(scenario.period_us):
-        yield Problem("period_us", "a time above 0", as_found(scenario.period_us))
+        yield Problem(("period_us",), "a time above 0", as_found(scenario.period_us))
+
+
+def _the_start_is_a_date(scenario: "Scenario") -> Iterator[Problem]:
+    if not isinstance(scenario.start_date, datetime | None):
+        yield Problem(("start_date",), "a datetime", as_found(scenario.start_date))
 
 
 def _the_seed_is_whole(scenario: "Scenario") -> Iterator[Problem]:
     if not (is_whole(scenario.seed) and 0 <= scenario.seed < 2**63):
-        yield Problem("seed", "an integer from 0 to 2^63 - 1", repr(scenario.seed)[:60])
+        yield Problem(("seed",), "an integer from 0 to 2^63 - 1", repr(scenario.seed)[:60])
 
 
 def _has_horizon(scenario: "Scenario") -> bool:
@@ -195,9 +212,13 @@ RULES: tuple[Callable[["Scenario"], Iterator[Problem] | list[Problem]], ...] = (
     _outages_fit,
     _failures_fit,
     _partitions_fit,
+    _reservations_fit,
+    _power_caps_fit,
+    wrong_use_of_batching,
     _preemption_is_a_word,
     _placed_tasks_can_run_where_they_are,
     _samples_are_not_too_many,
     _times_are_above_0,
+    _the_start_is_a_date,
     _the_seed_is_whole,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from vinesim.model.errors import Problem
 
-ANY_TASK = "*"  # as a task type: every type that is not named beside it
+ANY_TASK = "*"  # as a task type: every type without its own entry
 
 Curve = Sequence[float]  # the speed of each of 1, 2 ... tasks, relative to that of one alone
 Rates = Curve | Mapping[str, Curve]  # of all tasks, or by task type
@@ -43,12 +43,12 @@ def throughput(curve: Curve) -> tuple[float, ...]:
 
 def wrong_rates(name: str, rates: Rates, capacity: float) -> list[Problem]:
     """Find what is wrong with the rates of a processor type."""
-    where, curves = f"processor type {name}, rates", curves_of(rates)
+    where, curves = ("processor_types", name, "rates"), curves_of(rates)
     if not curves:
         return [Problem(where, "a list of rates, or one for each of some task types", "none")]
     problems = []
     for task_type, curve in curves.items():
-        of = f"{where}.{task_type}" if isinstance(rates, Mapping) else where
+        of = (*where, task_type) if isinstance(rates, Mapping) else where
         if not curve or curve[0] != 1.0 or not all(0 < rate <= 1 for rate in curve):
             problems.append(Problem(of, "numbers above 0 and at most 1, the first 1", f"{list(curve)}"))
         if len(curve) > math.ceil(capacity):
@@ -62,7 +62,7 @@ def unknown_task_types(name: str, rates: Rates | None, known: Iterable[str]) -> 
     known = list(known)
     expected = "a task type, one of " + ", ".join(known)
     return [
-        Problem(f"processor type {name}, rates", expected, repr(task_type))
+        Problem(("processor_types", name, "rates"), expected, repr(task_type))
         for task_type in curves_of(rates)
         if task_type != ANY_TASK and task_type not in known
     ]

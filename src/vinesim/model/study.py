@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from vinesim.model.errors import InputError, Problem
@@ -30,7 +31,7 @@ class Axis:
         where = f"axis {', '.join(self.columns)}"
         problems = []
         if not self.columns:
-            problems.append(Problem("axis", "at least one column", "none"))
+            problems.append(Problem(("axis",), "at least one column", "none"))
         if not self.settings:
             problems.append(Problem(where, "at least one position", "none"))
         if len(self.labels) != len(self.settings):
@@ -77,6 +78,7 @@ class Study:
     description: str = ""
     folder: Path = field(default_factory=Path)  # for a scenario file: its own
     origin: Any = field(default=None, repr=False)  # the place of a mapping in its file, for messages
+    warm_up_at: str = field(default="warm_up", repr=False, compare=False)  # the place of the warm-up, for messages
 
     def __post_init__(self) -> None:
         folder = self.folder
@@ -90,6 +92,10 @@ class Study:
         problems = [*self._size_problems(), *self._column_problems()]
         if problems:
             raise InputError(problems)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(self.columns) or "no axes"
+        return f"Study({self.n_points:,} points of {shorten(axes, 80, placeholder=' ...')}, {self.n_runs:,} runs)"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,19 +116,19 @@ class Study:
         most = max(self.replications, self.until.at_most if self.until else 0)
         problems = []
         if self.replications < 1:
-            problems.append(Problem("replications", "at least 1", f"{self.replications}"))
+            problems.append(Problem(("replications",), "at least 1", f"{self.replications}"))
         if self.until is not None and self.until.at_most < self.replications:
             expected = f"at_most of at least the replications, {self.replications}"
-            problems.append(Problem("until", expected, f"{self.until.at_most}"))
+            problems.append(Problem(("until",), expected, f"{self.until.at_most}"))
         if not 0 <= self.seed <= MAX_SEED:
-            problems.append(Problem("seed", "a whole number from 0 to 2^63 - 1", f"{self.seed}"))
+            problems.append(Problem(("seed",), "a whole number from 0 to 2^63 - 1", f"{self.seed}"))
         elif self.seed + most - 1 > MAX_SEED:
             found = f"{self.seed} + {most - 1}"
-            problems.append(Problem("seed", "a last seed of at most 2^63 - 1", found, "Start with a smaller seed."))
+            problems.append(Problem(("seed",), "a last seed of at most 2^63 - 1", found, "Start with a smaller seed."))
         if self.n_points * most > MAX_RUNS:
             shape = " x ".join(str(len(axis)) for axis in self.axes)
             found = f"{self.n_points * most:,}: {shape} points of {most} replications"
-            problems.append(Problem("axes", f"at most {MAX_RUNS:,} runs", found, "Split the study."))
+            problems.append(Problem(("axes",), f"at most {MAX_RUNS:,} runs", found, "Split the study."))
         return problems
 
     def _column_problems(self) -> list[Problem]:
@@ -131,6 +137,6 @@ class Study:
             if column.lower() in seen:
                 own = column.lower() in OWN_COLUMNS
                 found = f"{column}, which every sweep has" if own else f"{column} twice"
-                problems.append(Problem("axes", "each column once, ignoring case", found, "Rename one."))
+                problems.append(Problem(("axes",), "each column once, ignoring case", found, "Rename one."))
             seen.add(column.lower())
         return problems

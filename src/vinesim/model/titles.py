@@ -23,7 +23,11 @@ NUMBERS = {  # by the start of the name; a statistic comes before the words, oth
     "jobs.started": Title("jobs that started"),
     "jobs.latency_us": Title("latency of jobs", "us"),
     "jobs.wait_us": Title("waiting time of jobs", "us"),
+    "jobs.time_to_start_us": Title("time to the first start of jobs", "us"),
     "jobs.bounded_slowdown": Title("bounded slowdown of jobs"),
+    "fairness.users": Title("users with a finished job"),
+    "fairness.jain": Title("Jain's index of the users' slowdowns"),
+    "fairness.worst_slowdown": Title("largest mean slowdown of a user"),
     "jobs.warm_up.dropped": Title("jobs of the warm-up"),
     "tasks.count": Title("tasks"),
     "tasks.finished": Title("finished tasks"),
@@ -36,6 +40,7 @@ NUMBERS = {  # by the start of the name; a statistic comes before the words, oth
     "utilization.allocated": Title("allocated capacity", "share"),
     "utilization.active": Title("active time of units", "share"),
     "utilization": Title("utilisation", "share"),
+    "load": Title("work / capacity while jobs arrive", "share"),
     "makespan_us": Title("makespan", "us"),
     "cost.purchase": Title("cost of purchase"),
     "cost.rent": Title("cost of rent"),
@@ -53,9 +58,22 @@ NUMBERS = {  # by the start of the name; a statistic comes before the words, oth
     "energy.carbon_g": Title("carbon dioxide", "g"),
     "deadlines.missed": Title("missed deadlines"),
     "deadlines.missed_pct": Title("missed deadlines", "%"),
+    "serving.first_token_us": Title("time to the first token", "us"),
+    "serving.token_us": Title("time per output token", "us"),
+    "serving.queue_us": Title("time in the queue of an engine", "us"),
+    "serving.input_tokens_per_s": Title("prompt tokens per second"),
+    "serving.output_tokens_per_s": Title("output tokens per second"),
+    "serving.goodput_per_s": Title("requests per second within both times"),
+    "serving.goodput_pct": Title("requests within both times", "%"),
+    "serving.missed": Title("requests not within both times"),
+    "serving.memory": Title("memory of engines in use", "share"),
+    "serving.prefix_found_pct": Title("prompt tokens found in memory", "%"),
+    "serving.j_per_output_token": Title("energy of engines per output token, J"),
+    "serving.preemptions": Title("preemptions by engines"),
     "outages.restarts": Title("restarts after outages"),
     "outages.lost_us": Title("work lost in outages", "us"),
     "early_ends": Title("segments that ended early"),
+    "quotas": Title("quota"),
     "periods.count": Title("periods"),
     "periods.energy_j": Title("energy of the periods", "J"),
     "periods.slav": Title("demand beyond capacity (SLAV)"),
@@ -78,22 +96,45 @@ APPLICATIONS = {  # the end of a number of one application, or of all of them
     "mean.jain": Title("Jain's index of the applications"),
     "mean.reach_99_pct": Title("applications with 99 % in time"),
 }
+OF_LABELS = {  # the end of a number of the jobs of one user, partition, hour ...
+    "jobs": Title("jobs"),
+    "finished": Title("finished jobs"),
+    "wait_us": Title("mean wait of jobs", "us"),
+    "wait_p50_us": Title("p50 wait of jobs", "us"),
+    "wait_p90_us": Title("p90 wait of jobs", "us"),
+    "wait_p99_us": Title("p99 wait of jobs", "us"),
+    "latency_us": Title("mean latency of jobs", "us"),
+    "latency_p99_us": Title("p99 latency of jobs", "us"),
+    "slowdown": Title("mean bounded slowdown of jobs"),
+    "work": Title("share of the work", "share"),
+    "utilization": Title("utilisation", "share"),
+    "energy_j": Title("energy", "J"),
+    "cost": Title("cost"),
+}
+_ARRIVALS = ("poisson", "gamma", "weibull", "lognormal", "hyperexponential", "on_off", "mmpp")
 AXES = {
     "policy": Title("policy"),
     "period_us": Title("period", "us"),
     "arrivals.iat": Title("time between jobs", "us"),
-    "arrivals.poisson.mean": Title("mean time between jobs", "us"),
-    "arrivals.gamma.mean": Title("mean time between jobs", "us"),
-    "arrivals.weibull.mean": Title("mean time between jobs", "us"),
-    "arrivals.lognormal.mean": Title("mean time between jobs", "us"),
-    "arrivals.hyperexponential.mean": Title("mean time between jobs", "us"),
+    **{f"arrivals.{name}.mean": Title("mean time between jobs", "us") for name in _ARRIVALS},
+    "arrivals.on_off.on": Title("mean time with arrivals", "us"),
+    "arrivals.on_off.off": Title("mean time without arrivals", "us"),
+    "period": Title("period", "us"),
+    "sampling": Title("sampling interval", "us"),
+    "horizon": Title("horizon", "us"),
     "workload.options.n_jobs": Title("jobs"),
+    "workload.load": Title("load"),
+    "workload.first_token_within": Title("limit of the time to the first token", "us"),
+    "workload.token_within": Title("limit of the time per output token", "us"),
+    "datacenter.power_cap": Title("power cap", "W"),
 }
 _UNITS_OF_TYPE = re.compile(r"datacenter\.racks(?:\[(\d+)\])?(?:\.nodes(?:\[(\d+)\])?)?\.units\.(.+?)(\.count)?")
 _OF_NODES = re.compile(
     r"datacenter\.racks(?:\[(\d+)\])?(?P<nodes>\.nodes(?:\[(\d+)\])?)?\.(?:(count)|(memory)|units\.(.+)\.(cores|capacity))"
 )
-_QUOTA = re.compile(r"partitions\[(\d+)\]\.(user_)?quota\.(.+)")
+_QUOTA = re.compile(r"partitions\[(\d+)\]\.(user_quota|quota|borrowing_limit|lending_limit)\.(.+)")
+_WEIGHT = re.compile(r"partitions\[(\d+)\]\.weight")
+_OF_QUOTA = {"borrowing_limit": "borrowing limit", "lending_limit": "lending limit"}
 _BY_SUFFIX = {"_us": "us", "_j": "J", "_pct": "%", "_g": "g", "_kwh": "kWh", "_w": "W", "_bytes": "bytes"}
 
 
@@ -101,6 +142,12 @@ def number_title(name: str) -> Title:
     """Return the title of a number of a run, such as ``mean latency of jobs`` in us for ``jobs.latency_us.mean``."""
     if name.startswith("applications."):
         return _of_application(name.split(".")[1:])
+    if name.startswith("by."):
+        label, _, number = name.split(".", 2)[2].rpartition(".")
+        title = number_title(number)
+        return Title(f"{title.words}, {label}", title.unit)
+    if name in OF_LABELS:
+        return OF_LABELS[name]
     start = max((known for known in NUMBERS if f"{name}.".startswith(f"{known}.")), key=len, default=None)
     if start is None:
         return Title(_plain(name), _unit_of(name))
@@ -116,8 +163,11 @@ def axis_title(column: str) -> Title:
     if found := _OF_NODES.fullmatch(column):
         return Title(_of_nodes(*found.groups()))
     if found := _QUOTA.fullmatch(column):
-        partition, is_of_user, types = found.groups()
-        return Title(f"quota of {types}{' of a user' if is_of_user else ''} in partition {partition}")
+        partition, what, types = found.groups()
+        of_user = " of a user" if what == "user_quota" else ""
+        return Title(f"{_OF_QUOTA.get(what, 'quota')} of {types}{of_user} in partition {partition}")
+    if found := _WEIGHT.fullmatch(column):
+        return Title(f"weight of partition {found[1]}")
     if found := _UNITS_OF_TYPE.fullmatch(column):
         rack, node, kind, _ = found.groups()
         where = " in a node" if ".nodes" in column else ""

@@ -1,17 +1,21 @@
 """The answer of a plan: what is recommended, what comes next and why, what binds, and how sure all this is."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.plan import Limit, Plan
 from vinesim.plans.board import Board, Step
 from vinesim.plans.candidate import Candidate, are_same, difference
+from vinesim.plans.conclusion import percent
 from vinesim.plans.confirm import Confirmation, Outcome
+from vinesim.plans.ranges import range_of
 from vinesim.plans.verdicts import Judgement, Verdict, judged
+from vinesim.studies.backtest_record import error_note
+from vinesim.studies.same_workload import is_fixed
 from vinesim.studies.statistics import Interval
 
 N_RUNNERS, N_NEAREST = 5, 3
@@ -26,7 +30,8 @@ class Status(StrEnum):
     UNCONFIRMED = "recommended, not confirmed"
     SHORT = "horizon too short"
     UNDECIDED = "undecided"
-    NONE = "no point keeps the limits"
+    NOT_FOUND = "no candidate found that keeps the limits"
+    NONE = "no candidate keeps the limits"
 
 
 @dataclass(frozen=True)
@@ -52,16 +57,58 @@ class Relaxed:
     saving: float  # in the objective, 0 or more
     point: int | None
     is_certain: bool = False  # whether those runs prove that the cheaper point keeps the relaxed limit
+    text: str = ""  # what it saves, in words
 
 
 @dataclass(frozen=True)
-class Beside:
+class Neighbor:
     """A neighbour of the recommendation: one step more or less of one choice, by simulated differences."""
 
     choice: str
     label: Any
     row: Row
     change: Interval  # of the first objective, with the same seeds
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A point that is better than the recommendation beyond some price, or may be, and what is known of it."""
+
+    choice: dict[str, Any]
+    known: str  # empty: by its runs it is better
+
+
+@dataclass(frozen=True)
+class PriceRange:
+    """The prices of one unit of a type at which the recommendation stays the best, all else being as it is.
+
+    ``low`` is 0 at least, ``high`` infinite without an end; ``below`` and ``above`` are what is better, or may be,
+    beyond them.
+    """
+
+    kind: str
+    price: float
+    low: float
+    high: float
+    below: Rival | None
+    above: Rival | None
+
+
+@dataclass(frozen=True)
+class AtLoad:
+    """The recommendation under a multiple of the load: how each limit fares, and if one is missed, the point with the
+    next objective that keeps all; or why this is not known."""
+
+    load: float
+    judgements: tuple[Judgement, ...]
+    instead: Row | None  # with its objectives under the plan's own load
+    n_tried: int  # points that were run under this load
+    why_not: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all limits hold."""
+        return not self.why_not and all(each.verdict is Verdict.HOLDS for each in self.judgements)
 
 
 @dataclass(frozen=True)
@@ -77,16 +124,31 @@ class Answer:
     undecided: tuple[Row, ...]
     binding: str
     relaxed: tuple[Relaxed, ...]
-    beside: tuple[Beside, ...]
+    neighbors: tuple[Neighbor, ...]
+    nearly: Row | None  # the cheapest point whose objective is within 5 % of the best
+    knee: Row | None  # of the front of two objectives: where giving up one begins to cost much of the other
+    price_ranges: tuple[PriceRange, ...]
+    at_loads: tuple[AtLoad, ...]  # of the plan's what_if
     confirmation: Confirmation | None
     not_confirmed: tuple[tuple[Row, Outcome], ...]  # points that were best until they were run again
     counts: dict[str, int]
-    screened_why: dict[str, int]
+    accounted: str  # what became of every point
+    screened_why: dict[str, int]  # why points are left out, and how many
     ended: str
+    why_none: str  # why no point is recommended
     is_proved: bool  # one objective only: whether no point that could be better is left undecided
-    evaluated: tuple[Row, ...]  # all points that were run
     closed: str  # what was proved about the points that could be better
+    notes: tuple[str, ...]  # what the answer does not cover
+    prices: Mapping[str, float]  # of one unit by type
+    n_jobs: int | None  # in a run
+    evaluated: tuple[Row, ...]  # all points that were run
+    run_ids: str  # the first digits of the ids of their runs, in a row
     course: tuple[Step, ...]
+
+    def __repr__(self) -> str:
+        choice = {} if self.recommended is None else self.recommended.choice
+        words = ", ".join(f"{name} {label}" for name, label in choice.items())
+        return f"Answer({self.status.value}{f': {words}' if words else ''}; {len(self.evaluated):,} points run)"
 
 
 def row_of(board: Board, candidate: Candidate, why: str = "") -> Row:
@@ -96,9 +158,10 @@ def row_of(board: Board, candidate: Candidate, why: str = "") -> Row:
         if candidate.why:
             continue
         found = candidate.interval(k)
+        low, high = goal.expression.range({name: range_of(name) for name in goal.expression.names})
         if goal.is_maximized:
             found = replace(found, low=-found.high, estimate=-found.estimate, high=-found.low)
-        goals.append(found)
+        goals.append(replace(found, low=max(found.low, low), high=min(found.high, high)))
     return Row(
         candidate.point,
         board.space.label(candidate.point),
@@ -109,6 +172,13 @@ def row_of(board: Board, candidate: Candidate, why: str = "") -> Row:
         float(board.screened.load[candidate.point]),
         why or candidate.why,
     )
+
+
+def unrun_row(board: Board, point: int, why: str) -> Row:
+    """Return a point that was not run as a row, with why."""
+    load = float(board.screened.load[point])
+    verdict = Verdict.FAILS if point in board.screened.why else Verdict.UNDECIDED
+    return Row(point, board.space.label(point), (), 0, verdict, (), load, why)
 
 
 def ranked(board: Board, wanted: Sequence[Verdict]) -> list[Candidate]:
@@ -137,11 +207,6 @@ def runners(board: Board, best: Candidate) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def percent(share: float) -> str:
-    """Write a share in percent with two digits, and never in powers of ten if it is large."""
-    return f"{100 * share:,.0f}" if abs(share) >= 0.0995 else f"{100 * share:.2g}"
-
-
 def evaluated(board: Board) -> list[Row]:
     """Return all points that were run, by number, with why those that do not hold do not."""
     found = [board.candidates[point] for point in sorted(board.candidates)]
@@ -165,11 +230,11 @@ def why_failed(candidate: Candidate) -> str:
 def binding(board: Board, best: Candidate) -> str:
     """Say what keeps the recommendation from being better: the limit with the least margin, or the load."""
     load = float(board.screened.load[best.point])
-    text = f"load {load:.0%} of the fluid capacity" if load > 0 else ""
+    text = f"load {load:.0%} of the fluid capacity" if 0 < load < 1 else ""  # a log that ends may have more
     if not best.judgements:
         return text or "nothing"
     tight = max(best.judgements, key=lambda judgement: judgement.shortfall)
-    margin = -tight.shortfall
+    margin = max(0.0, -tight.shortfall)
     limit = shown_limit(tight.limit.number, tight.limit.side, tight.limit.value)
     own = f"{limit} ({percent(margin)} % to spare)"
     if not text:
@@ -186,8 +251,9 @@ def relaxations(board: Board, best: Candidate) -> tuple[Relaxed, ...]:
         saving, point, is_certain = 0.0, None, False
         for candidate in ranked(board, [Verdict.FAILS, Verdict.UNDECIDED]):
             gain = best.value() - candidate.value()
-            if candidate.why or gain <= saving:
-                continue
+            own = [judgement for judgement in candidate.judgements if judgement.limit == limit]
+            if candidate.why or gain <= saving or own[0].verdict is Verdict.HOLDS:
+                continue  # relaxing this limit changes nothing there
             values = board.runs.values(candidate.point, range(candidate.n), [limit.number])[limit.number]
             n_looks = len(board.looks(candidate.point))
             again = judged(relaxed, values, n_looks, bool(board.screened.is_random[candidate.point]))
@@ -195,52 +261,35 @@ def relaxations(board: Board, best: Candidate) -> tuple[Relaxed, ...]:
             if all(each.shortfall <= 0 for each in [again, *others]):
                 saving, point = gain, candidate.point
                 is_certain = all(each.verdict is Verdict.HOLDS for each in [again, *others])
-        found.append(Relaxed(limit, relaxed.value, saving, point, is_certain))
+        text = "saves nothing" if point is None else _saves(board, saving, is_certain)
+        found.append(Relaxed(limit, relaxed.value, saving, point, is_certain, text))
     return tuple(found)
 
 
-def beside(board: Board, best: Candidate, n: int) -> tuple[Beside, ...]:
-    """Return one step more and less of each ordered choice, run as often as ``n``."""
-    found = []
-    here = board.space.positions[best.point]
-    for point in dict.fromkeys(board.space.neighbors(best.point)):
-        changed = [c for c in range(len(here)) if board.space.positions[point][c] != here[c]]
-        if len(changed) != 1 or not board.space.choices[changed[0]].is_ordered:
-            continue
-        choice = board.space.choices[changed[0]]
-        label = choice.labels[board.space.positions[point][changed[0]]]
-        candidate = board.candidates.get(point)
-        if candidate is None:
-            if point in board.screened.why:
-                empty = Interval(float("nan"), float("nan"), float("nan"), 0.95, 0)
-                load = float(board.screened.load[point])
-                row = Row(point, board.space.label(point), (), 0, Verdict.FAILS, (), load, board.screened.why[point])
-                found.append(Beside(choice.name, label, row, empty))
-                continue
-            replications = range(min(n, board.looks(point)[-1]))
-            board.runs.ask([(point, replications)], counts=False)
-            candidate = board.judge(point, replications, len(board.looks(point)))
-        why = why_failed(candidate) if candidate.verdict is not Verdict.HOLDS else ""
-        change = Interval(float("nan"), float("nan"), float("nan"), 0.95, 0)
+def _saves(board: Board, saving: float, is_certain: bool) -> str:
+    amount = shown_number(board.plan.objectives[0].number, saving)
+    return f"saves {amount}" if is_certain else f"would save about {amount} (estimate from few runs)"
+
+
+def n_jobs(board: Board) -> int | None:
+    """Return how many jobs a run has, by the first one of a point that did not fail."""
+    for candidate in board.candidates.values():
         if not candidate.why:
-            change = difference(best, candidate)
-            if board.plan.objectives[0].is_maximized:
-                change = replace(change, low=-change.high, estimate=-change.estimate, high=-change.low)
-        found.append(Beside(choice.name, label, row_of(board, candidate, why), change))
-    return tuple(found)
+            return int(board.runs.values(candidate.point, range(1), ["jobs.count"])["jobs.count"][0])
+    return None
 
 
-def counts(board: Board) -> dict[str, int]:
-    """Return how many points there are, and what is known of them."""
-    by = Counter(candidate.verdict for candidate in board.candidates.values())
-    return {
-        "points": board.space.n,
-        "screened": len(board.screened.why),
-        "run": len(board.candidates),
-        **{verdict.value: by[verdict] for verdict in Verdict},
-        "runs": board.runs.n_asked,
-        "runs_done_now": board.runs.n_done,
-    }
+def notes(board: Board, best: Candidate) -> tuple[str, ...]:
+    """Return what the recommendation does not cover: what its runs do not vary in, and the error of the model."""
+    error = error_note(board.plan.space)
+    known = () if error is None else (error,)
+    if not is_fixed(scenario_source(board.plan.space).changed(board.space.settings(best.point)).data):
+        return known
+    text = "Every run has the same jobs, those of the file, so what holds here says nothing about other days."
+    return (
+        f"{text} To plan for them, draw blocks of the file for each seed: workload: {{resample: {{block: 1 d}}}}.",
+        *known,
+    )
 
 
 def front(board: Board) -> list[Candidate]:

@@ -1,6 +1,7 @@
 """The board of a search: points are run up to a look, judged, and compared with the best one so far."""
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from vinesim.plans.screen import Screened
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict, judged
 
-COMPARED = 20  # replications up to which objectives that seem equal are told apart
+COMPARED = 20  # replications up to which objectives that seem equal are distinguished
 LIKELY = 0.8  # confidence that a point is worse with which it is left for the time being
 SAME_AFTER = 5  # replications that must agree before objectives are believed to be the same
 AT_ONCE = 64  # runs asked for together, so that a stop loses little and the budget is kept
@@ -26,7 +27,7 @@ class SpentError(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """A moment of the search, for its course: after so many runs, the best objective so far."""
+    """A moment of the search, for its course: after a number of runs, the best objective so far."""
 
     n_runs: int
     stage: str
@@ -41,6 +42,8 @@ class Board:
     Attributes:
         stage: what the search is doing.
         course: when the best point changed.
+        is_settling: whether runs are beyond the budget, and any better point counts, whatever the plan's gap.
+        is_late: whether the time of the budget is over.
     """
 
     plan: Plan
@@ -52,6 +55,8 @@ class Board:
     stage: str = ""
     course: list[Step] = field(default_factory=list)
     best: Candidate | None = None
+    is_settling: bool = False
+    is_late: bool = False
     rejected: set[int] = field(default_factory=set)  # points that did not hold on fresh seeds
     ruled_out: set[int] = field(default_factory=set)  # points with less of what the plan says never hurts
     _begun: float = field(default_factory=lambda: time.monotonic())
@@ -59,7 +64,10 @@ class Board:
     @property
     def n_left(self) -> int:
         """Runs left in the budget."""
-        if time.monotonic() - self._begun > self.plan.budget.time_s:
+        if self.is_settling:
+            return sys.maxsize
+        self.is_late |= time.monotonic() - self._begun > self.plan.budget.time_s
+        if self.is_late:
             return 0
         return max(0, self.plan.budget.runs - self.runs.n_asked)
 
@@ -97,16 +105,20 @@ class Board:
             cost -= len(all_) - self._n(point)
         if not wanted:
             raise SpentError
-        self.runs.ask(wanted.items())
-        found = [self.judge(point, all_, len(self.looks(point))) for point, all_ in wanted.items()]
-        for candidate in found:
-            self.candidates[candidate.point] = candidate
-            self._compare(candidate)
-            self._rule_out(candidate)
+        self.runs.ask(wanted.items(), counts=not self.is_settling)
+        found = [self.take(point, all_) for point, all_ in wanted.items()]
         self.on_step(self)
         if len(wanted) < len(points):
             raise SpentError
         return found
+
+    def take(self, point: int, replications: range) -> Candidate:
+        """Judge a point by replications that are done, and compare it with the best one."""
+        candidate = self.judge(point, replications, len(self.looks(point)))
+        self.candidates[point] = candidate
+        self._compare(candidate)
+        self._rule_out(candidate)
+        return candidate
 
     def _n(self, point: int) -> int:
         known = self.candidates.get(point)
@@ -163,8 +175,8 @@ class Board:
         """The objective that other points must beat, with the plan's gap."""
         if self.best is None:
             return math.inf
-        value = self.best.value()
-        return value - self.plan.budget.gap * abs(value)
+        value, gap = self.best.value(), 0.0 if self.is_settling else self.plan.budget.gap
+        return value - gap * abs(value)
 
     def could_win(self, point: int) -> bool:
         """Whether the bound on a point's objective allows that it is better than the best point."""

@@ -58,6 +58,11 @@ class Candidate:
         missed = [judgement.shortfall for judgement in self.judgements]
         return max((math.inf if math.isnan(miss) else miss for miss in missed), default=0.0)
 
+    @property
+    def doubt(self) -> float:
+        """How far the bounds of the least certain limit still are from holding; infinite without bounds."""
+        return max((math.inf if math.isnan(j.doubt) else j.doubt for j in self.judgements), default=0.0)
+
 
 def difference(one: Candidate, other: Candidate, k: int = 0, confidence: float = 0.95) -> Interval:
     """Return how much greater an objective is at ``other``, over the replications that both have (same seeds).

@@ -10,25 +10,28 @@ from vinesim.formats.plan.numbers import is_own
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
+from vinesim.metrics.warm_up import check_leaves_jobs
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.plan import Plan
 from vinesim.plans.hardware import SECTION
 from vinesim.plans.space import NOT_MADE, Space
 from vinesim.policies.documents import PolicyCheck, scenario_from
+from vinesim.studies.own_numbers import OwnNumbers
 from vinesim.studies.run import at_point
 
 PROBED = ("energy", "cost")  # numbers that exist but have no value if something is not given
 
 
-def check_plan(plan: Plan, space: Space) -> None:
+def check_plan(plan: Plan, space: Space, check: PolicyCheck | None = None) -> None:
     """Raise :class:`InputError` with everything that is wrong with the plan's scenario and numbers."""
-    check = PolicyCheck()
+    check = check or PolicyCheck()
     first = _with_most(space)
     problems: dict[Problem, None] = {}
     for point in _corners(space, first):
         source = scenario_source(plan.space).changed({**space.settings(point), "seed": plan.space.seed})
         try:
-            scenario_from(source, plan.space.folder, check_policy=check)
+            scenario = scenario_from(source, plan.space.folder, check_policy=check)
+            check_leaves_jobs(plan.space.warm_up, scenario.workload.n_jobs, plan.space.warm_up_at)
         except InputError as error:
             shown = error if point == first else at_point(error, space.points.labels(point))
             problems |= dict.fromkeys(shown.problems)
@@ -111,6 +114,10 @@ def _needs(name: str) -> str:
         return "Give the scenario prices:."
     if name.startswith(("deadlines", "applications")):
         return "Give the scenario deadlines or applications:."
+    if name.startswith(("serving.goodput", "serving.missed")):
+        return "Give the requests first_token_within and token_within, and the datacenter types with batching:."
+    if name.startswith("serving"):
+        return "Give the datacenter types with batching:, and the requests input_tokens and output_tokens."
     return ""
 
 
@@ -121,7 +128,7 @@ def _probe(plan: Plan, space: Space, point: int) -> Numbers:
     scenario = scenario_from(source, plan.space.folder)
     soon = float(scenario.workload.arrival_us[0]) + 1.0
     result = simulate(replace(scenario, horizon_us=soon, sampling_us=None), engine="reference")
-    return numbers(result.summary)
+    return numbers(result.summary) | OwnNumbers.of_study(plan.space).tried(scenario)
 
 
 def _float(known: Numbers, name: str) -> float:

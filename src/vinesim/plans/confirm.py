@@ -6,6 +6,7 @@ with no more than the whole.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.plan.numbers import is_own
-from vinesim.formats.study.file import scenario_source
+from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError
-from vinesim.model.plan import FRESH, Limit, Plan
+from vinesim.model.plan import FRESH, Limit
 from vinesim.model.study import Axis, Study
 from vinesim.plans.board import Board
 from vinesim.plans.candidate import Candidate
-from vinesim.plans.runs import is_unfinished
+from vinesim.plans.longer import longer_settings
+from vinesim.plans.unfinished import why_broken
 from vinesim.plans.verdicts import Judgement, Verdict, judged
 from vinesim.studies.sweep import sweep
-from vinesim.workloads.registry import GENERATORS
 
 LONGER = "longer"  # the folder of the longer runs
 N_LONGER = 20  # replications of them
-COUNTS = ("n_jobs", "n_tasks", "duration_us")  # options of generators that make a workload longer
+COUNTS = ("jobs.", "deadlines.", "applications.", "serving.")  # numbers that say which jobs did not finish
 
 
 class Outcome(StrEnum):
@@ -63,9 +64,9 @@ def confirm(board: Board, point: int, attempt: int, out: Path | None, choice: tu
     """Run a point again; ``attempt`` counts the points that were, from 1."""
     wanted = board.plan.confirm
     fresh = None
-    if wanted.replications:
-        n = wanted.replications if board.screened.is_random[point] else 1
-        replications = range(FRESH, FRESH + n)
+    is_random = bool(board.screened.is_random[point])
+    if wanted.replications and is_random:
+        replications = range(FRESH, FRESH + wanted.replications)
         board.runs.ask([(point, replications)], counts=False)
         fresh = board.judge(point, replications, 1, 1 / (attempt * (attempt + 1)))
         if fresh.verdict is Verdict.FAILS:
@@ -75,16 +76,18 @@ def confirm(board: Board, point: int, attempt: int, out: Path | None, choice: tu
     longer = _longer(board, point, out, choice) if wanted.horizon > 1 else None
     if longer is not None and any(judgement.verdict is Verdict.FAILS for judgement in longer.judgements):
         return Confirmation(Outcome.SHORT, fresh, longer)
-    return Confirmation(Outcome.UNCHECKED if fresh is None else Outcome.CONFIRMED, fresh, longer)
+    is_checked = fresh is not None or not is_random  # other seeds would give the same
+    return Confirmation(Outcome.CONFIRMED if is_checked else Outcome.UNCHECKED, fresh, longer)
 
 
 def _longer(board: Board, point: int, out: Path | None, choice: tuple[Any, ...]) -> Longer:
     plan, settings = board.plan, board.space.settings(point)
     times = plan.confirm.horizon
-    change = dict(plan.confirm.longer) or longer_settings(plan, settings)
+    change = longer_settings(plan, settings)
     limits = [limit for limit in plan.limits if not is_own(limit.number)]
     if not change:
-        return Longer(times, {}, why_not="the workload has no count that could be raised: give confirm.longer")
+        why_not = "a log has a fixed length. Set confirm.longer to keys that lengthen it"
+        return Longer(times, {}, why_not=why_not)
     if not limits:
         return Longer(times, change, why_not="no limit depends on the runs")
     study = replace(
@@ -101,29 +104,14 @@ def _longer(board: Board, point: int, out: Path | None, choice: tuple[Any, ...])
         return Longer(times, change, why_not="; ".join(str(problem) for problem in error.problems))
     if done.failures:
         return Longer(times, change, why_not=done.failures[0].message)
-    return Longer(times, change, tuple(_judged(limit, done.table, study) for limit in limits))
+    return Longer(times, change, tuple(judged_in(limit, done.table, study, plan.names) for limit in limits))
 
 
-def _judged(limit: Limit, table: Any, study: Study) -> Judgement:
+def judged_in(limit: Limit, table: Any, study: Study, names: tuple[str, ...]) -> Judgement:
+    """Judge a limit by the rows of a sweep of one point."""
     missing = np.full(table.n_rows, math.nan)
     column = np.asarray(table.get(limit.number, missing), np.float64)
-    names = [name for name in ("jobs.count", "jobs.finished", "jobs.killed", "jobs.withdrawn") if name in table]
-    rows = zip(*(np.asarray(table[name], np.float64).tolist() for name in names), strict=True)
-    unfinished = [is_unfinished(dict(zip(names, row, strict=True))) for row in rows]
-    return judged(limit, np.where(unfinished, math.nan, column), 1, is_random=study.replications > 1)
-
-
-def longer_settings(plan: Plan, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys that make a generated workload longer; none if its generator has no count."""
-    workload = scenario_source(plan.space).changed(settings).data.get("workload") or {}
-    spec = GENERATORS.get(str(workload.get("generator")))
-    if spec is None:
-        return {}
-    given = workload.get("options") or {}
-    change = {}
-    for name in COUNTS:
-        option = spec.options.get(name)
-        value = given.get(name, None if option is None else option.default)
-        if option is not None and isinstance(value, int | float):
-            change[f"workload.options.{name}"] = type(value)(round(value * plan.confirm.horizon))
-    return change
+    counts = {name: np.asarray(table[name], np.float64) for name in table if name.startswith(COUNTS)}
+    rows: Iterator[Numbers] = ({name: float(values[i]) for name, values in counts.items()} for i in range(table.n_rows))
+    broken = [bool(why_broken(row, names)) for row in rows]
+    return judged(limit, np.where(broken, math.nan, column), 1, is_random=study.replications > 1)

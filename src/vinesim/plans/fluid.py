@@ -1,7 +1,7 @@
 """The fluid model of a datacenter: its load, if tasks could be split at will among the types that run them.
 
 The load is the smallest share u such that the tasks hold at most u times the capacity of the units of each type, of
-those that they run on and of those that they hold beside them: a linear program over kinds of tasks and processor
+those that they run on and of those that they hold besides them: a linear program over kinds of tasks and processor
 types, solved by HiGHS through SciPy. Which units are at one node, partitions and failures are left out: they only make
 less room. The dual prices of one datacenter bound the load of any other one with the same work from below, so few
 programs are solved for many points. A load of 1 or more means that the tasks wait ever longer.
@@ -29,7 +29,7 @@ class Loads:
     def of(self, capacity: np.ndarray, most: int = 400) -> np.ndarray:
         """Return the loads [n] of datacenters with these capacities [n, P]; infinite where a kind of task cannot run.
 
-        At most so many programs are solved; the loads of other points are bounds from below, nearly always exact.
+        At most ``most`` programs are solved; the loads of other points are bounds from below, nearly always exact.
         """
         if not len(self._held):
             return np.zeros(len(capacity))

@@ -1,48 +1,67 @@
-"""A first answer from the fluid model: the cheapest datacenters at falling loads, under each policy in turn."""
+"""A first answer from the fluid model: the cheapest datacenters at given loads, under several policies.
+
+A search without an answer is worth nothing. So a point that holds comes first, and cheaper ones after it: the guesses
+are bisected from the middle, and go on to more generous ones while none holds.
+"""
 
 import numpy as np
 
 from vinesim.plans.board import Board
-from vinesim.plans.race import race
+from vinesim.plans.race import PATIENCE, look_again, promising, race
 from vinesim.plans.space import NOT_MADE
 from vinesim.plans.surface import Surface
 from vinesim.plans.verdicts import Verdict
 
-LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)  # and the least load of all
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the points by cost, where the model says nothing about loads
-MOST_RUNS = 12  # replications of a guess
-AT_A_TIME = 6
-RUNS_A_POINT, MOST_ANYWHERE = 15, 40  # points all over the space: one for so many runs of the budget
-LOOK = 3  # replications of these
+LOOK = 3  # replications of a guess
+MOST_RUNS = 12  # of the most promising guess at a load
 MOST_WAYS = 8  # combinations of policies and options for each datacenter
+AT_A_TIME = 6  # points that the regression proposes
+RUNS_A_WAY = 30  # of the budget, for each point that is looked at together with others
+RUNS_PER_POINT, MAX_SCATTERED = 15, 40  # points all over the space: one for this number of runs of the budget
 
 
 def first_guess(board: Board) -> None:
-    """Run guesses from the tightest to the most generous until one holds; then those that nearly do, with more runs."""
+    """Look for the tightest guess that holds; if none does, for any point that holds."""
     board.stage = "first guess"
     if len(np.unique(board.screened.bound[board.screened.left, 0])) <= 1:
         race(board, _anywhere(board), LOOK)
-    for guesses in _rungs(board):
-        race(board, [point for point in guesses if point not in board.candidates], MOST_RUNS)
-        if board.best is not None:
-            return
+    rungs = _rungs(board)
+    tight, generous = 0, len(rungs)  # the tightest rung that may hold, and the tightest one that does
+    while tight < generous:
+        middle = (tight + generous) // 2
+        tight, generous = (tight, middle) if _holds(board, rungs[middle]) else (middle + 1, generous)
     surface = Surface(board.space, board.screened)
+    no_objective = np.zeros(len(board.plan.objectives))  # only the limits count until one point holds
     while board.best is None:
-        undecided = [c for c in board.candidates.values() if c.verdict is Verdict.UNDECIDED and board.is_open(c)]
-        nearest = sorted(undecided, key=lambda c: (c.shortfall, c.point))[:AT_A_TIME]
-        if nearest and nearest[0].shortfall < 0:
-            race(board, [candidate.point for candidate in nearest])
-            continue
+        found = promising(board, board.candidates)
+        if found:
+            look_again(board, found[0])
         left = [int(point) for point in board.screened.left if int(point) not in board.candidates]
-        if not left:
+        if not left and not found:
             return
-        no_objective = np.zeros(len(board.plan.objectives))  # only the limits count until one point holds
-        race(board, surface.order(left, board.candidates, no_objective)[:AT_A_TIME], MOST_RUNS)
+        if left and (not found or found[0].n >= PATIENCE):
+            race(board, surface.order(left, board.candidates, no_objective)[: _at_once(board, AT_A_TIME)], LOOK)
+
+
+def _holds(board: Board, points: list[int]) -> bool:
+    """Whether one of these points holds, after a look at each and some more runs of the most promising one."""
+    points = points[: _at_once(board, MOST_WAYS)]
+    race(board, [point for point in points if point not in board.candidates], LOOK)
+    if found := promising(board, points):
+        race(board, [found[0].point], MOST_RUNS)
+    return any(board.candidates[point].verdict is Verdict.HOLDS for point in points if point in board.candidates)
+
+
+def _at_once(board: Board, most: int) -> int:
+    """Return how many points to look at together: fewer if the budget is small."""
+    return max(1, min(most, board.plan.budget.runs // RUNS_A_WAY))
 
 
 def _anywhere(board: Board) -> list[int]:
     """Return points all over the space, for objectives of which no bound is known."""
-    n = min(MOST_ANYWHERE, board.plan.budget.runs // RUNS_A_POINT)
+    n = min(MAX_SCATTERED, board.plan.budget.runs // RUNS_PER_POINT)
     return np.random.default_rng(board.plan.space.seed).permutation(board.screened.left)[:n].tolist()
 
 
@@ -52,7 +71,8 @@ def _rungs(board: Board) -> list[list[int]]:
     bound = np.where(np.isfinite(board.screened.bound), board.screened.bound, 0.0)
     order = left[np.lexsort((left, load[left], bound.sum(axis=1)[left]))]
     if load[left].max(initial=0.0) > 0:
-        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in LOADS]
+        loads = (*LOADS, float(load[left].min()))
+        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in loads]
     else:
         firsts = [int(order[min(len(order) - 1, int(share * len(order)))]) for share in SHARES] if len(order) else []
     found: dict[int, list[int]] = {}

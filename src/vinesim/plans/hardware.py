@@ -13,7 +13,7 @@ from vinesim.formats.scenario.names import Names
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.study.file import scenario_source
 from vinesim.model.catalog import ProcessorType
-from vinesim.model.datacenter import Datacenter
+from vinesim.model.datacenter import AT_LEAST_ONE, Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.plan import Costs, Plan
 from vinesim.model.scenario import Scenario
@@ -62,6 +62,8 @@ class Hardwares:
         try:
             source.raise_if_any()
         except InputError as error:
+            if all(problem.expected == AT_LEAST_ONE for problem in error.problems):
+                return "it has no units"
             return "; ".join(str(problem) for problem in error.problems)
         assert center is not None
         by_rack = np.zeros((center.n_racks, len(types)), np.int64)
@@ -83,16 +85,16 @@ def unit_sizes(center: Datacenter, types: Sequence[ProcessorType]) -> tuple[np.n
 def busiest_w(scenario: Scenario, hardware: Hardware) -> np.ndarray:
     """Return the power of each rack if all its units are busy, [R] W; NaN where powers are unknown."""
     found = np.zeros(len(hardware.by_rack))
-    for p, kind in enumerate(scenario.datacenter.processor_types):
-        n_units, idle_w = hardware.by_rack[:, p], kind.idle_power_w
+    for p, processor_type in enumerate(scenario.datacenter.processor_types):
+        n_units, idle_w = hardware.by_rack[:, p], processor_type.idle_power_w
         table_w = None if scenario.power_w is None else float(scenario.power_w[p].max())
-        if kind.power_curve_w is not None:
-            busy_w = n_units * max(kind.power_curve_w)
-        elif kind.dynamic_power_w is not None:
-            busy_w = n_units * idle_w + kind.dynamic_power_w * hardware.capacity_by_rack[:, p]
+        if processor_type.power_curve_w is not None:
+            busy_w = n_units * max(processor_type.power_curve_w)
+        elif processor_type.dynamic_power_w is not None:
+            busy_w = n_units * idle_w + processor_type.dynamic_power_w * hardware.capacity_by_rack[:, p]
         elif table_w is None and scenario.affinity[p].any():
             busy_w = np.where(n_units > 0, math.nan, 0.0)
-        else:  # what runs nothing draws its idle power, unless it has a power of its own
+        else:  # what runs nothing draws its idle power, unless it has its own power
             busy_w = n_units * max(idle_w, table_w or 0.0)
         found += busy_w
     return found

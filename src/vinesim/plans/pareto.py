@@ -16,7 +16,7 @@ from vinesim.plans.candidate import Candidate
 from vinesim.plans.surface import Surface
 from vinesim.plans.verdicts import Verdict
 
-RUNS_A_SEED = 25  # one first point for so many runs of the budget
+RUNS_A_SEED = 25  # one first point for this number of runs of the budget
 FEWEST, MOST = 6, 40  # first points
 AT_A_TIME = 3
 HOPE = 0.5  # standard deviations by which a point may be better than expected

@@ -1,7 +1,7 @@
 """The runs of a plan: asked for by point and replication, done by the workers of a sweep, kept in its folder."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -9,14 +9,15 @@ from typing import Self
 import numpy as np
 
 from vinesim.formats.study.text import to_yaml
-from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError
 from vinesim.model.plan import Plan
 from vinesim.plans.costs import with_costs
 from vinesim.plans.screen import Screened
 from vinesim.plans.space import Space
+from vinesim.plans.unfinished import number_of, why_broken
 from vinesim.studies.chunks import TaskCount, chunks
 from vinesim.studies.layout import Layout
+from vinesim.studies.origin import Origin
 from vinesim.studies.parts import RUNS, is_whole, run_files
 from vinesim.studies.rows import stored_numbers, stored_places
 from vinesim.studies.run import Run
@@ -24,17 +25,18 @@ from vinesim.studies.store import Store
 from vinesim.studies.worker_pool import WorkerPool
 
 MANY = 1000  # work items; more than there are workers
-ENDED = {  # why a run counts as broken
-    "STALLED": "a run stalled: some tasks can never start",
-    "HORIZON": "a run reached the horizon with jobs unfinished",
-    "INTERRUPTED": "a run was interrupted",
-}
-NOT_STARTED = ("jobs.started", "jobs.withdrawn")  # a limit on one says how many jobs may be withdrawn before they start
-ALLOW = f"limit {' or '.join(NOT_STARTED)} if some may be"
 
 
 class Runs:
-    """The finished runs of a plan by point, and the workers that do more."""
+    """The finished runs of a plan by point, and the workers that do more.
+
+    Attributes:
+        n_asked: runs of the search, whether they were found or done.
+        n_done: of these, done now.
+        does_more: whether missing runs can be asked for.
+    """
+
+    does_more = True
 
     def __init__(
         self,
@@ -50,11 +52,14 @@ class Runs:
     ):
         """Open or create the folder. Raises :class:`InputError` for one that holds something else."""
         self.plan, self.space, self._screened, self._on_run = plan, space, screened, on_run
-        self._may_be_withdrawn = any(limit.number in NOT_STARTED for limit in plan.limits)
         layout = Layout.of(plan.space)
-        text = "" if in_memory else to_yaml(plan.space, folder)
+        origin = Origin.of_study(plan.space, plan.files)
+        self.kept = origin.study(plan.space, folder)  # the space as it is in the folder
+        text = "" if in_memory else to_yaml(self.kept, folder)
         files = [file for file in run_files(folder) if is_whole(file)] if (folder / RUNS).is_dir() else []
         self.store = Store(folder, text, [], self._own_ids(files), layout)
+        if not in_memory:
+            origin.write(folder, "plan", sys.argv, file=origin.place(plan.files[0]).as_posix() if plan.files else "")
         self._known = stored_numbers(run_files(folder), layout.kinds) | self.store.known
         self._pool = WorkerPool(space.points, self.store, choice, on_message, n_items=MANY)
         self._count = TaskCount(plan.space)
@@ -110,15 +115,14 @@ class Runs:
             run_id = self._ids[point, replication]
             if run_id in self._pool.failed:
                 return self._pool.failed[run_id]
-            numbers = self._known[run_id]
-            reason = str(numbers.get("exit_reason"))
-            if reason in ENDED and is_unfinished(numbers):
-                return ENDED[reason]
-            if is_unfinished(numbers):
-                return "a run left jobs unfinished"
-            if not self._may_be_withdrawn and _float(numbers, "jobs.started") < _float(numbers, "jobs.count"):
-                return f"a run left jobs waiting until they were withdrawn: {ALLOW}"
+            if reason := why_broken(self._known[run_id], self.plan.names):
+                return reason
         return ""
+
+    @property
+    def used(self) -> set[str]:
+        """The ids of all runs that were asked for and did not fail: those of the search and those that confirm."""
+        return self._asked & self._known.keys()
 
     def values(self, point: int, replications: range, names: Iterable[str]) -> dict[str, np.ndarray]:
         """Return numbers of a point, one value per replication; NaN where a run has none."""
@@ -126,7 +130,7 @@ class Runs:
             with_costs(self._known[self._ids[point, r]], self._screened.known[point], self.plan.costs)
             for r in replications
         ]
-        return {name: np.array([_float(row, name) for row in rows]) for name in names}
+        return {name: np.array([number_of(row, name) for row in rows]) for name in names}
 
     def close(self) -> None:
         """End the workers and put the folder in order."""
@@ -141,14 +145,3 @@ class Runs:
             self.close()
         else:
             self._pool.close()
-
-
-def is_unfinished(numbers: Numbers) -> bool:
-    """Whether a run left jobs that are not over; a job is over too if its limit killed it or it was withdrawn."""
-    over = [_float(numbers, f"jobs.{name}") for name in ("finished", "killed", "withdrawn")]
-    return float(np.nansum(over)) < _float(numbers, "jobs.count")
-
-
-def _float(numbers: Mapping[str, float | str], name: str) -> float:
-    value = numbers.get(name, math.nan)
-    return float(value) if isinstance(value, int | float) else math.nan

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vinesim.metrics.numbers import shown_limit
 from vinesim.model.electricity import Series
 from vinesim.model.expression import ANYTHING, Range
 from vinesim.model.plan import Costs, Plan
@@ -13,12 +14,19 @@ from vinesim.model.time import US_PER_S
 from vinesim.plans.bases import Base, Bases
 from vinesim.plans.fluid import Loads, least_watts
 from vinesim.plans.hardware import HOURS_PER_YEAR, Hardware, Hardwares, known_numbers
+from vinesim.plans.longer import longer_settings
+from vinesim.plans.ranges import POSITIVE, range_of
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict, judged
 
-OVERLOADED = "overloaded"
-SLOW = ("jobs.", "tasks.", "deadlines.", "applications.")  # numbers that grow without end at a load of 1 or more
-POSITIVE = Range(0.0, np.inf)
+OVERLOADED = "overloaded: more work arrives than can be done"
+SLOW = (
+    "jobs.",
+    "tasks.",
+    "deadlines.",
+    "applications.",
+    "serving.",
+)  # numbers that grow without end at a load of 1 or more
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,7 @@ class Screened:
     load: np.ndarray
     bound: np.ndarray
     is_random: np.ndarray  # whether runs depend on the seed
+    prices: Mapping[str, float]  # of one unit of each type that a point has
 
     @property
     def left(self) -> np.ndarray:
@@ -49,6 +58,7 @@ def screened(plan: Plan, space: Space) -> Screened:
     known: list[dict[str, float]] = [{} for _ in range(n)]
     load, is_random = np.zeros(n), np.ones(n, bool)
     bound = np.full((n, len(plan.objectives)), -np.inf)
+    prices: dict[str, float] = {}
     alike: dict[tuple[int, bytes], tuple[Base, list[int], list[Hardware]]] = {}
     for number in range(n):
         settings = space.settings(number)
@@ -61,6 +71,7 @@ def screened(plan: Plan, space: Space) -> Screened:
             why[number] = found
             continue
         known[number] = known_numbers(found, base.scenario, plan.costs)
+        prices |= _prices(base.scenario, found)
         is_random[number] = bases.is_random(settings, base)
         _, members, mine = alike.setdefault((id(base), found.smallest.tobytes()), (base, [], []))
         members.append(number)
@@ -74,24 +85,34 @@ def screened(plan: Plan, space: Space) -> Screened:
             for k, objective in enumerate(plan.objectives):
                 low, high = objective.expression.range(ranges)
                 bound[number, k] = -high if objective.is_maximized else low
-            if reason := _reason(plan, float(load[number]), known[number]):
+            is_rate = base.is_random or bool(longer_settings(plan, space.settings(number)))
+            if reason := _reason(plan, float(load[number]), known[number], is_rate):
                 why[number] = reason
-    return Screened(why, known, load, bound, is_random)
+    return Screened(why, known, load, bound, is_random, prices)
 
 
-def _reason(plan: Plan, load: float, known: Mapping[str, float]) -> str:
-    """Return why a point cannot keep the limits; empty if it may."""
+def _reason(plan: Plan, load: float, known: Mapping[str, float], is_rate: bool) -> str:
+    """Return why a point cannot keep the limits; empty if it may.
+
+    A load of 1 or more matters only for arrivals that go on: of a log that ends, a run shows all there is.
+    """
     for limit in plan.limits:
         if limit.number in known:
             judgement = judged(limit, np.array([known[limit.number]]), 1, is_random=False)
             if judgement.verdict is not Verdict.HOLDS:
-                return f"{limit.number} is {known[limit.number]:.6g}"
+                return f"misses {shown_limit(limit.number, limit.side, limit.value)}"
     if np.isinf(load):
         return "no unit can run one of the task types"
     names = plan.names
-    if plan.screen and load >= 1 and any(name.startswith(SLOW) for name in names):
-        return f"{OVERLOADED}: the fluid load is {load:.3g}"
+    if plan.screen and is_rate and load >= 1 and any(name.startswith(SLOW) for name in names):
+        return OVERLOADED
     return ""
+
+
+def _prices(scenario: Scenario, hardware: Hardware) -> dict[str, float]:
+    """Return the prices of the types of which there are units, where they are known."""
+    types = zip(scenario.datacenter.processor_types, hardware.count, scenario.prices, strict=True)
+    return {kind.name: float(price) for kind, n, price in types if n and not np.isnan(price)}
 
 
 def _idle_w(scenario: Scenario) -> np.ndarray:
@@ -106,9 +127,7 @@ def _ranges(
 ) -> dict[str, Range]:
     """Return bounds on the numbers of a point."""
     costs, electricity = plan.costs or Costs(), base.scenario.electricity
-    found = {
-        name: ANYTHING if name.startswith(("energy.cost", "bound", "periods")) else POSITIVE for name in plan.names
-    }
+    found = {name: range_of(name) for name in plan.names}
     found |= {name: Range(value, value) for name, value in known.items()}
     if base.work.fits and not base.is_random:
         span_s = float(base.scenario.workload.arrival_us[-1]) / US_PER_S

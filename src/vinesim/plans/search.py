@@ -7,6 +7,7 @@ says nothing until it ends; the fluid model gives a first answer; moves and samp
 import numpy as np
 
 from vinesim.plans.board import Board, SpentError
+from vinesim.plans.conclusion import End, end_of
 from vinesim.plans.guesses import first_guess
 from vinesim.plans.moves import improve
 from vinesim.plans.pareto import trace_front
@@ -17,7 +18,7 @@ from vinesim.plans.sampler import sample
 SMALL_SHARE = 0.5  # of the budget: what the first look at all points may take, so that all are run
 
 
-def search(board: Board) -> str:
+def search(board: Board) -> End:
     """Search until nothing is left to do or the budget is spent; return why it ended."""
     try:
         if is_small(board):
@@ -30,9 +31,9 @@ def search(board: Board) -> str:
             sample(board)
             improve(board)
             prove(board)
-        return "all points are decided"
     except SpentError:
-        return "the budget is spent"
+        return End.SPENT
+    return end_of(board)
 
 
 def is_small(board: Board) -> bool:

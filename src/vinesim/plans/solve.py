@@ -2,29 +2,34 @@
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from vinesim.formats.plan.file import plan as plan_of
 from vinesim.formats.plan.file import read_plan
 from vinesim.model.plan import Plan
 from vinesim.plans import answer as answers
+from vinesim.plans import trade_offs
 from vinesim.plans.answer import Answer, Row, Status, row_of
 from vinesim.plans.board import Board
 from vinesim.plans.check import check_plan
+from vinesim.plans.conclusion import End, accounted, counts, ended, proof, still_open, why_none
 from vinesim.plans.confirm import Confirmation, Outcome, confirm
-from vinesim.plans.proof import closed, still_open
+from vinesim.plans.neighbors import neighbors, settle
 from vinesim.plans.record import write_answer
+from vinesim.plans.run_ids import joined
 from vinesim.plans.runs import Runs
-from vinesim.plans.screen import OVERLOADED, screened
+from vinesim.plans.screen import screened
 from vinesim.plans.search import search
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict
+from vinesim.plans.what_if import at_loads
 from vinesim.studies.backends import check_backend
 
 MOST_TRIES = 5  # points that are run again
-N_BESIDE = 8  # replications of the recommendation's neighbours
 
 
 def plan(
@@ -62,7 +67,7 @@ def plan(
         board = Board(plan, space, known, runs, on_step or (lambda _: None))
         found = _solved(board, folder, choice)
     if folder is not None:
-        write_answer(found, folder)
+        write_answer(replace(found, plan=replace(plan, space=runs.kept)), folder)
     return found
 
 
@@ -71,7 +76,7 @@ def _solved(board: Board, out: Path | None, choice: tuple[str, int | None, str |
     confirmation: Confirmation | None = None
     failed: list[tuple[Row, Outcome]] = []
     try:
-        ended = search(board)
+        end = _searched(board)
         while board.best is not None and len(failed) < MOST_TRIES:
             board.stage = "confirm"
             board.on_step(board)
@@ -81,61 +86,69 @@ def _solved(board: Board, out: Path | None, choice: tuple[str, int | None, str |
             failed.append((row_of(board, board.best), confirmation.outcome))
             board.reject(board.best.point)
             confirmation = None
-            ended = search(board)
-        return _answer(board, ended, confirmation, tuple(failed), is_interrupted=False)
+            end = _searched(board)
+        around = () if board.best is None else neighbors(board, board.best)
+        found = answer_of(board, end, confirmation, tuple(failed), around)
+        return found if board.best is None else replace(found, at_loads=at_loads(board, board.best, out, choice))
     except KeyboardInterrupt:
-        return _answer(board, "interrupted", confirmation, tuple(failed), is_interrupted=True)
+        return answer_of(board, End.INTERRUPTED, confirmation, tuple(failed), ())
 
 
-def _answer(
+def _searched(board: Board) -> End:
+    end = search(board)
+    settle(board)
+    return end
+
+
+def answer_of(
     board: Board,
-    ended: str,
+    end: End,
     confirmation: Confirmation | None,
     failed: tuple[tuple[Row, Outcome], ...],
-    *,
-    is_interrupted: bool,
+    neighbors: tuple[answers.Neighbor, ...],
 ) -> Answer:
-    best = board.best
-    near = [c for c in board.candidates.values() if c.verdict is Verdict.FAILS]
+    """Return the answer that the runs on a board give."""
+    best, is_front = board.best, len(board.plan.objectives) > 1
+    near = sorted(answers.ranked(board, [Verdict.FAILS]), key=lambda c: (c.shortfall, c.point))
     undecided = answers.ranked(board, [Verdict.UNDECIDED])
-    beside: tuple[answers.Beside, ...] = ()
-    if best is not None and not is_interrupted:
-        board.stage = "neighbours"
-        beside = answers.beside(board, best, N_BESIDE)
-    why: dict[str, int] = {}
-    for text in board.screened.why.values():
-        kind = OVERLOADED if text.startswith(OVERLOADED) else text
-        why[kind] = why.get(kind, 0) + 1
+    found = counts(board)
     return Answer(
         plan=board.plan,
-        status=_status(board, confirmation),
+        status=_status(board, end, confirmation),
         recommended=None if best is None else row_of(board, best),
         runners=() if best is None else answers.runners(board, best),
-        front=tuple(answers.front_row(board, c) for c in answers.front(board))
-        if len(board.plan.objectives) > 1
-        else (),
-        nearest=tuple(
-            row_of(board, c, answers.why_failed(c))
-            for c in sorted(near, key=lambda c: (c.shortfall, c.point))[: answers.N_NEAREST]
-        ),
+        front=tuple(answers.front_row(board, c) for c in answers.front(board)) if is_front else (),
+        nearest=tuple(row_of(board, c, answers.why_failed(c)) for c in near[: answers.N_NEAREST]),
         undecided=tuple(row_of(board, c, answers.why_failed(c)) for c in undecided[: answers.N_NEAREST]),
         binding="" if best is None else answers.binding(board, best),
         relaxed=() if best is None else answers.relaxations(board, best),
-        beside=beside,
+        neighbors=neighbors,
+        nearly=None if best is None else trade_offs.nearly(board, best),
+        knee=trade_offs.knee(board) if is_front else None,
+        at_loads=(),
+        price_ranges=() if best is None else trade_offs.price_ranges(board, best),
         confirmation=confirmation,
         not_confirmed=failed,
-        counts=answers.counts(board),
-        screened_why=why,
-        ended=ended,
-        is_proved=len(board.plan.objectives) == 1 and not still_open(board),
+        counts=found,
+        accounted=accounted(found, board, end),
+        screened_why=dict(Counter(board.screened.why.values()).most_common()),
+        ended=ended(board, end),
+        why_none=why_none(board, end) if best is None else "",
+        is_proved=not is_front and not still_open(board),
+        closed=proof(board),
+        notes=() if best is None else answers.notes(board, best),
+        prices=board.screened.prices,
+        n_jobs=answers.n_jobs(board),
         evaluated=tuple(answers.evaluated(board)),
-        closed=closed(board),
+        run_ids=joined(board.runs.used),
         course=tuple(board.course),
     )
 
 
-def _status(board: Board, confirmation: Confirmation | None) -> Status:
+def _status(board: Board, end: End, confirmation: Confirmation | None) -> Status:
     if board.best is None:
+        if end in (End.SPENT, End.INTERRUPTED, End.STORED):
+            return Status.NOT_FOUND
         undecided = any(c.verdict is Verdict.UNDECIDED for c in board.candidates.values())
         return Status.UNDECIDED if undecided or board.rejected else Status.NONE
     if confirmation is None or confirmation.outcome is Outcome.UNCHECKED:

@@ -71,7 +71,7 @@ class Space:
         return self.points.settings(number)
 
     def neighbors(self, number: int, steps: tuple[int, ...] = (1,)) -> Iterator[int]:
-        """Yield the points that differ in one choice: by so many steps if it is ordered, else in any way."""
+        """Yield the points that differ in one choice: by ``steps`` steps if it is ordered, else in any way."""
         row = self.positions[number].tolist()
         for c, choice in enumerate(self.choices):
             if row[c] == NOT_MADE:

@@ -18,6 +18,7 @@ from enum import StrEnum
 import numpy as np
 
 from vinesim.model.plan import Limit
+from vinesim.plans.ranges import range_of
 from vinesim.studies.statistics import mean_interval
 
 UNSEEN = 2.0  # how far beyond those seen another value may lie, in ranges of theirs / (sqrt(n) - 1)
@@ -37,7 +38,7 @@ class Judgement:
     """A limit at a point: what was found, between which bounds, and the verdict.
 
     ``estimate`` is the mean or, for a limit on a share of runs, the share of runs that keep it; ``low`` and ``high``
-    are bounds on the same, NaN where there are too few runs.
+    are bounds on the same, NaN where there are too few runs. Without ``is_random`` other seeds give the same values.
     """
 
     limit: Limit
@@ -46,6 +47,7 @@ class Judgement:
     estimate: float
     high: float
     n: int
+    is_random: bool = True
 
     @property
     def shortfall(self) -> float:
@@ -54,6 +56,14 @@ class Judgement:
             return self.limit.share - self.estimate
         scale = abs(self.limit.value) or 1.0
         return -float(self.limit.margin(self.estimate)) / scale
+
+    @property
+    def doubt(self) -> float:
+        """How far the worse bound is on the wrong side, relative to the limit; NaN without bounds."""
+        if self.limit.share is not None:
+            return self.limit.share - self.low
+        worse = self.high if self.limit.side == "below" else self.low
+        return -float(self.limit.margin(worse)) / (abs(self.limit.value) or 1.0)
 
 
 def judged(limit: Limit, values: np.ndarray, n_looks: float, is_random: bool = True) -> Judgement:
@@ -65,10 +75,10 @@ def judged(limit: Limit, values: np.ndarray, n_looks: float, is_random: bool = T
     if limit.share is not None:
         return _judged_share(limit, values, error, is_random)
     if not np.isfinite(values).all():
-        return Judgement(limit, Verdict.FAILS, math.nan, math.nan, math.nan, len(values))
+        return Judgement(limit, Verdict.FAILS, math.nan, math.nan, math.nan, len(values), is_random)
     mean, n = float(values.mean()), len(values)
     if not is_random:
-        return Judgement(limit, _side(limit, mean, mean), mean, mean, mean, n)
+        return Judgement(limit, _side(limit, mean, mean), mean, mean, mean, n, is_random)
     if n < 2:
         return Judgement(limit, Verdict.UNDECIDED, math.nan, mean, math.nan, n)
     if (values == values[0]).all() and n < FEWEST_EQUAL:
@@ -81,6 +91,8 @@ def judged(limit: Limit, values: np.ndarray, n_looks: float, is_random: bool = T
         high = max(high, worse.high)
     else:
         low = min(low, worse.low)
+    least, most = range_of(limit.number)
+    low, high = max(low, least), min(high, most)
     return Judgement(limit, _side(limit, low, high), low, mean, high, n)
 
 
@@ -103,7 +115,7 @@ def _judged_share(limit: Limit, values: np.ndarray, error: float, is_random: boo
     low, high = (share, share) if not is_random else share_bounds(kept, n, error)
     assert limit.share is not None
     verdict = Verdict.HOLDS if low >= limit.share else Verdict.FAILS if high < limit.share else Verdict.UNDECIDED
-    return Judgement(limit, verdict, low, share, high, n)
+    return Judgement(limit, verdict, low, share, high, n, is_random)
 
 
 def share_bounds(kept: int, n: int, error: float) -> tuple[float, float]:

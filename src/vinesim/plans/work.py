@@ -9,7 +9,7 @@ from vinesim.model.workload import NO_PARTITION
 from vinesim.plans.hardware import unit_sizes
 from vinesim.state.demand_classes import DemandClasses, classes_anywhere
 
-MOST_KINDS = 500  # beyond, what tasks hold beside units of several types is left out
+MOST_KINDS = 500  # beyond, what tasks hold besides units of several types is left out
 
 Key = tuple[object, ...]
 
@@ -75,7 +75,8 @@ def _work(scenario: Scenario) -> tuple[list[Key], Work]:
     cannot = np.zeros(whole.shape, bool)
     cannot[kind] = ~classes.named
     held[cannot], watts[cannot] = np.inf, np.inf
-    fits = is_known and not consolidates and work.requests is None and not scenario.outages
+    is_alone = not consolidates and not len(scenario.engine_types)  # what a task takes does not depend on others
+    fits = is_known and is_alone and work.requests is None and not scenario.outages and not scenario.reservations
     return keys, Work(held, whole, watts, largest, fits)
 
 
@@ -114,18 +115,18 @@ def _kinds(classes: DemandClasses, is_whole: np.ndarray) -> tuple[np.ndarray, li
     Two classes are of one kind if splitting one between the types of its lead is as good as splitting the other: where
     there is one such type, or where they hold the same but for a factor.
     """
-    named, beside = classes.named, np.asarray(classes.companion.any(axis=1))
+    named, has_companions = classes.named, np.asarray(classes.companion.any(axis=1))
     several = np.asarray(named.sum(axis=1) > 1)
     keys: list[Key] = []
     for t in range(len(named)):
         key: Key = (named[t].tobytes(),)
         if several[t]:
             key += (int(classes.task_type[t]), bool(is_whole[t]))
-        if several[t] and beside[t]:
+        if several[t] and has_companions[t]:
             key += (int(classes.units[t]), float(classes.share[t]), classes.companion[t].tobytes())
         keys.append(key)
     distinct = dict.fromkeys(keys)
-    if len(distinct) > MOST_KINDS and (several & beside).any():
+    if len(distinct) > MOST_KINDS and (several & has_companions).any():
         fewer = np.where(several[:, None], 0.0, classes.companion)
         return _kinds(classes._replace(companion=fewer), is_whole)
     number = {key: k for k, key in enumerate(distinct)}

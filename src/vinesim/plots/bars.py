@@ -6,12 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, HATCHES, PANEL_INCHES, PLAIN, SMALL, Look, matplotlib
+from vinesim.plots.style import (
+    COLORS,
+    HATCHES,
+    PANEL_INCHES,
+    PLAIN,
+    SMALL,
+    Look,
+    handles_of,
+    legend_above,
+    matplotlib,
+    name_places,
+)
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 GROUP_WIDTH = 0.8  # relative to the distance between groups
+LETTERS = 5  # of a value above a bar
+SMALL_SHARE = 0.833  # of the size of the text: what Matplotlib takes for small
 CROWDED = 24  # with more bars than this, bars are narrow and their values vertical
 
 
@@ -43,6 +56,7 @@ def bar_figure(
 
         width = max(PANEL_INCHES[0] * 1.4, (0.22 if is_crowded else 0.45) * n_bars)
         size = look.size(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25))
+        turned = _turned(size[0] / n_bars, look)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         axes.set_yscale(scale)
@@ -56,15 +70,28 @@ def bar_figure(
                 style["yerr"] = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
                 style["error_kw"] = {"ecolor": "black", "capsize": 2}
             drawn = axes.bar(places, series.values, each, label=series.label, **style)
-            axes.bar_label(drawn, fmt="{:,.4g}", fontsize=SMALL, padding=2, rotation=90 if is_crowded else 0)
-        axes.set_xticks(range(len(categories)), categories)
+            if turned is not None:
+                axes.bar_label(drawn, fmt=_value, fontsize=SMALL, padding=2, rotation=turned)
+        name_places(axes, categories, 0.85 * size[0] / len(categories), look)
         axes.tick_params(axis="x", length=0)
         axes.grid(visible=False, axis="x")
-        axes.margins(y=0.15 if is_crowded else 0.12)
+        axes.margins(y=0.2 if turned else 0.12)
         if is_crowded:
             axes.margins(x=0.02)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
-        if len(bars) > 1:
-            figure.legend(loc="outside upper center", ncols=len(bars))
+        legend_above(figure, *handles_of([axes]), look)
     return figure
+
+
+def _turned(inches: float, look: Look) -> int | None:
+    """Return by how much values above bars are turned, degrees, so that they fit their width; None: they do not."""
+    letter = 0.6 * SMALL_SHARE * look.points / 72  # its width; a line is about twice as high
+    if inches > LETTERS * letter:
+        return 0
+    return 90 if inches > 2 * letter else None
+
+
+def _value(value: float) -> str:
+    """Write a value in three digits, as many as can be distinguished in a chart."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -53,14 +53,15 @@ def dots_figure(panels: Sequence[DotsPanel], *, look: Look = PLAIN) -> "Figure":
             for place, row in enumerate(panel.rows):
                 heights = place + np.linspace(-SPREAD, SPREAD, len(row.values))
                 first = place == number == 0
-                axes.plot(row.values, heights, "o", color=COLORS[5], markersize=3.5, label="a workload" * first)
+                dots = {"color": COLORS[5], "markersize": 3.5 * look.scale, "label": "a workload" * first}
+                axes.plot(row.values, heights, "o", **dots)
                 axes.errorbar(
                     row.mean,
                     place,
                     xerr=[[row.mean - row.low], [row.high - row.mean]],
                     fmt="D",
                     color=COLORS[1],
-                    markersize=5,
+                    markersize=5 * look.scale,
                     capsize=3,
                     zorder=4,
                     label="mean, 95 % interval" * first,

@@ -9,7 +9,18 @@ import numpy as np
 from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.model.errors import InputError, Problem
-from vinesim.plots.style import COLORS, HATCHES, PLAIN, Look, matplotlib, suffix_problems, write
+from vinesim.plots.style import (
+    COLORS,
+    HATCHES,
+    PLAIN,
+    Look,
+    legend_above,
+    matplotlib,
+    show_dates,
+    suffix_problems,
+    write,
+)
+from vinesim.plots.units import Display, times_of_runs
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -23,7 +34,6 @@ CELLS = 400  # intervals in a row of a group
 LEGEND = 12  # maximum kinds in the legend
 ROW_INCHES, LEAST_INCHES, WIDTH_INCHES = 0.16, 2.4, 9.0
 CENTERED = {"ha": "center", "va": "center"}
-UNITS_OF_TIME = ((1.0, "us"), (1e3, "ms"), (1e6, "s"), (60e6, "min"), (3600e6, "h"), (86400e6, "d"))
 
 COLOR_BY = ("auto", "type", "job")
 
@@ -37,10 +47,15 @@ WHERE held.begin_us < $to_us AND coalesce(held.end_us, $end_us) > $from_us ORDER
 
 
 def draw_gantt(
-    folder: str | Path, output: str | Path, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
+    folder: str | Path,
+    output: str | Path,
+    from_us: float | str = 0.0,
+    to_us: float | str | None = None,
+    color: str = "auto",
 ) -> int:
     """Draw a result folder as a PNG, SVG or PDF file, by the name's suffix; return how many tasks are shown.
 
+    Of the time from ``from_us`` to ``to_us``: us, or a text such as ``3 h``, or a date if the run has dates.
     ``color`` is type (the task type), job, or auto: by type if there are several. Raises
     :class:`~vinesim.model.errors.InputError`.
     """
@@ -56,18 +71,19 @@ def draw_gantt(
 
 
 def gantt_figure(
-    result: ResultTables, from_us: float = 0.0, to_us: float | None = None, color: str = "auto", look: Look = PLAIN
+    result: ResultTables,
+    from_us: float | str = 0.0,
+    to_us: float | str | None = None,
+    color: str = "auto",
+    look: Look = PLAIN,
 ) -> tuple["Figure", int]:
     """Return the figure of a time window, and how many tasks it shows."""
     end_us = float(result.summary["makespan_us"])
-    until_us = end_us if to_us is None else min(to_us, end_us)
-    if not 0 <= from_us < until_us:
-        expected = f"0 <= from < to, within the run of {end_us:g} us"
-        raise InputError([Problem("--from and --to", expected, f"{from_us:g} and {until_us:g}")])
-    bars = result.columns(_BARS, {"end_us": end_us, "from_us": from_us, "to_us": until_us})
+    since_us, until_us = result.clock.window_us(from_us, to_us, end_us)
+    bars = result.columns(_BARS, {"end_us": end_us, "from_us": since_us, "to_us": until_us})
     units = result.columns("SELECT unit, unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     arrivals = result.columns("SELECT arrival_us FROM jobs ORDER BY job")["arrival_us"]
-    scale, name = next(((s, n) for s, n in reversed(UNITS_OF_TIME) if until_us - from_us >= s), UNITS_OF_TIME[0])
+    x = times_of_runs(result.clock, since_us, until_us, None, "")
     mpl = matplotlib()
     with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
@@ -77,19 +93,22 @@ def gantt_figure(
         height = max(LEAST_INCHES, ROW_INCHES * len(rows) + 1.2)
         figure = Figure(figsize=look.size(WIDTH_INCHES, height), layout="constrained")
         axes = figure.subplots()
+        span = float(x(since_us)), float(x(until_us))
         if is_grouped:
-            load = _load(bars, rows, units["capacity"], np.linspace(from_us, until_us, CELLS + 1))
+            load = _load(bars, rows, units["capacity"], np.linspace(since_us, until_us, CELLS + 1))
             what = "share of capacity allocated" if result.is_shared else "units that are active"
-            _draw_load(figure, axes, load, what, (from_us / scale, until_us / scale))
+            _draw_load(figure, axes, load, what, span)
         else:
-            _draw_bars(figure, axes, bars, result.task_types, color, scale)
-        _mark_arrivals(axes, arrivals[(arrivals >= from_us) & (arrivals <= until_us)] / scale, len(rows))
+            _draw_bars(figure, axes, bars, result.task_types, color, x, look)
+        _mark_arrivals(axes, x(arrivals[(arrivals >= since_us) & (arrivals <= until_us)]), len(rows))
         axes.set_yticks(range(len(rows)), [label for label, _ in rows])
         axes.tick_params(axis="y", length=0, labelsize=min(8.0, 72 * ROW_INCHES * 0.75))
         axes.set_ylim(len(rows) - 0.4, -1.2)
-        axes.set_xlim(from_us / scale, until_us / scale)
+        axes.set_xlim(*span)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"time, {name}")
+        axes.set_xlabel(x.label)
+        if x.has_dates:
+            show_dates(axes)
     return figure, len(np.unique(bars["task"]))
 
 
@@ -122,7 +141,13 @@ def _groups(units: dict[str, np.ndarray], names: dict[int, str], places: PlaceNa
 
 
 def _draw_bars(
-    figure: Any, axes: Any, bars: dict[str, np.ndarray], task_types: dict[int, str], color: str, scale: float
+    figure: Any,
+    axes: Any,
+    bars: dict[str, np.ndarray],
+    task_types: dict[int, str],
+    color: str,
+    x: Display,
+    look: Look,
 ) -> None:
     """Draw a bar for each stay of a task on a unit: pale during the data transfer, with a cross at the end if an outage
     interrupted it. Tasks on a unit at the same time share its row."""
@@ -136,8 +161,8 @@ def _draw_bars(
     lane, n_lanes = _lanes(bars)
     height = 0.82 / n_lanes
     low = bars["unit"] - 0.41 + lane * height
-    began, ended = bars["begin_us"] / scale, bars["end_us"] / scale
-    there = np.fmin(bars["start_us"] / scale, ended)  # NaN while data is in transfer: fmin then takes the end
+    began, ended = x(bars["begin_us"]), x(bars["end_us"])
+    there = np.fmin(x(bars["start_us"]), ended)  # NaN while data is in transfer: fmin then takes the end
     colors = [color_of[int(kind)] for kind in kinds]
     few = len(kinds) <= FEW
     style: dict[str, Any] = {"align": "edge", "linewidth": 0.4, "zorder": 3}
@@ -172,7 +197,7 @@ def _draw_bars(
     ]
     if moved.any():
         handles.append(Patch(color="#777777", alpha=0.45, label="data transfer"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 7))
+    legend_above(figure, handles, [str(handle.get_label()) for handle in handles], look)
 
 
 def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

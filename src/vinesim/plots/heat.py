@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import PANEL_INCHES, PLAIN, SMALL, Look, matplotlib
+from vinesim.plots.style import PANEL_INCHES, PLAIN, SMALL, Look, matplotlib, name_places
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -70,7 +70,7 @@ def heat_figure(
                     color="white" if is_dark else "black",
                 )
             axes.set_title(panel.title, loc="left")
-            axes.set_xticks(range(len(columns)), columns)
+            name_places(axes, columns, 0.65 * figure.get_figwidth() / (len(panels) * len(columns)), look)
             axes.set_yticks(range(len(rows)), rows)
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)

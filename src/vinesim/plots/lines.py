@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, DASHES, MARKERS, PANEL_INCHES, PLAIN, Look, matplotlib, set_scale
+from vinesim.plots.style import (
+    COLORS,
+    DASHES,
+    MARKERS,
+    PANEL_INCHES,
+    PLAIN,
+    Look,
+    handles_of,
+    legend_above,
+    matplotlib,
+    set_scale,
+)
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -79,7 +90,7 @@ def line_figure(
         grid = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
         for axes, panel, its_y in zip(grid, panels, ys, strict=False):
             for line in panel.lines:
-                _draw(axes, line, labels.index(line.label))
+                _draw(axes, line, labels.index(line.label), look.scale)
             axes.set_title(panel.title, loc="left")
             _set(axes, "x", x)
             if x.scale == "linear" and x.ticks is None and _are_whole(panels):
@@ -93,15 +104,15 @@ def line_figure(
             is_lowest = place + columns >= len(panels)
             axes.set_xlabel(x.label if is_lowest else "")
             axes.tick_params(labelbottom=is_lowest)
-        _legend(figure, grid, labels)
+        legend_above(figure, *handles_of(grid), look)
     return figure
 
 
-def _draw(axes: Any, line: Line, number: int) -> None:
+def _draw(axes: Any, line: Line, number: int, scale: float) -> None:
     kind = number % len(COLORS)
     marker = MARKERS[kind] if len(line.x) <= MANY_POINTS and not line.is_stepped else None
     # Later lines are thinner, so that earlier ones stay visible around them where they coincide.
-    width, size = 2.2 - 0.25 * min(number, 4), 6.0 - 0.6 * min(number, 4)
+    width, size = scale * (2.2 - 0.25 * min(number, 4)), scale * (6.0 - 0.6 * min(number, 4))
     style = {"color": COLORS[kind], "marker": marker, "linestyle": DASHES[kind], "linewidth": width}
     style |= {"drawstyle": "steps-post"} if line.is_stepped else {}
     axes.plot(line.x, line.y, label=line.label, markersize=size, zorder=3 + number, **style)
@@ -139,20 +150,3 @@ def _are_whole(panels: Sequence[Panel]) -> bool:
 
 def _power(value: float, _: int) -> str:
     return "0" if value == 0 else f"$10^{{{round(math.log10(value))}}}$"
-
-
-def _legend(figure: Any, grid: Any, labels: list[str]) -> None:
-    found: dict[str, Any] = {}
-    for axes in grid:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    if len(labels) > 1:
-        handles = [found[label] for label in labels]
-        width = figure.get_size_inches()[0]
-        figure.legend(handles, labels, loc="outside upper center", ncols=_columns(labels, width), handlelength=3)
-
-
-def _columns(labels: list[str], width_inches: float) -> int:
-    """Return how many columns of a legend fit the width, at about 0.065 inches per letter and 0.6 for the line."""
-    each = 0.065 * max(len(label) for label in labels) + 0.65
-    return max(1, min(len(labels), int(width_inches / each)))

@@ -1,4 +1,4 @@
-"""Figures of one's own sweeps and runs, drawn by the functions that draw the papers' figures."""
+"""Figures of the user's sweeps and runs, drawn by the functions that draw the papers' figures."""
 
 import os
 import tempfile
@@ -44,8 +44,8 @@ def plot(
     font: str | None = None,
     dpi: float = DPI,
     confidence: float = 0.95,
-    from_us: float = 0.0,
-    to_us: float | None = None,
+    from_us: float | str = 0.0,
+    to_us: float | str | None = None,
     color: str = "auto",
 ) -> "Figure":
     """Draw a figure of a sweep, of a run or of several runs; return it, and write it to ``output`` (.pdf, .svg, .png).
@@ -55,8 +55,9 @@ def plot(
     replications, or points (the number ``y`` over the number ``x``, one point a run). ``by`` is the axis that has a
     line for each label, ``panel`` one that has a panel for each, ``where`` fixes the others. Of runs, ``kind`` is tail,
     cumulative or histogram (of the time ``x`` of jobs or tasks), timeline (``y``: queue, utilization or active) or
-    gantt. ``log`` names the logarithmic axes: x, y or xy. ``inches`` is width and height; the text has ``font_points``.
-    Raises :class:`InputError`.
+    gantt, from ``from_us`` to ``to_us`` (us, a text such as ``3 h``, or a date if the run has dates). ``log`` names the
+    logarithmic axes: x, y or xy. ``inches`` is width and height; the text has ``font_points``. Raises
+    :class:`InputError`.
     """
     look = Look(inches, font_points, font)
     _check(output, log, look, dpi)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, MARKERS, PANEL_INCHES, PLAIN, Look, matplotlib, set_scale
+from vinesim.plots.style import (
+    COLORS,
+    MARKERS,
+    PANEL_INCHES,
+    PLAIN,
+    Look,
+    handles_of,
+    legend_above,
+    matplotlib,
+    set_scale,
+)
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -44,14 +54,12 @@ def points_figure(
         grid = figure.subplots(1, len(panels), sharex=True, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=True):
             for kind, points in enumerate(panel.points):
-                style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5, "alpha": 0.75}
+                style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5 * look.scale, "alpha": 0.75}
                 axes.plot(points.x, points.y, linestyle="", label=points.label, zorder=3 + kind, **style)
             axes.set_title(panel.title, loc="left")
             set_scale(axes, "x", x_scale)
             set_scale(axes, "y", panel.scale)
             axes.set_xlabel(x_label)
             axes.set_ylabel(panel.y_label)
-        handles, labels = grid[0].get_legend_handles_labels()
-        if len(labels) > 1:
-            figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        legend_above(figure, *handles_of(grid[:1]), look)
     return figure

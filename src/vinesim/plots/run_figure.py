@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.activity import find_stretches, shares_over_time
+from vinesim.metrics.by import TABLES, groups
 from vinesim.metrics.queue import queues_of
-from vinesim.metrics.times import TIMES
+from vinesim.metrics.run_columns import StoredColumns
+from vinesim.metrics.times import Times, times_with
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.titles import Title, number_title
 from vinesim.plots.gantt import gantt_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.series import Series, SeriesPanel, series_figure
-from vinesim.plots.units import Display, displayed
+from vinesim.plots.units import Display, displayed, times_of_runs
 from vinesim.plots.wanted import OF_RUNS, Wanted
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 N_BINS = 60
+MAX_LINES = 10  # of the labels of an axis, those with the most jobs or tasks
 N_INTERVALS = 200
 MAX_POINTS = 2000  # of a line; a longer one has all of its largest values, and the others evenly on a log axis
 OVER_TIME = {
@@ -60,32 +64,30 @@ def _gantt(results: Mapping[str, ResultTables], wanted: Wanted) -> "Figure":
 
 
 def _times(results: Mapping[str, ResultTables], kind: str, wanted: Wanted) -> "Figure":
-    """Draw the distribution of a time, one line for each run, or for each type of task."""
+    """Draw the distribution of a time, one line for each run, or for each label on an axis of the jobs."""
     wanted.check_unused(kind, ("y", "y_unit", "from_us", "to_us"))
-    if wanted.by not in (None, TASK_TYPE):
-        raise InputError([Problem("--by", f"{TASK_TYPE}, or nothing: one line for each run", repr(wanted.by))])
     name = wanted.x or "jobs.latency_us"
-    if name not in TIMES:
-        remedy = did_you_mean(name, TIMES)
-        raise InputError([Problem("--x", f"a time of each job or task: {', '.join(TIMES)}", repr(name), remedy)])
-    found = {
-        panel: _sorted(result, TIMES[name].query, wanted.by == TASK_TYPE, panel) for panel, result in results.items()
-    }
+    known = times_with(all(result.has_tokens for result in results.values()))
+    if name not in known:
+        remedy = did_you_mean(name, known)
+        raise InputError([Problem("--x", f"a time of each job or task: {', '.join(known)}", repr(name), remedy)])
+    times = known[name]
+    found = {panel: _sorted(result, times, wanted.by, panel) for panel, result in results.items()}
     if wanted.by is None:  # all runs in one panel
         found = {"": {run: values for own in found.values() for run, values in own.items()}}
     every = [values for own in found.values() for values in own.values()]
     if not any(map(len, every)):
-        raise InputError([Problem("the figure", f"{TIMES[name].of} that have a time", "none")])
+        raise InputError([Problem("the figure", f"{times.of} that have a time", "none")])
     largest = [float(values[-1]) for values in every if len(values)]
     x = displayed(number_title(name), largest, wanted.x_unit, "--x-unit", wanted.x_label)
     if kind == "histogram":
-        return _histogram(found, x, TIMES[name].of, wanted)
+        return _histogram(found, x, times.of, wanted)
     is_tail = kind == "tail"
     panels = [
         Panel(_titled(panel, found, wanted), [_curve(label, x(values), is_tail) for label, values in own.items()])
         for panel, own in found.items()
     ]
-    y_label = wanted.y_label or f"share of {TIMES[name].of} that take {'longer' if is_tail else 'no longer'}"
+    y_label = wanted.y_label or f"share of {times.of} that take {'longer' if is_tail else 'no longer'}"
     y_scale = "log" if "y" in wanted.log or (is_tail and not wanted.log) else "linear"
     return line_figure(panels, Axis(x.label, wanted.scale("x")), Axis(y_label, y_scale), look=wanted.look)
 
@@ -94,12 +96,18 @@ def _titled(panel: str, found: Mapping[str, Any], wanted: Wanted) -> str:
     return ": ".join(part for part in (wanted.title or "", panel if len(found) > 1 else "") if part)
 
 
-def _sorted(result: ResultTables, query: str, by_type: bool, run: str) -> dict[str, np.ndarray]:
+def _sorted(result: ResultTables, times: Times, axis: str | None, run: str) -> dict[str, np.ndarray]:
     """Return the times of a run in order, us, by the label of their line."""
-    rows = result.columns(f"SELECT * FROM ({query}) WHERE x IS NOT NULL ORDER BY x")  # noqa: S608
-    if not by_type:
-        return {run: rows["x"]}
-    return {name: rows["x"][rows["task_type"] == code] for code, name in result.task_types.items()}
+    columns = StoredColumns(result)
+    values = times.values(columns)
+    known = ~np.isnan(values)
+    if axis is None:
+        return {run: np.sort(values[known])}
+    labels, code, _ = groups({name: result.table(name) for name in TABLES}, result.summary, axis)
+    (job,) = columns.of(times.table, "job")
+    of_row = code[job[known]]
+    most = np.argsort(-np.bincount(of_row, minlength=len(labels)), kind="stable")[:MAX_LINES]
+    return {labels[k]: np.sort(values[known][of_row == k]) for k in sorted(most.tolist())}
 
 
 def _curve(label: str, values: np.ndarray, is_tail: bool) -> Line:
@@ -154,12 +162,11 @@ def _timeline(results: Mapping[str, ResultTables], wanted: Wanted) -> "Figure":
     by = TASK_TYPE if what == "queue" else "unit_type"
     if wanted.by not in (None, by):
         raise InputError([Problem("--by", f"{by}, or nothing: one line for each run", repr(wanted.by))])
-    ends = [float(result.summary["makespan_us"]) for result in results.values()]
-    until = max(ends) if wanted.to_us is None else wanted.to_us
-    if not 0 <= wanted.from_us < until:
-        expected = "0 <= from < to, within the run"
-        raise InputError([Problem("--from and --to", expected, f"{wanted.from_us:g} and {until:g}")])
-    x = displayed(Title("time", "us"), [until], wanted.x_unit, "--x-unit", wanted.x_label)
+    clocks = {result.clock for result in results.values()}
+    clock = clocks.pop() if len(clocks) == 1 else Clock()  # runs of several dates are compared from their begins on
+    end_us = max(float(result.summary["makespan_us"]) for result in results.values())
+    since_us, until_us = clock.window_us(wanted.from_us, wanted.to_us, end_us)
+    x = times_of_runs(clock, since_us, until_us, wanted.x_unit, "--x-unit", wanted.x_label)
     found = {run: _over_time(result, what, wanted.by is not None, run) for run, result in results.items()}
     if wanted.by is None:
         found = {"": [series for own in found.values() for series in own]}
@@ -168,11 +175,11 @@ def _timeline(results: Mapping[str, ResultTables], wanted: Wanted) -> "Figure":
     panels = [
         SeriesPanel(
             _titled(panel, found, wanted),
-            [_within(series, wanted.from_us, until, x, y) for series in own],
+            [_within(series, since_us, until_us, x, y) for series in own],
         )
         for panel, own in found.items()
     ]
-    return series_figure(panels, x.label, y.label, look=wanted.look)
+    return series_figure(panels, x.label, y.label, has_dates=x.has_dates, look=wanted.look)
 
 
 def _within(series: Series, from_us: float, to_us: float, x: Display, y: Display) -> Series:

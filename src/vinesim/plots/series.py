@@ -2,11 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, DASHES, PANEL_INCHES, PLAIN, Look, matplotlib, set_scale
+from vinesim.plots.style import (
+    COLORS,
+    DASHES,
+    PANEL_INCHES,
+    PLAIN,
+    Look,
+    handles_of,
+    legend_above,
+    matplotlib,
+    set_scale,
+    show_dates,
+)
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -36,9 +47,11 @@ def series_figure(
     *,
     limits: tuple[float, float] | None = None,
     x_scale: str = "linear",
+    has_dates: bool = False,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw the panels side by side with the same axes and one legend above them; ``limits`` are for the y axis."""
+    """Draw the panels side by side with the same axes and one legend above them; ``limits`` are for the y axis. With
+    ``has_dates`` x is in days since 1970."""
     mpl = matplotlib()
     labels = list(dict.fromkeys(series.label for panel in panels for series in panel.series))
     with mpl.rc_context(look.rc):
@@ -50,19 +63,16 @@ def series_figure(
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel.series:
                 kind = labels.index(series.label) % len(COLORS)
-                style = {"color": COLORS[kind], "linestyle": DASHES[kind], "linewidth": 2.2 - 0.3 * min(kind, 4)}
+                width = look.scale * (2.2 - 0.3 * min(kind, 4))
+                style = {"color": COLORS[kind], "linestyle": DASHES[kind], "linewidth": width}
                 axes.stairs(series.values, series.edges, baseline=None, label=series.label, zorder=3 + kind, **style)
             axes.set_title(panel.title, loc="left")
             set_scale(axes, "x", x_scale)
+            if has_dates:
+                show_dates(axes)
             axes.set_xlabel(x_label)
             if limits is not None:
                 axes.set_ylim(*limits)
         grid[0].set_ylabel(y_label)
-        if len(labels) > 1:
-            found: dict[str, Any] = {}
-            for axes in grid:
-                for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                    found.setdefault(label, handle)
-            handles = [found[label] for label in labels]
-            figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3)
+        legend_above(figure, *handles_of(grid), look)
     return figure

@@ -5,7 +5,7 @@ Every series also has its own marker and dash pattern, so that figures can be re
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,9 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++")
 
 PANEL_INCHES = (3.5, 2.6)  # width and height of one panel
+USUAL_INCHES = (4.9, 3.25)  # of a figure of one panel
+LEAST_SCALE, LEAST_TEXT = 0.45, 0.72  # of lines and marks, and of the text, in a small figure
+LETTER_EM, HANDLE_EM = 0.55, 4.2  # widths in a legend: of a letter, of a line with the space around it
 DPI = 160
 RC: Mapping[str, Any] = {
     "font.size": 9,
@@ -38,6 +41,7 @@ RC: Mapping[str, Any] = {
     "axes.axisbelow": True,
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
+    "axes.linewidth": 0.8,
     "lines.linewidth": 1.5,
     "lines.markersize": 4.5,
     "legend.frameon": False,
@@ -47,6 +51,7 @@ RC: Mapping[str, Any] = {
 }
 MANY_DECADES = 500.0  # relative range of a logarithmic axis from which powers of 10 are enough
 SMALL = "small"  # of texts inside a chart, relative to the font size
+THICKNESSES = ("grid.linewidth", "lines.linewidth", "lines.markersize", "axes.linewidth")
 FONT_SIZES = tuple(name for name in RC if name.endswith("size") and name != "lines.markersize")
 NO_DATES: Mapping[str, Mapping[str, None]] = {  # so that the same figure gives the same bytes
     ".png": {"Software": None},
@@ -60,15 +65,27 @@ class Look:
     """What a user may change: width and height in inches, the size of the text in points, and the font's name."""
 
     inches: tuple[float, float] | None = None  # None: as the figure needs
-    font_points: float | None = None
+    font_points: float | None = None  # None: RC's, less in a small figure
     font: str | None = None
+
+    @property
+    def scale(self) -> float:
+        """How thick lines and how large marks are: less than 1 in a figure that is smaller than usual."""
+        if self.inches is None:
+            return 1.0
+        own = min(mine / usual for mine, usual in zip(self.inches, USUAL_INCHES, strict=True))
+        return min(1.0, max(LEAST_SCALE, own))
+
+    @property
+    def points(self) -> float:
+        """The size of the text."""
+        return RC["font.size"] * max(self.scale, LEAST_TEXT) if self.font_points is None else self.font_points
 
     @property
     def rc(self) -> dict[str, Any]:
         """Matplotlib's settings."""
-        rc = dict(RC)
-        if self.font_points is not None:
-            rc |= {name: RC[name] * self.font_points / RC["font.size"] for name in FONT_SIZES}
+        rc = {**RC, **{name: RC[name] * self.scale for name in THICKNESSES}}
+        rc |= {name: RC[name] * self.points / RC["font.size"] for name in FONT_SIZES}
         if self.font is not None:
             rc |= {"font.family": self.font}
         return rc
@@ -109,6 +126,45 @@ def set_scale(axes: Any, which: str, scale: str) -> None:
     axis.set_major_locator(FixedLocator([part * 10.0**power for power in powers for part in parts]))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def show_dates(axes: Any) -> None:
+    """Let the x axis, in days since 1970, show dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator()
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+
+
+def name_places(axes: Any, names: Sequence[str], inches: float, look: Look) -> None:
+    """Write names below the places 0, 1, 2, ... of the x axis, turned if one is wider than its ``inches``."""
+    axes.set_xticks(range(len(names)), names)
+    em = look.rc["xtick.labelsize"] / 72
+    if (1 + max(map(len, names), default=0)) * em * LETTER_EM > inches:
+        axes.tick_params(axis="x", labelrotation=35)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+
+
+def legend_above(figure: "Figure", handles: Sequence[Any], labels: Sequence[str], look: Look) -> None:
+    """Draw a legend above the figure, with as many columns as its width has room for; none for a single label."""
+    if len(labels) < 2:
+        return
+    em = look.rc["legend.fontsize"] / 72
+    each = em * (LETTER_EM * max(map(len, labels)) + HANDLE_EM)
+    columns = max(1, min(len(labels), int(figure.get_size_inches()[0] / each)))
+    spaces = {"columnspacing": 1.2, "handlelength": 2.6, "labelspacing": 0.3, "borderpad": 0.2}
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, **spaces)
+
+
+def handles_of(grid: Iterable[Any]) -> tuple[list[Any], list[str]]:
+    """Return the handle of each label in some axes, and the labels, in their order."""
+    found: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return list(found.values()), list(found)
 
 
 def font_names() -> list[str]:

@@ -17,6 +17,7 @@ from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.points import Points, PointsPanel, points_figure
 from vinesim.plots.units import displayed
 from vinesim.plots.wanted import OF_SWEEPS, Wanted
+from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.points import check_columns, group, numbers_of, plain
 from vinesim.studies.statistics import check_share, mean_interval
 from vinesim.studies.sweep import Sweep
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 DEFAULT = "jobs.latency_us.mean"
-MAX_SERIES = 12  # more lines than this cannot be told apart
+MAX_SERIES = 12  # more lines than this cannot be distinguished
 OF_A_RUN = ("from_us", "to_us", "color")
 
 
@@ -45,7 +46,9 @@ class _Roles:
             return str(label)
         unit = displayed(self.titles[column], [label], None, column)
         name = unit.label.rpartition(", ")[2] if ", " in unit.label else ""
-        return f"{label / unit.size:g} {name}".strip()
+        value = label / unit.size
+        digits = f"{value:g}" if value == round(value) else f"{value:.4g}"
+        return f"{digits} {name}".strip()
 
     def name(self, column: str, label: Any) -> str:
         """Write a label for a legend or over a panel: text says itself, a number needs its axis."""
@@ -57,6 +60,9 @@ def sweep_figure(sweep: Sweep, wanted: Wanted) -> "Figure":
     """Return the figure of a sweep. Raises :class:`InputError` for what the sweep does not have."""
     check_share("--confidence", wanted.confidence)
     wanted.check_kind(OF_SWEEPS, "a sweep")
+    for name in axes_of_jobs(sweep):
+        if name in (wanted.x, wanted.by, wanted.panel):
+            sweep = by_label(sweep, name)
     table = _chosen(sweep, wanted)
     roles = _roles(sweep, table, wanted)
     is_axis = roles.x in sweep.study.columns

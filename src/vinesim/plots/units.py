@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.titles import Title
@@ -27,10 +28,23 @@ class Display:
 
     label: str
     size: float = 1.0
+    offset: float = 0.0  # where 0 is: of dates, days since 1970
+    has_dates: bool = False
 
-    def __call__(self, values: np.ndarray) -> np.ndarray:
+    def __call__(self, values: np.ndarray | float) -> np.ndarray:
         """Return the values in the axis's unit."""
-        return np.asarray(values, np.float64) / self.size
+        return np.asarray(values, np.float64) / self.size + self.offset
+
+
+def times_of_runs(
+    clock: Clock, since_us: float, until_us: float, unit: str | None, where: str, label: str | None = None
+) -> Display:
+    """Return how an axis shows a part of a run: as dates, if they are known and no unit is wanted."""
+    if clock.start_s is None or unit is not None:
+        return displayed(Title("time", "us"), [until_us - since_us], unit, where, label)
+    day_us = UNITS["us"]["d"]
+    words = f"from {clock.at(since_us)} on" if label is None else label
+    return Display(words, day_us, clock.start_s * 1e6 / day_us, has_dates=True)
 
 
 def displayed(title: Title, values: Iterable[float], unit: str | None, where: str, label: str | None = None) -> Display:

@@ -30,8 +30,8 @@ class Wanted:
     y_label: str | None = None
     title: str | None = None
     confidence: float = 0.95
-    from_us: float = 0.0
-    to_us: float | None = None
+    from_us: float | str = 0.0  # us, or a text with a unit, or a date if the run has dates
+    to_us: float | str | None = None
     color: str = "auto"
     look: Look = field(default_factory=Look)
 
@@ -55,8 +55,8 @@ class Wanted:
         problems = [
             Problem(
                 f"--{name.replace('_us', '').replace('_', '-')}",
-                f"no such option for --kind {kind}",
-                "it",
+                f"an option of --kind {kind}",
+                "one that it does not use",
                 "Leave it out.",
             )
             for name in names

@@ -1,4 +1,4 @@
-"""What a policy's outcome depends on besides its name: the code in its file, and in the modules beside it.
+"""What a policy's outcome depends on besides its name: the code in its file, and in the modules next to it.
 
 This covers the file itself, and the modules and packages in its folder that it imports, directly or indirectly. It does
 not cover packages installed elsewhere, modules imported by a name computed at run time, and data files that the policy
@@ -29,13 +29,13 @@ def file_content(path: Path) -> str:
 
 
 def code_of_file(path: Path) -> list[Any]:
-    """Return the hash of a Python file, and of each module beside it that it uses, by name."""
-    found = {file.relative_to(path.parent).as_posix(): file_content(file) for file in _with_modules(path)}
+    """Return the hash of a Python file, and of each module next to it that it uses, by name."""
+    found = {file.relative_to(path.parent).as_posix(): file_content(file) for file in with_modules(path)}
     own = found.pop(path.name)
     return [own, found]
 
 
-def _with_modules(path: Path) -> list[Path]:
+def with_modules(path: Path) -> list[Path]:
     """Return the file and what it imports from its folder."""
     found: dict[Path, None] = {}
     ahead = [path]
@@ -44,7 +44,7 @@ def _with_modules(path: Path) -> list[Path]:
         if file in found:
             continue
         found[file] = None
-        for name in _imported(read_bytes(file)):
+        for name in imported(read_bytes(file)):
             module, package = path.parent / f"{name}.py", path.parent / name
             if module.is_file():
                 ahead.append(module)
@@ -54,7 +54,7 @@ def _with_modules(path: Path) -> list[Path]:
 
 
 @lru_cache(100)  # for each run, parsing takes ten times as long as the rest
-def _imported(text: bytes) -> list[str]:
+def imported(text: bytes) -> list[str]:
     """Return the first words of the modules that a file imports; nothing if the file is not Python."""
     tree, found = _parsed(text), []
     for node in ast.walk(tree) if tree is not None else ():

@@ -13,6 +13,7 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PERIOD_US, Scenario
+from vinesim.model.time import FOREVER_US
 from vinesim.state.scratch import FACTOR, OptionValue
 
 # spellings of an option that is true or false, in any case of letters
@@ -40,8 +41,11 @@ class Policy:
     needs_estimates: ClassVar[bool] = False  # looks at execution or transfer times
     may_overcommit: ClassVar[bool] = False  # may load a unit beyond its capacity
     may_drop: ClassVar[bool] = False  # may drop a task, which then never runs
-    takes_vectors: ClassVar[bool] = True  # is right where tasks hold several units: it asks the queries what fits
-    why_single: ClassVar[str] = ""  # why it is not, or does not take gangs: "it ...", for the message
+    reads: ClassVar[tuple[str, ...]] = ()  # "priority", "user" or "deadline", where its functions do not show it
+    supports_multi_unit_tasks: ClassVar[bool] = (
+        True  # is right where tasks hold several units: it asks the queries what fits
+    )
+    unsupported_because: ClassVar[str] = ""  # why it is not, or does not take gangs: "it ...", for the message
 
     def values_of_options(self) -> dict[str, OptionValue]:
         """Return the options as a kernel sees them: numbers; None is infinite; a choice maps each word to whether it is
@@ -54,7 +58,7 @@ class Policy:
             if get_origin(hint) is Literal:
                 if value not in get_args(hint):
                     expected = "one of " + ", ".join(map(str, get_args(hint)))
-                    raise InputError([Problem(f"policy.options.{item.name}", expected, repr(value))])
+                    raise InputError([Problem(("policy", "options", item.name), expected, repr(value))])
                 is_number = all(isinstance(word, int | float) for word in get_args(hint))
                 values[item.name] = value if is_number else {word: word == value for word in get_args(hint)}
             elif isinstance(value, bool):
@@ -81,7 +85,7 @@ class Policy:
             if name not in known:
                 what = "one of " + ", ".join(known) if known else "no options"
                 expected = f"{what}, for the policy {cls.name or cls.__name__}"
-                problems.append(Problem(f"policy.options.{name}", expected, repr(name), did_you_mean(name, known)))
+                problems.append(Problem(("policy", "options", name), expected, repr(name), did_you_mean(name, known)))
                 continue
             try:
                 in_us = name.endswith("_us") and isinstance(value, str)
@@ -89,13 +93,13 @@ class Policy:
                 if name.endswith("_us") and values[name] < 0:
                     raise ValueError("a time, 0 or more")
             except InputError as wrong:
-                problems += [replace(problem, where=f"policy.options.{name}") for problem in wrong.problems]
+                problems += [replace(problem, at=("policy", "options", name)) for problem in wrong.problems]
             except ValueError as wrong:
                 remedy = did_you_mean(str(value), map(str, cls.choices().get(name, ())))
-                problems.append(Problem(f"policy.options.{name}", str(wrong), repr(value), remedy))
+                problems.append(Problem(("policy", "options", name), str(wrong), repr(value), remedy))
         for name, item in known.items():
             if name not in options and item.default is MISSING and item.default_factory is MISSING:
-                problems.append(Problem(f"policy.options.{name}", "a value", "none", "Add it: it has no default."))
+                problems.append(Problem(("policy", "options", name), "a value", "none", "Add it: it has no default."))
         if problems:
             raise InputError(problems)
         return cls(**values)
@@ -149,31 +153,34 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class OnlinePolicy(Policy):
-    """A scheduler that is asked after every event.
+    """A scheduler that is called after every event.
 
     ``decide(model, state, view)`` answers with :func:`~vinesim.state.queries.start`, ``start_consolidated``,
-    ``wait_until`` or ``nothing``, and is asked again until it starts nothing. It is compiled, so it may use only
+    ``wait_until`` or ``nothing``, and is called again until it starts nothing. It is compiled, so it may use only
     numbers, arrays and the queries; it may write only to ``view.scratch``.
 
-    It is asked while something is pending and some unit has room. A policy that ``sees_every_event``, to learn from
-    completions, is asked at least once after each event, and while something is pending even if no unit has room;
+    It is called while something is pending and some unit has room. A policy that ``sees_every_event``, to learn from
+    completions, is called at least once after each event, and while something is pending even if no unit has room;
     ``view.task`` of a FINISH is then the task that ended. If nothing can start it must return ``nothing()``.
     """
 
-    sees_every_event: ClassVar[bool] = False  # is asked after every event, even if there is nothing to start
+    sees_every_event: ClassVar[bool] = False  # is called after every event, even if there is nothing to start
     plans: ClassVar[bool] = False  # decides before the run, from the whole workload: see plan
     groups: ClassVar[tuple[str, ...]] = ()  # what distinguishes tasks besides their type: see GROUP_KEYS
     scratch: ClassVar[
         Mapping[str, tuple[str, str]]
     ] = {}  # name -> (dtype, size: one of state.scratch.SIZES, or a product of them: groups*types*256)
-    task_numbers: ClassVar[Mapping[str, str] | None] = None  # scratch arrays that hold numbers of tasks, and how: TASK,
-    # TASK_FROM_1 (0 = none), TASKS_BELOW or TWO_A_TASK of state.scratch; None: not said, then live it is not compiled
+    task_numbers: ClassVar[Mapping[str, str] | None] = None  # scratch arrays that hold numbers of tasks: TASK_ID,
+    # TASK_ID_PLUS_1 (0 = none), TASK_COUNT or EVENT_OF_TASK of state.scratch; None: not said, then live it is not
+    # compiled
     keeps_tasks: ClassVar[bool] = False  # keeps tasks in its scratch; by default, where that has room for each task
-    takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
+    takes_back: ClassVar[bool] = False  # keeps tasks in its own queues, and takes back those that outages interrupt
     takes_withdrawals: ClassVar[bool] = False  # keeps tasks, and forgets those whose jobs are withdrawn
-    preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
+    takes_dependencies: ClassVar[bool] = False  # keeps tasks, and asks arrived_task which have arrived
+    reserves: ClassVar[str] = ""  # keeps units free for the "first" waiting job, or for "all": what explain then says
+    preempts: ClassVar[bool] = False  # may preempt or move running tasks; is called even if no unit has room
     takes_gangs: ClassVar[bool] = True  # is right where only a gang's first task is pending; if it keeps_tasks: False
-    is_exclusive: ClassVar[bool] = False  # gives each task units of its own, whatever it demands of them
+    is_exclusive: ClassVar[bool] = False  # gives each task its own units, whatever it demands of them
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
     def __init_subclass__(cls) -> None:
@@ -193,6 +200,11 @@ class OnlinePolicy(Policy):
     def can_withdraw(self) -> bool:
         """Whether jobs may be withdrawn: the policy keeps no tasks, or forgets theirs."""
         return not self.keeps_tasks or self.takes_withdrawals
+
+    @property
+    def can_follow(self) -> bool:
+        """Whether jobs may wait for others: the policy keeps no tasks, or knows that these arrive in another order."""
+        return not self.keeps_tasks or self.takes_dependencies
 
     def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
         """Return a permutation to replace the units' (rack, shelf) order, or None.
@@ -219,7 +231,7 @@ class OnlinePolicy(Policy):
 
     @staticmethod
     def renumbered(model: Any, state: Any, view: Any) -> None:
-        """Build anew what ``task_numbers`` cannot describe. Called by a live scheduler that has numbered tasks anew, in
+        """Rebuild what ``task_numbers`` cannot describe. Called by a live scheduler that has numbered tasks again, in
         the same order; scratch with an entry per task has been moved. Compiled, like ``decide``."""
 
 
@@ -252,7 +264,7 @@ class BatchServers(NamedTuple):
     sleep_power_w: np.ndarray  # [P] float64: power of a unit without tasks; idle_power_w if it never sleeps
     overhead_us: np.ndarray  # [P, T] float64: us before a task computes
     resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = this type does not have the resource
-    period_us: float = PERIOD_US  # until the policy is asked again
+    period_us: float = PERIOD_US  # until the policy is called again
 
     def can_run(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
         """[M, P] bool: whether a unit of each type has an affinity to the task and provides what it requests."""
@@ -264,7 +276,8 @@ class BatchServers(NamedTuple):
 
     def time_us(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
         """[M, P] us: how long each task takes on a unit of each type from now on, including the overhead if it does not
-        run yet; infinite if it cannot run. A running task takes its remaining time wherever it is moved."""
+        run yet, and ``FOREVER_US`` if its end is not known; infinite if it cannot run. A running task takes its
+        remaining time wherever it is moved."""
         speed = np.ascontiguousarray(self.affinity.T[:, types])
         measured_us = tasks.measured_us[:, types] if len(tasks.measured_us) else None
         own_speed = speed if len(speed) == 1 or measured_us is not None else speed[tasks.task_type]
@@ -273,21 +286,22 @@ class BatchServers(NamedTuple):
             alone = self.overhead_us.T[:, types][tasks.task_type] + alone
         is_pending = np.isnan(tasks.remaining_us)
         time = alone if is_pending.all() else np.where(is_pending[:, None], alone, tasks.remaining_us[:, None])
+        time = np.minimum(time, FOREVER_US)
         can_run_all = len(tasks.request) == 0 and bool((speed > 0).all())
         return time if can_run_all else np.where(self.can_run(tasks, types), time, np.inf)
 
 
 @dataclass(frozen=True)
 class BatchPolicy(Policy):
-    """A scheduler that is asked from Python at every period about all pending tasks.
+    """A scheduler that is called from Python at every period, with all pending tasks.
 
     ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. Periods begin at multiples of the
     scenario's ``period_us``; the first at 0, after the jobs that arrive then. The answer may depend only on the
-    arguments and the options: a policy remembers nothing, and is not asked if there is nothing to place.
+    arguments and the options: a policy remembers nothing, and is not called if there is nothing to place.
     """
 
-    takes_vectors: ClassVar[bool] = False
-    why_single: ClassVar[str] = "it gets one amount for each task, and answers with one unit"
+    supports_multi_unit_tasks: ClassVar[bool] = False
+    unsupported_because: ClassVar[str] = "it gets one amount for each task, and answers with one unit"
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
     new_first: ClassVar[bool] = False  # with replaces_running: pending tasks first, then those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units

@@ -3,17 +3,19 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Any
 
 import numpy as np
 
+from vinesim.formats.source.renamed import RENAMED
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state import queries
 from vinesim.state.groups import GROUP_KEYS
-from vinesim.state.scratch import SIZES, TASK, TASK_FROM_1, TASKS_BELOW, TWO_A_TASK, is_size
+from vinesim.state.scratch import EVENT_OF_TASK, SIZES, TASK_COUNT, TASK_ID, TASK_ID_PLUS_1, is_size
 
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
@@ -24,19 +26,21 @@ PREEMPTS = {queries.preempt, queries.move}
 NEEDS_PREEMPTS = {
     queries.attained_us,
     queries.fastest_free_without,
-    queries.in_the_way,
+    queries.victims_for,
     queries.is_running,
     queries.left,
     queries.next_running,
 }
 
 
-HOW = (TASK, TASK_FROM_1, TASKS_BELOW, TWO_A_TASK)  # how scratch may hold a task's number
+ATTRIBUTES = {*vars(OnlinePolicy), *vars(Policy)}
+HOW = (TASK_ID, TASK_ID_PLUS_1, TASK_COUNT, EVENT_OF_TASK)  # how scratch may hold a task's number
 
 
 OF_NODES = {  # the queries whose answers change only with the node, and are alike for tasks that demand the same
     queries.bounded,
     queries.can_start,
+    queries.caps_allow,  # changes with the rack, but with caps nodes are scored again each time
     queries.companion_unit,
     queries.counted_amount,
     queries.demand,
@@ -47,10 +51,11 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
     queries.has_room,
     queries.has_room_for,
     queries.is_in_partition,
+    queries.reservations_allow,
     queries.is_up,
     queries.node_tasks,
     queries.node_tasks_of,
-    queries.quotas_allow,  # changes with more, but with quotas nodes are scored anew each time
+    queries.quotas_allow,  # changes with more, but with quotas nodes are scored again each time
     queries.rest_fits,
     queries.room,
     queries.task_type,
@@ -95,15 +100,13 @@ def check_declarations(policy: Policy) -> None:
         raise InputError(problems)
 
 
-def may_preempt(decide: Any) -> bool:
-    """Whether a policy's ``decide`` can preempt or move running tasks."""
-    return not PREEMPTS.isdisjoint(functions_of(decide))
-
-
 def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
     """Yield (expected, found) for each fault in how the class is written."""
     kind = type(policy)
     known = {item.name for item in fields(policy)}
+    for attribute in vars(kind):
+        if RENAMED.get(attribute) in ATTRIBUTES:
+            yield f"the attribute {RENAMED[attribute]}", attribute
     for attribute, hint in vars(kind).get("__annotations__", {}).items():
         if "ClassVar" not in str(hint) and attribute not in known:
             yield f"@dataclass(frozen=True) above class {kind.__name__}", f"an option {attribute} without it"
@@ -123,7 +126,7 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
         )
     elif not isinstance(decide, staticmethod):
         yield "@staticmethod above def decide(model, state, view)", "none"
-    elif len(inspect.signature(decide.__func__).parameters) != 3:
+    elif len(_parameters(decide.__func__)) != 3 or _are_swapped(decide.__func__):
         yield "decide(model, state, view)", f"decide{inspect.signature(decide.__func__)}"
     groups = policy.groups
     if isinstance(groups, str) or not set(groups) <= set(GROUP_KEYS):
@@ -146,13 +149,37 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
             yield f"task_numbers: a scratch array of whole numbers -> one of {one_of}", f"{array!r}: {holds!r}"
 
 
+def _are_swapped(decide: Any) -> bool:
+    """Whether arguments have the names of others, as in decide(state, model, view)."""
+    names = ("model", "state", "view")
+    return any(name in names and name != right for name, right in zip(_parameters(decide), names, strict=True))
+
+
+@lru_cache(1000)
+def _parameters(function: Any) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
+
+
 def is_word(text: Any) -> bool:
     """Whether a kernel can read it as an attribute."""
     return isinstance(text, str) and text.isidentifier() and not iskeyword(text)
 
 
-def functions_of(function: Any) -> set[Any]:
-    """Return a function and all functions that it refers to, directly, through others, or as attributes of a module."""
+def functions_of(function: Any) -> set[Any] | frozenset[Any]:
+    """Return a function and all functions that it refers to, directly, through others, or as attributes of a module.
+
+    What the package's own functions refer to is looked up once: it is not edited while a process runs.
+    """
+    is_own = inspect.isfunction(function) and function.__module__.startswith("vinesim.") and not function.__closure__
+    return _functions_of_own(function) if is_own else _reached_from(function)
+
+
+@lru_cache(1000)
+def _functions_of_own(function: Any) -> set[Any] | frozenset[Any]:
+    return frozenset(_reached_from(function))
+
+
+def _reached_from(function: Any) -> set[Any]:
     seen: set[Any] = set()
     ahead = [function]
     while ahead:

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,20 @@ from vinesim.formats.scenario import file as scenario_file
 from vinesim.formats.scenario.keys import PERIOD_AMONG_OPTIONS
 from vinesim.formats.source.files import is_table
 from vinesim.formats.source.quantities import format_time_us, time_us
-from vinesim.formats.source.yaml_source import YamlSource, dotted
-from vinesim.model.errors import InputError, InputWarning
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.model.errors import InputError, InputWarning, dotted
 from vinesim.model.python_file import split_file
 from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.policies import replacing
+from vinesim.policies.columns import ignored_columns
 from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.demands import check_demands
+from vinesim.policies.demands import check_policy as check_between
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
+from vinesim.state.clock import stuck_period, surely_out_of_time
 from vinesim.state.demand_classes import classes_of, unmet
 from vinesim.state.partitions import over_quota
 from vinesim.workloads.registry import known_generator
@@ -67,9 +73,9 @@ def read_scenario(
     Raises :class:`InputError` with file, line and column of every problem.
     """
     source = scenario_file.read_source(path, overrides).changed(settings or {})
-    told: list[str] = []
-    scenario = scenario_from(source, Path(path).parent, check_policy=check_policy, tell=told.append)
-    for text in told:
+    notes: list[str] = []
+    scenario = scenario_from(source, Path(path).parent, check_policy=check_policy, tell=notes.append)
+    for text in notes:
         warnings.warn(text, InputWarning, stacklevel=2)
     return scenario
 
@@ -93,13 +99,32 @@ def scenario_from(
             source.raise_if_any()
     else:
         loads_files = check_policy is not None or source.layer(("policy",)) > 0
-    source, told = prepared(source, folder, loads_files=loads_files)
-    scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy, check_demands=_check_demands)
+    source, notes = prepared(source, folder, loads_files=loads_files)
+    if isinstance(source.data, dict):
+        _check_names(source, ("options",), source.own_data.get("options"), source.data.get("options"))
+    check = _check_demands if check_policy is None else partial(_check_run, loads_files)
+    scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy, check_demands=check)
     if tell is not None:
         off_beat = _off_beat(source, scenario, folder, loads_files)
-        for text in told + off_beat + _without_preemption(scenario, loads_files):
+        ignored = _ignored_columns(source, scenario, loads_files)
+        for text in notes + off_beat + _without_preemption(scenario, loads_files) + ignored:
             tell(text)
     return scenario
+
+
+def _check_names(source: YamlSource, path: tuple[str, ...], own: Any, given: Any) -> None:
+    """Add a problem for each name that a change of one key added to a mapping of things with names, such as the
+    accounts of a site: it would limit nobody. Things are added as a whole."""
+    if not isinstance(own, Mapping) or not isinstance(given, Mapping):
+        return
+    is_by_name = bool(own) and all(isinstance(value, Mapping) for value in own.values())
+    for name, value in given.items():
+        inner = (*path, name)
+        if name in own:
+            _check_names(source, inner, own[name], value)
+        elif is_by_name and isinstance(value, Mapping) and source.layer(inner) == 0:
+            remedy = f"{did_you_mean(name, own)} To add one, set all of it: {dotted(inner)}={{...}}.".strip()
+            source.add(inner, f"one of {', '.join(own)}", repr(name), remedy)
 
 
 def _check_demands(scenario: Scenario) -> None:
@@ -116,6 +141,21 @@ def _check_demands(scenario: Scenario) -> None:
         build_model(scenario)
 
 
+def _check_run(loads_files: bool, scenario: Scenario) -> None:
+    """Raise :class:`InputError` for the same, for times with which no run can end, and for what the policy refuses."""
+    _check_demands(scenario)
+    problems, kind = surely_out_of_time(scenario), replacing.kind_of(scenario.policy, loads_files=loads_files)
+    if kind is not None:
+        policy = resolve(scenario.policy, scenario.options)
+        check_demands(scenario, policy)
+        check_between(scenario, policy)
+    if kind is not None and issubclass(kind, BatchPolicy):
+        last_us = min(float(scenario.workload.arrival_us[-1]), scenario.horizon_us)
+        problems = problems + stuck_period(scenario.period_us, last_us)
+    if problems:
+        raise InputError(problems)
+
+
 def _has_generator_file(source: YamlSource) -> bool:
     part = source.data.get("workload") if isinstance(source.data, dict) else None
     name = part.get("generator") if isinstance(part, dict) else None
@@ -127,9 +167,9 @@ def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> t
     warnings about both."""
     if not isinstance(source.data, dict) or not isinstance(source.data.get("options"), dict):
         return source, []
-    source, told = _period_moved(source)
+    source, notes = _period_moved(source)
     if source.layer(("policy",)) == 0:
-        return source, told
+        return source, notes
     options = source.data["options"]
     old, new = (replacing.in_folder(data.get("policy") or "high", folder) for data in (source.own_data, source.data))
     own = {name: value for name, value in options.items() if source.layer(("options", name)) == 0}
@@ -138,8 +178,8 @@ def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> t
         for name in left_out:
             source = source.without(("options", name))
         if left_out:
-            told.append(replacing.words(left_out, source.own_data.get("policy") or "high", source.data["policy"]))
-    return source, told
+            notes.append(replacing.words(left_out, source.own_data.get("policy") or "high", source.data["policy"]))
+    return source, notes
 
 
 def _period_moved(source: YamlSource) -> tuple[YamlSource, list[str]]:
@@ -187,6 +227,12 @@ def _without_preemption(scenario: Scenario, loads_files: bool) -> list[str]:
         f"preemption: {scenario.preemption} has no effect: the policy {kind.name} never preempts or moves a task. "
         "Leave it out, or choose a policy that preempts, such as priority"
     ]
+
+
+def _ignored_columns(source: YamlSource, scenario: Scenario, loads_files: bool) -> list[str]:
+    """Return a warning for each column of the workload's table that the policy does not look at."""
+    kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
+    return [] if kind is None else [*ignored_columns(scenario, kind, source.data["workload"])]
 
 
 def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:

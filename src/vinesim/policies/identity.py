@@ -1,6 +1,6 @@
 """What decides the outcome of a run, in one place: the ids of scenarios and of a sweep's runs are computed from it.
 
-A policy counts with its class, the code in its file and in the modules beside it (see ``policies.code``), to the last
+A policy counts with its class, the code in its file and in the modules next to it (see ``policies.code``), to the last
 comment, and the options whose values differ from their defaults; so spelling out a default changes nothing. VineSim's
 own code counts with its version.
 """

@@ -1,7 +1,8 @@
-"""Find undefined names in a policy's functions from their byte code, before anything runs or compiles.
+"""Find wrong names in a policy's functions from their byte code, before anything runs or compiles.
 
 Checked are names of the module and of its modules' contents, and what a decision reads of ``model``, ``view``,
-``view.options`` and ``view.scratch``. Attributes of anything else are left to the run.
+``view.options`` and ``view.scratch``. Attributes of anything else are left to the run. Wrong are names that are not
+defined, and those of what differs from run to run.
 """
 
 import builtins
@@ -19,14 +20,17 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.declarations import functions_of
-from vinesim.state.layout import Model, View
+from vinesim.policies.repeatable import NO_ARGUMENT, imported, not_repeatable
+from vinesim.state.layout import View
+from vinesim.state.model import ROWS
 
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+_BEFORE_CALL = ("PRECALL", "PUSH_NULL")
 Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view, view.options, view.options.mode ...
 
 
-def unknown_names(policy: Policy) -> list[Problem]:
-    """Return a problem for each undefined name in ``decide`` or ``place``, and in what they call in the files of their
+def wrong_names(policy: Policy) -> list[Problem]:
+    """Return a problem for each wrong name in ``decide`` or ``place``, and in what they call in the files of their
     folder. VineSim's own policies have none."""
     rule: Any = None
     parts: dict[tuple[str, ...], Collection[Any]] = {}
@@ -41,22 +45,29 @@ def unknown_names(policy: Policy) -> list[Problem]:
         return []
     own = Path(rule.__code__.co_filename).parent
     found: dict[Problem, None] = {}
-    for function in functions_of(rule):
-        if Path(function.__code__.co_filename).parent != own:
-            continue
-        known_of = _of_arguments(function.__code__, parts) if parts and function is rule else {}
-        for line, name, known in _faults(function, function.__code__, known_of):
-            where = f"{_short(function.__code__.co_filename)}:{line}"
-            expected = f"one of {', '.join(known)}" if 0 < len(known) < 20 else "a name that is defined"
-            found[Problem(where, expected, name, did_you_mean(name.rpartition(".")[2], known))] = None
+    for function in _functions(type(policy), rule):
+        if Path(function.__code__.co_filename).parent == own:
+            known_of = _of_arguments(function.__code__, parts) if parts and function is rule else {}
+            found |= dict.fromkeys(_problems(function, function.__code__, known_of))
     return list(found)
+
+
+def _functions(kind: type, rule: Any) -> set[Any]:
+    """Return the rule and all functions that it refers to, those of its class included."""
+    found: set[Any] = set()
+    ahead = functions_of(rule)
+    while ahead:
+        found |= ahead
+        of_class = [getattr(kind, name, None) for function in ahead for name in function.__code__.co_names]
+        ahead = set().union(*map(functions_of, of_class)) - found
+    return found
 
 
 def _of_arguments(code: CodeType, parts: Parts) -> Parts:
     """What can be read of the arguments of ``decide``, whatever they are called there; the state differs between the
     engines."""
     model, _, view = code.co_varnames[:3]
-    found = {(model,): dir(Model), (view,): View._fields, **{(view, *path): known for path, known in parts.items()}}
+    found = {(model,): list(ROWS), (view,): View._fields, **{(view, *path): known for path, known in parts.items()}}
     changed = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")}
     return {path: known for path, known in found.items() if path[0] not in changed}
 
@@ -67,43 +78,64 @@ def _short(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
-def _faults(function: FunctionType, code: CodeType, known_of: Parts) -> Iterator[tuple[int, str, Collection[str]]]:
-    """Yield (line, name, known names) of each undefined name in a code object and those nested in it."""
+def _problems(function: FunctionType, code: CodeType, known_of: Parts) -> Iterator[Problem]:
+    """Yield the problem of each wrong name in a code object and those nested in it."""
     names = ChainMap(function.__globals__, vars(builtins))
-    for line, path in _paths(code, code.co_linetable):
-        yield from _fault(line, path, known_of, names)
+    for line, (kind, *path) in _paths(code, code.co_linetable):
+        where = f"{_short(code.co_filename)}:{line}"
+        if kind == "import":
+            problem = imported(where, path[0])
+        elif kind == "local":
+            problem = _unknown_of_argument(where, tuple(path), known_of)
+        else:
+            problem = _unknown(where, tuple(path), names) or not_repeatable(where, names, tuple(path))
+        if problem:
+            yield problem
     for inner in code.co_consts:
         if inspect.iscode(inner):
-            yield from _faults(function, inner, {})
+            yield from _problems(function, inner, {})
 
 
-def _fault(
-    line: int, path: tuple[str, ...], known_of: Parts, names: Mapping[str, Any]
-) -> Iterator[tuple[int, str, Collection[str]]]:
-    kind, first, *rest = path
-    if kind == "local":
-        for i in range(len(rest)):
-            known = known_of.get((first, *rest[:i]))
-            if known is not None and rest[i] not in known:
-                yield line, ".".join((first, *rest[: i + 1])), known
-                break
-        return
+def _unknown_of_argument(where: str, path: tuple[str, ...], known_of: Parts) -> Problem | None:
+    first, *rest = path
+    for i in range(len(rest)):
+        known = known_of.get((first, *rest[:i]))
+        if known is not None and rest[i] not in (*known, NO_ARGUMENT):
+            return _not_defined(where, ".".join((first, *rest[: i + 1])), known)
+    return None
+
+
+def _unknown(where: str, path: tuple[str, ...], names: Mapping[str, Any]) -> Problem | None:
+    first, *rest = path
     if first not in names:
-        yield line, first, names
-        return
+        return _not_defined(where, first, names)
     value = names[first]
     for i, attribute in enumerate(rest):
-        if not isinstance(value, ModuleType):
-            return
+        if not isinstance(value, ModuleType) or attribute == NO_ARGUMENT:
+            return None
         if not hasattr(value, attribute):
-            yield line, ".".join((first, *rest[: i + 1])), dir(value)
-            return
+            return _not_defined(where, ".".join((first, *rest[: i + 1])), dir(value))
         value = getattr(value, attribute)
+    return None
+
+
+def _not_defined(where: str, name: str, known: Collection[str]) -> Problem:
+    """Say what was expected in place of a name, and what to do."""
+    owner, _, last = name.rpartition(".")
+    remedy = did_you_mean(last, known)
+    expected = f"one of {', '.join(known)}" if 0 < len(known) < 20 else "a name that is defined"
+    if owner.endswith(".options"):
+        expected = f"an option of the policy{f': {expected}' if known else ', which has none'}"
+        remedy = remedy or f"Declare it as a field of the class: {last}: float = 1.0."
+    elif owner.endswith(".scratch"):
+        remedy = remedy or f'Declare it in scratch: "{last}": ("f8", "one").'
+    return Problem(where, expected, name, remedy)
 
 
 @lru_cache(1000)
 def _paths(code: CodeType, lines: bytes) -> list[tuple[int, tuple[str, ...]]]:
-    """Return (line, "global" or "local", name, attribute, attribute ...) of each name that a code object reads."""
+    """Return (line, "global" or "local", name, attribute, attribute ...) of each name that a code object reads, and
+    (line, "import", module); a path ends with ``NO_ARGUMENT`` if it is called with none."""
     return list(_read(code))
 
 
@@ -114,12 +146,16 @@ def _read(code: CodeType) -> Iterator[tuple[int, tuple[str, ...]]]:
         if path and step.opname in _ATTRIBUTE:
             path = (*path, step.argval)
             continue
+        if path and step.opname in _BEFORE_CALL:
+            continue
         if path:
-            yield line, path
+            yield line, (*path, NO_ARGUMENT) if step.opname == "CALL" and step.arg == 0 else path
         path = ()
         line = (step.positions.lineno if step.positions else None) or line
         if step.opname == "LOAD_GLOBAL":
             path = ("global", step.argval)
+        elif step.opname == "IMPORT_NAME":
+            path = ("import", step.argval)
         elif step.opname.startswith("LOAD_FAST"):
             path = ("local", step.argval[-1] if isinstance(step.argval, tuple) else step.argval)
     if path:

@@ -15,7 +15,7 @@ from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.python_file import load_file, split_file
 from vinesim.policies.contract import Policy
 from vinesim.policies.declarations import check_declarations
-from vinesim.policies.names import unknown_names
+from vinesim.policies.names import wrong_names
 
 BUILT_IN = {  # by name, in the order of the documentation: a run imports only its own policy
     "flat": "online.flat:Flat",
@@ -27,6 +27,7 @@ BUILT_IN = {  # by name, in the order of the documentation: a run imports only i
     "srtf": "preemptive.srtf:Srtf",
     "las": "preemptive.las:Las",
     "drf": "online.drf:Drf",
+    "kueue": "kueue.policy:Kueue",
     "earliest_finish": "online.earliest_finish:EarliestFinish",
     "earliest_completion": "online.earliest_completion:EarliestCompletion",
     "optimal": "optimal.policy:Optimal",
@@ -58,6 +59,11 @@ BUILT_IN = {  # by name, in the order of the documentation: a run imports only i
     "rb_ljf_ocl": "resource_based.ljf_ocl:RbLjfOcl",
     "easy_backfill": "backfill.easy:EasyBackfill",
     "conservative_backfill": "backfill.conservative:ConservativeBackfill",
+    "least_requests": "serving.least_requests:LeastRequests",
+    "least_tokens": "serving.least_tokens:LeastTokens",
+    "power_of_two": "serving.power_of_two:PowerOfTwo",
+    "prefix_aware": "serving.prefix_aware:PrefixAware",
+    "slurm": "slurm.policy:Slurm",
 }
 ENTRY_POINTS = "vinesim.policies"
 
@@ -82,15 +88,15 @@ def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
     options = options or {}
     if isinstance(policy, Policy):
         if options:
-            raise InputError([Problem("policy.options", "no options with a policy object", ", ".join(options))])
+            raise InputError([Problem(("policy", "options"), "no options with a policy object", ", ".join(options))])
         return _checked(policy)
     return _checked(find(policy).from_options(options))
 
 
 def _checked(policy: Policy) -> Policy:
-    """Return the policy. Raises :class:`InputError` if its declaration is wrong or it uses undefined names."""
+    """Return the policy. Raises :class:`InputError` if its declaration is wrong or it uses wrong names."""
     check_declarations(policy)
-    if problems := unknown_names(policy):
+    if problems := wrong_names(policy):
         raise InputError(problems)
     return policy
 
@@ -107,7 +113,7 @@ def find(policy: Any) -> type[Policy]:
     if name not in policies():
         expected = "one of " + ", ".join(policies()) + ", or file.py:Class"
         remedy = did_you_mean(name, policies()) or "`vinesim policies` explains them."
-        raise InputError([Problem("policy", expected, repr(name), remedy)])
+        raise InputError([Problem(("policy",), expected, repr(name), remedy)])
     return policies()[name]
 
 
@@ -130,7 +136,7 @@ def _from_file(spec: str) -> type[Policy]:
         there = " or ".join(f"{file}:{key}" for key in found)
         expected = there or "a file with a policy class"
         raise InputError(
-            [Problem("policy", expected, repr(spec), "Derive a class from OnlinePolicy." if not there else "")]
+            [Problem(("policy",), expected, repr(spec), "Derive a class from OnlinePolicy." if not there else "")]
         )
     return found[name] if name else next(iter(found.values()))
 

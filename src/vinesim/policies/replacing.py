@@ -81,7 +81,7 @@ def in_folder(policy: Any, folder: Path) -> Any:
 def words(left_out: list[str], old: Any, new: Any) -> str:
     """Return the warning about options that are left out."""
     those = "an option" if len(left_out) == 1 else "options"
-    return f"{those} of the policy {_name(old)} left out, as {_name(new)} has no such: {', '.join(left_out)}"
+    return f"ignored {those} of policy {_name(old)} that {_name(new)} does not have: {', '.join(left_out)}"
 
 
 def _name(policy: Any) -> str:

@@ -1,14 +1,15 @@
-"""Distributions of times, binned and ranked: of a stored run by the database, of one in memory by NumPy."""
+"""Distributions of times, binned and ranked."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.run_columns import ColumnsInMemory, RunColumns, StoredColumns
 from vinesim.metrics.tables import Tables
-from vinesim.metrics.times import TIMES, Times, times_of
+from vinesim.metrics.times import Times, times_with
 from vinesim.model.arrays import distinct
 from vinesim.model.titles import number_title
 from vinesim.report.rounding import rounded
@@ -16,54 +17,13 @@ from vinesim.report.rounding import rounded
 N_BINS = 60
 MAX_GROUPS = 8
 PROBABILITIES = [*(i / 100 for i in range(100)), *(1 - 10 ** (-i / 5) for i in range(11, 31)), 1.0]
-ROUNDING = 1e-12  # of n x p: 0.56 x 2,500 is a little more than 1,400, and the database then takes rank 1,401
-_ENDS = "SELECT min(x), max(x), min(x) FILTER (x > 0) FROM measured"
-_COUNTS = """
-WITH placed AS (
-    SELECT CASE WHEN $is_log THEN ln(greatest(x, $least)) ELSE x END AS place FROM measured
-    WHERE x IS NOT NULL AND ($code IS NULL OR task_type = $code)
-)
-SELECT greatest(0, least(floor((place - $low) / $width)::BIGINT, $n - 1)) AS bin, count(*) AS n
-FROM placed GROUP BY bin
-"""
-_QUANTILES = "SELECT quantile_disc(x, $probabilities) FROM measured WHERE $code IS NULL OR task_type = $code"
 
 
-class Measured(Protocol):
-    """The values of a time, each of a task type; ``code`` None means all types."""
+class _Measured:
+    """The values of a time of a run, each of a task type; the code None means all types."""
 
-    def ends(self) -> tuple[float | None, float | None, float | None]:
-        """Return the least value, the largest, and the least above 0; None where there is none."""
-
-    def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return bins from 0 to N_BINS - 1 that hold values, and how many; of the values' logarithms if ``least`` is
-        given, which stands for what is below it."""
-
-    def quantiles(self, code: int | None) -> list[float]:
-        """Return the quantiles of PROBABILITIES; nothing without values."""
-
-
-class _Stored:
-    def __init__(self, result: ResultTables, times: Times):
-        self._result = result
-        result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {times.query}")
-
-    def ends(self) -> tuple[float | None, float | None, float | None]:
-        low, high, least = self._result.rows(_ENDS)[0]
-        return low, high, least
-
-    def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
-        values = {"low": low, "width": width, "n": N_BINS, "code": code, "is_log": least is not None}
-        found = self._result.columns(_COUNTS, values | {"least": least or 1.0})
-        return found["bin"], found["n"]
-
-    def quantiles(self, code: int | None) -> list[float]:
-        below = [max(0.0, p - ROUNDING) for p in PROBABILITIES]
-        return self._result.rows(_QUANTILES, {"probabilities": below, "code": code})[0][0] or []
-
-
-class _InMemory:
-    def __init__(self, values: np.ndarray, task_type: np.ndarray):
+    def __init__(self, times: Times, run: RunColumns):
+        values, (task_type,) = times.values(run), run.of(times.table, "task_type")
         known = np.isfinite(values)
         self._values = values if known.all() else values[known]
         self._type = task_type if known.all() else task_type[known]
@@ -72,6 +32,7 @@ class _InMemory:
         return self._values if code is None else self._values[self._type == code]
 
     def ends(self) -> tuple[float | None, float | None, float | None]:
+        """Return the least value, the largest, and the least above 0; None where there is none."""
         if not len(self._values):
             return None, None, None
         low, high = float(self._values.min()), float(self._values.max())
@@ -80,36 +41,45 @@ class _InMemory:
         return low, high, float(self._values[self._values > 0].min()) if high > 0 else None
 
     def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return bins from 0 to N_BINS - 1 that hold values, and how many; of the values' logarithms if ``least`` is
+        given, which stands for what is below it."""
         values = self._of(code)
         place = values if least is None else np.log(np.maximum(values, least))
         counts = np.bincount(np.clip(np.floor((place - low) / width).astype(np.int64), 0, N_BINS - 1))
         return np.flatnonzero(counts), counts[counts > 0]
 
     def quantiles(self, code: int | None) -> list[float]:
+        """Return the quantiles of PROBABILITIES; nothing without values."""
         ordered = np.sort(self._of(code))
-        n = len(ordered)  # a rank that is whole but for rounding is that rank, as in the database
+        n = len(ordered)  # a rank that is whole but for rounding is that rank
         return [float(ordered[max(0, math.ceil(n * p - 1e-9 * n) - 1)]) for p in PROBABILITIES] if n else []
 
 
-_Group = tuple[Measured, int | None, str]  # the code of the task type, None: all; the name
+_Group = tuple[_Measured, int | None, str]  # the code of the task type, None: all; the name
 
 
 def distributions(result: ResultTables) -> dict[str, Any]:
     """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
     types = result.task_types
-    return _page(_distribution(times, _by_type(_Stored(result, times), types)) for times in TIMES.values())
+    found = times_with(result.has_tokens).values()
+    run = StoredColumns(result)
+    return _page(_distribution(times, _by_type(_Measured(times, run), types)) for times in found)
 
 
 def distributions_of(tables: Tables) -> dict[str, Any]:
     """Return the same of a run in memory."""
     work = tables.scenario.workload
     types = {int(code): work.task_types[code].name for code in distinct(work.job_task_type)}
-    return _page(_distribution(t, _by_type(_InMemory(*times_of(tables, t.name)), types)) for t in TIMES.values())
+    found = times_with(tables.outcome.serving is not None).values()
+    run = ColumnsInMemory(tables)
+    return _page(_distribution(times, _by_type(_Measured(times, run), types)) for times in found)
 
 
 def distributions_of_runs(results: Mapping[str, ResultTables]) -> dict[str, Any]:
     """Return the same for several stored runs by name, in equal bins; the groups are the runs."""
-    found = (_distribution(t, [(_Stored(run, t), None, name) for name, run in results.items()]) for t in TIMES.values())
+    common = times_with(all(run.has_tokens for run in results.values())).values()
+    runs = {name: StoredColumns(run) for name, run in results.items()}
+    found = (_distribution(t, [(_Measured(t, run), None, name) for name, run in runs.items()]) for t in common)
     return _page(found) | {"of_runs": True}
 
 
@@ -118,7 +88,7 @@ def _page(found: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
     return {"probabilities": rounded(PROBABILITIES, 8), "measures": measures}
 
 
-def _by_type(measured: Measured, types: Mapping[int, str]) -> list[_Group]:
+def _by_type(measured: _Measured, types: Mapping[int, str]) -> list[_Group]:
     of_types = types.items() if 1 < len(types) <= MAX_GROUPS else ()
     return [(measured, None, "all"), *((measured, code, name) for code, name in of_types)]
 
@@ -158,7 +128,7 @@ def _bounds(low: float, high: float) -> list[float]:
     return [0.95 * low, 1.05 * high] if high > 0 else [0.0, 1.0]
 
 
-def _counts(measured: Measured, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
+def _counts(measured: _Measured, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
     """Count the values in N_BINS equal bins, of their logarithms if ``least`` is given; the last bin includes its
     end."""
     bins, n = measured.bins(code, bounds[0], (bounds[1] - bounds[0]) / N_BINS, least)

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+MOST_ROWS = 24  # of a table that is shown at once; a longer one scrolls
+LONG_CELL = 24  # letters of a cell that is not wrapped
+LONG = 10  # letters of a headline figure that are set in the usual size
+
 
 @dataclass(frozen=True)
 class Section:
@@ -40,28 +44,32 @@ def table(
 ) -> str:
     """Build a table; the first cell of a row is its heading, the others are numbers, or texts if ``has_texts``."""
     texts = ' class="texts"' if has_texts else ""
+    rows = list(rows)
+    tall = " tall" if len(rows) > MOST_ROWS else ""
     hidden = "" if is_caption_seen else ' class="hidden"'
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
-    lines = [
-        f'<tr><th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in rest) + "</tr>"
-        for first, *rest in rows
-    ]
+    lines = [f'<tr><th scope="row">{escape(first)}</th>' + "".join(map(_cell, rest)) + "</tr>" for first, *rest in rows]
+    label = escape(caption)
+    head_and_body = f"<thead><tr>{titles}</tr></thead><tbody>{''.join(lines)}</tbody>"
     return (
-        f'<div class="scroll"><table{texts}><caption{hidden}>{escape(caption)}</caption>'
-        f"<thead><tr>{titles}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scroll{tall}" tabindex="0" role="group" aria-label="{label}"><table{texts}>'
+        f"<caption{hidden}>{label}</caption>{head_and_body}</table></div>"
     )
+
+
+def _cell(text: str) -> str:
+    return f"<td{' class=name' * (len(text) > LONG_CELL)}>{escape(text)}</td>"
 
 
 def figures(items: Iterable[tuple[str, str, str]]) -> str:
     """Build the list of headline figures from (name, value, remark)."""
-    return (
-        '<dl class="figures">'
-        + "".join(
-            f"<div><dt>{escape(name)}</dt><dd><b>{escape(value)}</b> <span>{escape(remark)}</span></dd></div>"
-            for name, value, remark in items
-        )
-        + "</dl>"
-    )
+    return f'<dl class="figures">{"".join(_figure(*item) for item in items)}</dl>'
+
+
+def _figure(name: str, value: str, remark: str) -> str:
+    size = ' class="long"' if len(value) > LONG else ""
+    shown = f"<b{size}>{escape(value)}</b> <span>{escape(remark)}</span>"
+    return f"<div><dt>{escape(name)}</dt><dd>{shown}</dd></div>"
 
 
 def facts(items: Iterable[tuple[str, str]]) -> str:

@@ -51,7 +51,7 @@ def _of_two(first: Path, second: Path) -> Content:
 def _content(folder: Path) -> Content:
     if _is_sweep(folder):
         if not (folder / "runs").is_dir():
-            expected, found = "the folder of a run or of a sweep", "a study.yaml without runs/ beside it"
+            expected, found = "the folder of a run or of a sweep", "a study.yaml without runs/ next to it"
             raise InputError([Problem(str(folder), expected, found, "vinesim sweep STUDY.yaml --out DIR writes one.")])
         from vinesim.report.sweep import sweep_page
 

@@ -1,18 +1,19 @@
-"""The page of a plan: what is recommended, its points as a picture, the course of the search, and the tables."""
+"""The page of a plan: its question, its answer, its points as a picture, the course of the search, and the tables."""
 
-import json
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from vinesim.formats.plan.numbers import is_own
 from vinesim.formats.source.files import replacing
 from vinesim.metrics.numbers import shown_limit, shown_number
-from vinesim.model.errors import InputError, Problem
 from vinesim.model.titles import number_title
 from vinesim.plans.record import PLAN_JSON, POINTS, point_file
-from vinesim.report.markup import Content, Section, facts, figures, notice, table
+from vinesim.plans.stored import read_answer
+from vinesim.report.markup import Content, Section, facts, figures, note, notice, table
 from vinesim.report.page import render
+from vinesim.report.plan_question import question
 
 PLAN_PAGE = "plan.html"
 Row = Mapping[str, Any]
@@ -28,14 +29,11 @@ def write_plan_page(folder: Path, page: Path | None = None) -> Path:
 
 def plan_page(folder: Path) -> Content:
     """Read the answer in a plan's folder. Raises :class:`InputError`."""
-    try:
-        answer = json.loads((folder / PLAN_JSON).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        expected = f"the folder of a plan with {PLAN_JSON}"
-        raise InputError([Problem(str(folder), expected, str(error)[:80], "vinesim plan writes one.")]) from None
-    for goal in answer["plan"]["objectives"]:
-        goal.setdefault("number", goal["of"])  # answers of earlier versions have none
-    sections = [Section("answer", "Answer", _answer(answer))]
+    answer = read_answer(folder)
+    sections = [
+        Section("question", "Question", question(answer)),
+        Section("answer", "Answer", _answer(answer)),
+    ]
     if any(row["objectives"] for row in answer["evaluated"]):
         sections.append(Section("points", "Points", ""))
     if answer["course"]:
@@ -54,7 +52,7 @@ def plan_page(folder: Path) -> Content:
 def _data(answer: Row, folder: Path) -> dict[str, Any]:
     """Return what the pictures need: each point that was run with its choice, numbers and intervals."""
     goals, limits = answer["plan"]["objectives"], answer["plan"]["limits"]
-    recommended = answer["recommended"]
+    recommended, titles = answer["recommended"], _titles(answer)
     front = {row["point"] for row in answer["front"]}
     points = []
     for row in answer["evaluated"]:
@@ -66,7 +64,7 @@ def _data(answer: Row, folder: Path) -> dict[str, Any]:
         numbers = [_interval(value) for value in [*row["objectives"], *row["judgements"]]]
         points.append(
             {
-                "choice": {key: _text(value) for key, value in row["choice"].items()},
+                "choice": {titles[key]: _text(value) for key, value in row["choice"].items()},
                 "numbers": numbers,
                 "verdict": row["verdict"],
                 "verdicts": [judgement["verdict"] for judgement in row["judgements"]],
@@ -80,7 +78,7 @@ def _data(answer: Row, folder: Path) -> dict[str, Any]:
     sign = -1 if goals[0]["is_maximized"] else 1
     return {
         "names": [
-            *({**_name(goal["of"], goal["number"]), "limit": None} for goal in goals),
+            *({**_name(goal["of"], goal["number"]), "limit": None, "isOfRun": True} for goal in goals),
             *map(_name_of_limit, limits),
         ],
         "nGoals": len(goals),
@@ -98,10 +96,12 @@ def _name(of: str, number: str) -> dict[str, Any]:
 
 def _name_of_limit(limit: Row) -> dict[str, Any]:
     """Return the same of a limit: on a number, or on the share of runs that keep a value."""
+    number, is_of_run = limit["number"], not is_own(limit["number"])
     if limit["share"] is None:
-        return {**_name(limit["number"], limit["number"]), "limit": limit["value"], "side": limit["side"]}
-    words = f"runs with {shown_limit(limit['number'], limit['side'], limit['value'])}"
-    return {"name": words, "title": words, "unit": "share", "limit": limit["share"], "side": "above"}
+        return {**_name(number, number), "limit": limit["value"], "side": limit["side"], "isOfRun": is_of_run}
+    words = f"runs with {shown_limit(number, limit['side'], limit['value'])}"
+    of = {"name": words, "title": words, "unit": "share"}
+    return {**of, "limit": limit["share"], "side": "above", "isOfRun": is_of_run}
 
 
 def _interval(value: Row) -> list[float | None]:
@@ -110,10 +110,10 @@ def _interval(value: Row) -> list[float | None]:
 
 
 def _answer(answer: Row) -> str:
-    row = answer["recommended"]
-    text = notice(f"Status: {answer['status']}.") if answer["status"] != "recommended" else ""
+    row, titles = answer["recommended"], _titles(answer)
     if row is None:
-        return text + "<p>No point is recommended. Tables lists the points nearest to the limits.</p>"
+        return notice(answer["why_none"]) + note("Tables lists the candidates nearest to the limits.")
+    text = notice(f"Status: {answer['status']}.") if answer["status"] != "recommended" else ""
     goals = zip(answer["plan"]["objectives"], row["objectives"], strict=True)
     text += figures(
         [
@@ -121,68 +121,99 @@ def _answer(answer: Row) -> str:
             for goal, value in goals
         ]
     )
-    text += facts([(name, _text(value)) for name, value in row["choice"].items()])
+    text += facts([(titles[name], _text(value)) for name, value in row["choice"].items()])
     fresh = (answer["confirmation"] or {}).get("fresh")
     longer = (answer["confirmation"] or {}).get("longer")
     rows = []
     for i, judgement in enumerate(row["judgements"]):
         limit = judgement["limit"]
         wanted = shown_limit(limit["number"], limit["side"], limit["value"])
-        again = "-" if fresh is None else _judged(fresh["judgements"][i])
+        again = "-" if fresh is None or not judgement["is_random"] else _judged(fresh["judgements"][i])
         of_longer = [] if longer is None else [j for j in longer["judgements"] if j["limit"] == limit]
         rows.append([wanted, _judged(judgement), again, _judged(of_longer[0]) if of_longer else "-"])
     if rows:
         text += table("Limits", ["limit", "in the search", "on fresh seeds", "longer"], rows, has_texts=True)
-    return text + facts([("Binding", answer["binding"])])
+    return text + facts([("Binding", answer["binding"])]) + "".join(map(note, answer["notes"]))
 
 
 def _tables(answer: Row) -> str:
-    goals = answer["plan"]["objectives"]
+    goals, titles = answer["plan"]["objectives"], _titles(answer)
     first = goals[0]["of"], goals[0]["number"]
     text = ""
     for title, key in (("Pareto front", "front"), ("Next", "runners"), ("Nearest to the limits", "nearest")):
         if answer[key] and (key != "nearest" or answer["recommended"] is None):
-            text += _rows(title, answer[key], goals)
+            text += _rows(title, answer[key], goals, titles)
     if answer["recommended"] is None and answer["undecided"]:
-        text += _rows("Undecided", answer["undecided"], goals)
+        text += _rows("Undecided", answer["undecided"], goals, titles)
     if answer["relaxed"]:
+        rows = [
+            [shown_limit(each["limit"]["number"], each["limit"]["side"], each["value"]), each["text"]]
+            for each in answer["relaxed"]
+        ]
+        text += table("What relaxing a limit by 10 % would save", ["limit", first[0]], rows, has_texts=True)
+    if answer["neighbors"]:
         rows = []
-        for each in answer["relaxed"]:
-            sure = "" if each["is_certain"] else ", if the mean of few runs is right"
-            saves = "nothing" if each["point"] is None else f"{_number(first[1], each['saving'])}{sure}"
-            rows.append([shown_limit(each["limit"]["number"], each["limit"]["side"], each["value"]), saves])
-        text += table(
-            "What relaxing a limit by 10 % would save", ["limit", f"saves of {first[0]}"], rows, has_texts=True
-        )
-    if answer["beside"]:
-        rows = []
-        for each in answer["beside"]:
+        for each in answer["neighbors"]:
             change = each["change"]["estimate"]
             words = ("+" if change is not None and change > 0 else "") + _number(first[1], change)
-            rows.append([f"{each['choice']} {_text(each['label'])}", words, each["row"]["why"] or "holds"])
+            rows.append([f"{titles[each['choice']]}: {_text(each['label'])}", words, each["row"]["why"] or "holds"])
         text += table("One step more or less of each choice", ["choice", first[0], "limits"], rows, has_texts=True)
+    for key, title in (("nearly", "Cheapest within 5 % of the best"), ("knee", "Knee of the front")):
+        if answer.get(key):
+            text += _rows(title, [answer[key]], goals, titles)
+    if ranges := answer.get("price_ranges"):
+        rows = [
+            [each["kind"], *(_price(each[name]) for name in ("price", "low", "high"))]
+            + [_rival(each[side], titles) for side in ("below", "above")]
+            for each in ranges
+        ]
+        head = ["type", "price", "stays the best from", "to", "below", "above"]
+        text += table("Prices at which this stays the best, one at a time", head, rows, has_texts=True)
+    if loads := answer.get("at_loads"):
+        rows = [[f"{each['load']:g}", *_at_load(each, titles)] for each in loads]
+        text += table("Under other loads, by new runs", ["times the load", "limits", "instead"], rows, has_texts=True)
     return text
 
 
-def _rows(title: str, rows: list[Row], goals: list[Row]) -> str:
+def _at_load(each: Row, titles: dict[str, str]) -> list[str]:
+    """Return how the limits fare under a load, and the point that keeps them if the recommendation does not."""
+    if each["why_not"]:
+        return [f"not known: {each['why_not']}", "-"]
+    judged = [(judgement["limit"]["number"], judgement) for judgement in each["judgements"]]
+    words = "; ".join(f"{name} {one['verdict']}: {_number(name, one['estimate'])}" for name, one in judged)
+    return [words or "none depends on the runs", _rival(each["instead"] and {**each["instead"], "known": ""}, titles)]
+
+
+def _price(price: float | None) -> str:
+    return "any" if price is None else f"{price:,.6g}"
+
+
+def _rival(rival: Row | None, titles: dict[str, str]) -> str:
+    if rival is None:
+        return "-"
+    words = ", ".join(f"{titles[name]} {_text(label)}" for name, label in rival["choice"].items())
+    return f"{words} ({rival['known']})" if rival["known"] else words
+
+
+def _titles(answer: Row) -> dict[str, str]:
+    """Return what each choice is called."""
+    return {choice["name"]: choice["title"] for choice in answer["plan"]["choices"]}
+
+
+def _rows(title: str, rows: list[Row], goals: list[Row], titles: Mapping[str, str]) -> str:
     lines = []
     for row in rows:
         found = zip(goals, row["objectives"], strict=False)
         values = [_number(goal["number"], value["estimate"]) for goal, value in found] or ["-"] * len(goals)
-        choice = ", ".join(f"{name} {_text(label)}" for name, label in row["choice"].items())
+        choice = ", ".join(f"{titles[name]}: {_text(label)}" for name, label in row["choice"].items())
         lines.append([choice, *values, row["why"] or row["verdict"]])
     return table(title, ["choice", *(goal["of"] for goal in goals), "limits"], lines, has_texts=True)
 
 
 def _counts(answer: Row) -> str:
-    counts = answer["counts"]
     done = [
-        ("Points", f"{counts['points']:,}"),
-        ("Left out before any run", f"{counts['screened']:,}"),
-        *((f"{n:,} of these", why) for why, n in list(answer["screened_why"].items())[:5]),
-        ("Run", ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in ("holds", "fails", "undecided"))),
-        ("Runs", f"{counts['runs']:,}"),
-        ("Ended", answer["ended"]),
+        ("Candidates", answer["accounted"]),
+        *((f"{n:,} without a run", why) for why, n in answer["screened_why"].items()),
         ("Proof", answer["closed"] or "none"),
     ]
     link = f'<p class="note"><a href="{PLAN_JSON}">{escape(PLAN_JSON)}</a> holds all of this for programs.</p>'
@@ -190,13 +221,14 @@ def _counts(answer: Row) -> str:
 
 
 def _judged(judgement: Row) -> str:
+    runs = f", {judgement['n']} runs" if judgement["is_random"] else ""
     if judgement["limit"]["share"] is not None:
         low, high = judgement["low"], judgement["high"]
         bounds = "" if low is None else f" [{low:.1%}, {high:.1%}]"
-        return f"{judgement['verdict']}: {judgement['estimate']:.1%} of runs{bounds}, {judgement['n']} runs"
+        return f"{judgement['verdict']}: {judgement['estimate']:.1%} of runs{bounds}{runs}"
     name = judgement["limit"]["number"]
     text = _number(name, judgement["estimate"]) + _range(name, judgement)
-    return f"{judgement['verdict']}: {text}, {judgement['n']} runs"
+    return f"{judgement['verdict']}: {text}{runs}"
 
 
 def _range(name: str, value: Row) -> str:

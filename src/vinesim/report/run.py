@@ -6,14 +6,19 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
 from vinesim.metrics.activity import find_stretches
-from vinesim.metrics.numbers import differ
+from vinesim.metrics.numbers import differ, joules, shown_number
+from vinesim.metrics.overload import overload_of_run
+from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
+from vinesim.report.breakdown import breakdown
 from vinesim.report.distributions import distributions
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
 from vinesim.report.racks import rack_view
 from vinesim.report.rounding import rounded
+from vinesim.report.serving import serving_figures, token_rows
 from vinesim.report.usage import usage
 from vinesim.report.waiting import waiting
 
@@ -38,6 +43,7 @@ def run_page(folder: Path) -> Content:
         type_of_unit = np.array([order[code] for code in units.tolist()], np.int64)
         why, waits = waiting(result)
         data = {
+            "start": result.clock.start_s,
             "types": list(names.values()),
             "latency": distributions(result),
             "usage": usage(result, list(names.values()), type_of_unit),
@@ -46,12 +52,14 @@ def run_page(folder: Path) -> Content:
         }
         counts = {name: int((type_of_unit == order[code]).sum()) for code, name in names.items()}
         sections = [
-            Section("summary", "Summary", _summary(result.summary, counts)),
+            Section("summary", "Summary", _summary(result, counts)),
             Section("latency", "Latency", ""),
             Section("waiting", "Why jobs wait", why),
             Section("usage", "Utilisation over time", ""),
             Section("racks", "Racks", ""),
         ]
+        if parts := breakdown(result):
+            sections.insert(2, Section("breakdown", "Whose jobs", parts))
         if "periods" in result.names:
             data["periods"] = _periods(result)
             sections.append(Section("periods", "Periods", ""))
@@ -82,46 +90,75 @@ def _lead(summary: dict[str, Any]) -> str:
     return f"a job takes {format_time_us(mean)} on average; the run ends after {ended}"
 
 
-def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
+def _summary(result: ResultTables, counts: dict[str, int]) -> str:
     """Build the summary: the numbers that the terminal shows too."""
-    latency = summary["jobs"]["latency_us"]
+    summary, clock = result.summary, result.clock
+    latency, waits = summary["jobs"]["latency_us"], summary["jobs"].get("wait_us")
     headline = [
         ("Mean latency of jobs", time_or_dash(latency["mean"]), f"{summary['jobs']['finished']:,} done"),
         ("p99 latency of jobs", time_or_dash(latency["p99"]), f"max {time_or_dash(latency['max'])}"),
+        *([] if waits is None else [("Mean wait of jobs", time_or_dash(waits["mean"]), _waits(waits))]),
         _used(summary["utilization"]),
-        ("Makespan", time_or_dash(summary["makespan_us"]), ""),
+        ("Makespan", time_or_dash(summary["makespan_us"]), _dates(clock, summary["makespan_us"])),
     ]
     if why := _not_finished(summary["jobs"]):
         headline.append(("Jobs not finished", f"{summary['jobs']['count'] - summary['jobs']['finished']:,}", why))
     if summary["energy_j"] is not None:
-        headline.append(("Energy", f"{summary['energy_j']:,.3f} J", ""))
+        headline.append(("Energy", joules(summary["energy_j"]), ""))
     if summary["cost"]["purchase"] is not None:
-        headline.append(("Cost of purchase", f"{summary['cost']['purchase']:,.0f}", ""))
+        headline.append(("Cost of purchase", shown_number("cost.purchase", summary["cost"]["purchase"]), ""))
     if "deadlines" in summary:
         missed = summary["deadlines"]
         headline.append(("Deadlines missed", f"{missed['missed_pct']:.3f} %", _n(missed["missed"], "job")))
+    if "serving" in summary:
+        headline += serving_figures(summary["serving"])
+    started = {
+        "jobs": result.rows("SELECT count(start_us) FROM jobs")[0][0],
+        "tasks": result.rows("SELECT count(init_us) FROM tasks")[0][0],
+    }
+    of_tokens = token_rows(result) if "serving" in summary else []
     rows = [
         [
             name,
-            f"{summary[group]['finished']:,}",
+            f"{counted:,}",
             *(time_or_dash(summary[group][key][quantile]) for quantile in LATENCIES),
         ]
-        for name, group, key in (
-            ("jobs", "jobs", "latency_us"),
-            ("tasks", "tasks", "latency_us"),
-            ("response", "tasks", "response_us"),
+        for name, group, key, counted in (
+            ("jobs", "jobs", "latency_us", summary["jobs"]["finished"]),
+            ("tasks", "tasks", "latency_us", summary["tasks"]["finished"]),
+            ("response", "tasks", "response_us", summary["tasks"]["finished"]),
+            ("waiting, jobs", "jobs", "wait_us", started["jobs"]),
+            ("waiting, tasks", "tasks", "wait_us", started["tasks"]),
+            *of_tokens,
         )
+        if key in summary[group]
     ]
     titles, shares = _by_type(summary["utilization"], counts)
+    quotas = ""
+    if "quotas" in summary:
+        heads = ["partition and types", *QUOTA_TITLES.values()]
+        quotas = table("Quotas of partitions, means over the run", heads, quota_rows(summary["quotas"]))
     warning = "" if summary["exit_reason"] == "ALL_DONE" else notice(_ended(summary))
+    if note := overload_of_run(summary):
+        warning += notice(note)
     return (
         warning
         + figures(headline)
-        + '<div class="beside">'
-        + table("Latency", ["", "count", *LATENCIES.values()], rows)
+        + '<div class="side-by-side">'
+        + table("Latency and waits", ["", "count", *LATENCIES.values()], rows)
         + table("Utilisation by type", titles, shares)
         + "</div>"
+        + quotas
     )
+
+
+def _waits(waits: dict[str, float | None]) -> str:
+    return f"p90 {time_or_dash(waits['p90'])}, p99 {time_or_dash(waits['p99'])}"
+
+
+def _dates(clock: Clock, end_us: float) -> str:
+    """Say from when to when the run was, if that is known."""
+    return "" if clock.start is None else clock.span(0.0, end_us)
 
 
 def _not_finished(jobs: dict[str, Any]) -> str:
@@ -159,7 +196,9 @@ def _ended(summary: dict[str, Any]) -> str:
     if summary["exit_reason"] == "ALL_DONE" and tasks["finished"] == tasks["count"]:
         return words
     if summary["exit_reason"] == "ALL_DONE":
-        words = "Every task is over."
+        left = tasks["count"] - tasks["finished"]
+        rest = f"the other {left:,} were killed by their limit, withdrawn or dropped"
+        return f"Complete: {tasks['finished']:,} tasks finished, {rest}."
     done = f"{tasks['finished']:,} of {tasks['count']:,} tasks are done."
     reason = summary["provenance"].get("reason")
     return f"{words} {done}" + (f" {reason[0].upper()}{reason[1:]}." if reason else "")

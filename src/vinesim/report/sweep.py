@@ -11,21 +11,29 @@ import numpy as np
 from vinesim.formats.results.folder import REPORT
 from vinesim.formats.source.database import name_of, pattern_of, reading, text_of
 from vinesim.formats.source.files import read_text
+from vinesim.metrics.by import BY
+from vinesim.metrics.overload import overload_of_points
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.model.titles import axis_titles, number_title
-from vinesim.report.markup import Content, Section, facts, notice, table
+from vinesim.report.breakdown import COLUMNS, title_of
+from vinesim.report.markup import Content, Section, facts, note, notice, table
 from vinesim.report.rounding import rounded
 from vinesim.report.verdicts import verdicts
+from vinesim.studies.backtest_record import error_note
 from vinesim.studies.compare import direction_of
 from vinesim.studies.damage import STUDY
+from vinesim.studies.labels import by_label
+from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
-from vinesim.studies.statistics import t_factor
+from vinesim.studies.statistics import summarize_points, t_factor
 from vinesim.studies.store import open_folder
+from vinesim.studies.sweep import read_sweep
 
 CONFIDENCE = 0.95
 MAX_VALUES = 40_000  # means and half widths on the page
 MAX_FAILURES = 50
+MAX_LABELS = 200  # rows of a table of points and labels
 FIRST = (
     "jobs.latency_us.mean",
     "jobs.latency_us.p99",
@@ -36,6 +44,9 @@ FIRST = (
     "energy.cost",
     "cost.purchase",
     "deadlines.missed_pct",
+    "serving.first_token_us.p99",
+    "serving.token_us.p99",
+    "serving.goodput_pct",
     "tasks.latency_us.mean",
 )
 TWICE = "utilization.allocated."  # repeats `utilization.`
@@ -63,6 +74,8 @@ def sweep_page(folder: Path) -> Content:
     if points.means:
         sections.append(Section("curves", "Curves", ""))
         sections.append(Section("points", "Points", ""))
+    if text := _by_labels(folder, study) if points.means else "":
+        sections.append(Section("jobs", "Jobs by label", text))
     if failures:
         rows = [[run, message] for run, message in list(failures.items())[:MAX_FAILURES]]
         text = table(f"{len(failures):,} runs failed", ["run", "why"], rows, has_texts=True)
@@ -80,6 +93,33 @@ def sweep_page(folder: Path) -> Content:
         else {},
         scripts=("numbers.js", "sweep.js", "points.js"),
     )
+
+
+def _by_labels(folder: Path, study: Study) -> str:
+    """Return a table for each axis of the jobs that the study records: the means of each label at each point."""
+    text = ""
+    for axis in (name.removeprefix(BY) for name in study.record if name.startswith(BY)):
+        swept = by_label(read_sweep(folder), axis)
+        columns = [*study.columns, axis]
+        names = [name for name in COLUMNS if name in swept.table]
+        found = summarize_points(swept.table, columns, names)
+        means = {name: found[f"{name}.mean"] for name in names}
+        titles = [*(axis_titles(list(study.columns))[name].words for name in study.columns), title_of(axis)]
+        rows = [
+            [*(_text(plain(found[name][i])) for name in columns), *(_mean(name, means[name][i]) for name in names)]
+            for i in range(min(found.n_rows, MAX_LABELS))
+        ]
+        text += table(f"By {title_of(axis)}", [*titles, *(COLUMNS[name][0] for name in names)], rows)
+        if found.n_rows > MAX_LABELS:
+            text += note(f"{found.n_rows - MAX_LABELS:,} more rows: vinesim show {folder.name} --by {axis} --json")
+    return text and text + note("Means over the replications, of all jobs: the warm-up is not left out.")
+
+
+def _mean(name: str, value: float) -> str:
+    """Write a mean over replications, also of a count."""
+    if name in ("jobs", "finished"):
+        return f"{value:,.4g}"
+    return COLUMNS[name][1](value)
 
 
 def read_points(folder: Path, files: list[Path], study: Study, confidence: float) -> Points:
@@ -105,7 +145,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
         )
         own = {*OWN_COLUMNS, *study.columns}
         names = [name for name, kind in types.items() if name not in own and kind == "DOUBLE"]
-        names = [name for name in names if not name.startswith(TWICE)]
+        names = [name for name in names if not name.startswith((TWICE, BY))]
         names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
         room = max(1, MAX_VALUES // (2 * study.n_points))
         kept, left_out = names[:room], names[room:]
@@ -192,8 +232,8 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
     early = {reason: n for reason, n in points.ended.items() if reason != "ALL_DONE"}
     if early:
         text += notice(f"Some runs did not finish all tasks: {', '.join(f'{r} {n:,}' for r, n in early.items())}.")
-    if note := same_workload(study):
-        text += notice(note)
+    for said in (overload_of_points(points.means), same_workload(study), error_note(study)):
+        text += notice(said) if said else ""
     if points.left_out:
         text += notice(f"{len(points.left_out)} numbers do not fit on this page: {', '.join(points.left_out)}.")
     rows, titles = [], axis_titles(list(study.columns))

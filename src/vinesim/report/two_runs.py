@@ -1,17 +1,20 @@
 """The page of two runs: what differs in them, the numbers of both, their tails and queues on one chart each."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.amounts import amount_words
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
 from vinesim.metrics.numbers import numbers, shown_number
 from vinesim.metrics.queue import queues_of
 from vinesim.model.titles import number_title
+from vinesim.report.breakdown import breakdown_of_two
 from vinesim.report.distributions import distributions_of_runs
 from vinesim.report.markup import Content, Section, note, table
 from vinesim.report.rounding import rounded
@@ -24,6 +27,8 @@ SHOWN = (
     *(f"jobs.latency_us.{name}" for name in ("mean", "p50", "p90", "p99", "p99_9", "max")),
     *("jobs.wait_us.mean", "jobs.wait_us.p99", "jobs.finished", "utilization.overall", "utilization.active.overall"),
     *("makespan_us", "energy_j", "energy.cost", "cost.purchase", "deadlines.missed_pct"),
+    *(f"serving.{time}.{name}" for time in ("first_token_us", "token_us") for name in ("mean", "p50", "p90", "p99")),
+    *("serving.output_tokens_per_s", "serving.goodput_per_s", "serving.goodput_pct", "serving.preemptions"),
 )
 _JOBS = "SELECT arrival_us, tasks, task_type, latency_us FROM jobs ORDER BY job"
 
@@ -36,11 +41,13 @@ def two_runs_page(first: Path, second: Path) -> Content:
         both = [result.columns(_JOBS) for result in results.values()]
         is_same = all(np.array_equal(both[0][name], both[1][name]) for name in ("arrival_us", "tasks", "task_type"))
         sections = [
-            Section("settings", "What differs", settings_table(names, _settings(one), _settings(other))),
+            Section("settings", "What differs", _what_differs(names, one, other)),
             Section("numbers", "Numbers", _numbers(names, one, other) + note(_paired(both, is_same))),
             Section("latency", "Latency", ""),
             Section("waiting", "Queue", '<div id="waiting-charts"></div>'),
         ]
+        if parts := breakdown_of_two(names, one, other):
+            sections.append(Section("breakdown", "Whose jobs", parts))
         means = [time_or_dash(result.summary["jobs"]["latency_us"]["mean"]) for result in results.values()]
         return Content(
             title=f"{names[0]} and {names[1]}",
@@ -76,20 +83,35 @@ def _settings(result: ResultTables) -> dict[str, str]:
     counts = result.rows("SELECT unit_type, count(*), sum(capacity) FROM units GROUP BY unit_type ORDER BY 1")
     n_racks, n_nodes = result.rows("SELECT count(DISTINCT rack), count(DISTINCT (rack, shelf)) FROM units")[0]
     n_jobs, n_tasks, last_us = result.rows("SELECT count(*), sum(tasks), max(arrival_us) FROM jobs")[0]
-    found = {
+    return {
         "policy": str(where["policy"]),
         "options of the policy": options_text(where.get("options") or {}) or "none",
         "seed": str(where.get("seed")),
         "period": time_or_dash(where.get("period_us")),
         "racks": f"{n_racks:,}",
         "nodes": f"{n_nodes:,}",
-        **{f"units of {types[code]}": f"{n:,}, capacity {capacity:g} in all" for code, n, capacity in counts},
+        **{f"units of {types[code]}": _units(types[code], n, capacity) for code, n, capacity in counts},
         "jobs": f"{n_jobs:,} of {n_tasks:,} tasks",
         "last arrival": format_time_us(last_us),
         "ended with": str(result.summary["exit_reason"]),
         "version": str(where.get("version")),
     }
-    return found | {"scenario": str(where.get("content_id"))}
+
+
+def _units(name: str, n: int, capacity: float) -> str:
+    """Say how many units of a type there are, and what they have together if that is not their number."""
+    return f"{n:,}" if capacity == n else f"{n:,}, {amount_words(name, capacity)} in all"
+
+
+def _what_differs(names: list[str], one: ResultTables, other: ResultTables) -> str:
+    """Build the table of what differs; what a result does not keep is known by the ids of the scenarios alone."""
+    settings = _settings(one), _settings(other)
+    ids = [result.summary["provenance"].get("content_id") for result in (one, other)]
+    if settings[0] == settings[1] and ids[0] != ids[1]:
+        return note(
+            f"Something that results do not keep: compare the scenarios, with content ids {ids[0]} and {ids[1]}."
+        )
+    return settings_table(names, *settings)
 
 
 def _numbers(names: list[str], one: ResultTables, other: ResultTables) -> str:
@@ -110,7 +132,8 @@ def _numbers(names: list[str], one: ResultTables, other: ResultTables) -> str:
 def paired_interval(first_us: np.ndarray, second_us: np.ndarray) -> Interval:
     """Return the mean difference of the latency of the same jobs in two runs, with an interval by batch means.
 
-    Jobs that follow each other are dependent, batches of many are nearly not.
+    Jobs that follow each other are dependent, batches of many are nearly not. All jobs count: batches differ in size by
+    one at most, and the mean is that of the jobs.
 
     Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.5.3.
     """
@@ -118,8 +141,10 @@ def paired_interval(first_us: np.ndarray, second_us: np.ndarray) -> Interval:
     difference = difference[np.isfinite(difference)]
     if len(difference) < FEWEST_JOBS:
         return mean_interval(difference.mean(keepdims=True) if len(difference) else difference)
-    size = len(difference) // N_BATCHES
-    return mean_interval(difference[: size * N_BATCHES].reshape(N_BATCHES, size).mean(axis=1))
+    found = mean_interval(np.array([batch.mean() for batch in np.array_split(difference, N_BATCHES)]))
+    mean = float(difference.mean())
+    half = (found.high - found.low) / 2
+    return replace(found, estimate=mean, low=mean - half, high=mean + half)
 
 
 def _paired(both: list[dict[str, np.ndarray]], is_same: bool) -> str:
@@ -129,6 +154,8 @@ def _paired(both: list[dict[str, np.ndarray]], is_same: bool) -> str:
             "and compare the sweeps."
         )
     found = paired_interval(both[0]["latency_us"], both[1]["latency_us"])
+    if found.estimate == found.low == found.high == 0:
+        return "Both runs have the same jobs, and each took as long in both."
     mean = f"{format_time_us(abs(found.estimate))} {'less' if found.estimate < 0 else 'more'} on average in the second"
     if math.isnan(found.low):
         return f"Both runs have the same jobs. A job takes {mean}; too few jobs for an interval."

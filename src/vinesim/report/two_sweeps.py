@@ -97,7 +97,7 @@ def _pairs(names: list[str], found: Comparison) -> str:
         shown = [shown_number(found.of, x) for x in (pair.first_mean, pair.second_mean, pair.difference.estimate)]
         low, high = (shown_number(found.of, value) for value in (pair.difference.low, pair.difference.high))
         verdict = f"{pair.better} is better" if pair.better else "they differ" if pair.significant else "unclear"
-        verdict = "equal" if pair.difference.low == pair.difference.high == 0 else verdict
+        verdict = "equal" if pair.is_equal else verdict
         rows.append([at, *shown, f"{low} to {high}" if pair.difference.n > 1 else "-", str(pair.difference.n), verdict])
     head = ["", *names, "difference", "95 % interval", "seeds", "verdict"]
     left = len(found.pairs) - len(rows)

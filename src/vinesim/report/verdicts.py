@@ -9,19 +9,20 @@ from vinesim.report.rounding import rounded
 from vinesim.studies.compare import compare
 from vinesim.studies.sweep import read_sweep
 
-MAX_LABELS = 6
+MAX_LABELS = 6  # of an axis of numbers
+MAX_NAMES = 12  # of an axis of names, such as policies
 MAX_PAIRS = 3000  # on the page
 MAX_RUNS = 200_000  # of which the rows are read
 
 
 def verdicts(folder: Path, study: Study, names: list[str], confidence: float) -> list[dict[str, Any]]:
-    """Return the pairs of each axis with few labels in each of these numbers, as ``vinesim compare`` gives them."""
+    """Return the pairs of each axis with few labels in each of these numbers, as ``vinesim compare`` gives them. Axes
+    of names come first: which policy is better is asked more often than which load."""
     if study.n_runs > MAX_RUNS:
         return []
     swept, n_pairs = read_sweep(folder), 0
     found: list[dict[str, Any]] = []
-    columns = [column for axis in study.axes for column in axis.columns if 1 < len(axis) <= MAX_LABELS]
-    for column in columns:
+    for column in _compared(study):
         for name in names:
             try:
                 comparison = compare(swept, column, name, confidence=confidence)
@@ -47,6 +48,7 @@ def verdicts(folder: Path, study: Study, names: list[str], confidence: float) ->
                             "n": pair.difference.n,
                             "p": rounded([pair.p_corrected], 3)[0],
                             "significant": pair.significant,
+                            "equal": pair.is_equal,
                             "better": pair.better,
                         }
                         for pair in comparison.pairs
@@ -54,3 +56,15 @@ def verdicts(folder: Path, study: Study, names: list[str], confidence: float) ->
                 }
             )
     return found
+
+
+def _compared(study: Study) -> list[str]:
+    """Return the columns whose labels are compared: those of names, then those of numbers."""
+    named, numeric = list[str](), list[str]()
+    for axis in study.axes:
+        for c, column in enumerate(axis.columns):
+            labels = [label[c] for label in axis.labels]
+            is_numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in labels)
+            if 1 < len(axis) <= (MAX_LABELS if is_numeric else MAX_NAMES):
+                (numeric if is_numeric else named).append(column)
+    return named + numeric

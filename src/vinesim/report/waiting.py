@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.results.explain_record import ExplainRecord, read_record
+from vinesim.formats.results.explain_reader import read_record
+from vinesim.formats.results.explain_record import ExplainRecord
 from vinesim.formats.results.folder import EXPLAIN_TYPES
 from vinesim.formats.results.tables import ResultTables
-from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.formats.source.clock import Clock
+from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.causes import CAUSES, Causes, causes_of
 from vinesim.metrics.queue import Queue, TippingPoint, queues_of, tipping_point
-from vinesim.metrics.waiting import Waiting, explained, longest
+from vinesim.metrics.wait import Waiting
+from vinesim.metrics.waiting import explained, longest
 from vinesim.metrics.waiting_words import headline, lines_below, unit_rows
 from vinesim.report.markup import figures, note, table
 from vinesim.report.rounding import rounded
@@ -24,7 +27,7 @@ MAX_LINES = 5  # about what happened while a job waited
 _SLOW = """
 SELECT job, task_type, arrival_us, waited, data, latency - waited - data AS ran, latency FROM (
     SELECT job, task_type, arrival_us, finish_us - arrival_us AS latency,
-        waited_us(tasks.task, tasks.arrival_us, tasks.init_us) AS waited,
+        waited_us(tasks.task, tasks.eligible_us, tasks.init_us) AS waited,
         (SELECT sum(coalesce(start_us, end_us) - begin_us) FROM held WHERE part = 0 AND task = tasks.task) AS data
     FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, tasks.task LIMIT 1
 )
@@ -33,7 +36,7 @@ SELECT job, task_type, arrival_us, waited, data, latency - waited - data AS ran,
 
 def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
     """Return the section's HTML and the data of its charts."""
-    record = read_record(result.folder) if (result.folder / EXPLAIN_TYPES).exists() else None
+    record = read_record(result) if (result.folder / EXPLAIN_TYPES).exists() else None
     end_us = float(result.summary["makespan_us"])
     if end_us <= 0:
         return note("The run has no length."), {}
@@ -44,7 +47,7 @@ def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
     coarse = np.linspace(0.0, end_us, N_CAUSES + 1)
     causes = None if record is None else causes_of(result, record, coarse)
     slow = longest(result, N_SLOWEST)
-    html = _headline(queue, end_us, tip) + note(_tipping(tip))
+    html = _headline(queue, end_us, tip, result.clock) + note(_tipping(tip, result.clock))
     if record is None:
         html += note("To see what jobs waited for, run it again with --explain and write the page again.")
     elif causes is not None:
@@ -65,24 +68,24 @@ def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
     return html, data
 
 
-def _headline(queue: Queue, end_us: float, tip: TippingPoint | None) -> str:
+def _headline(queue: Queue, end_us: float, tip: TippingPoint | None, clock: Clock) -> str:
     at = int(np.argmax(queue.length))
     return figures(
         [
             ("Waiting tasks, mean", f"{queue.waited_us / end_us:,.3g}", ""),
-            ("Longest queue", f"{int(queue.length[at]):,}", f"at {time_or_dash(float(queue.time_us[at]))}"),
-            ("Tips over", "never" if tip is None else time_or_dash(tip.begin_us), "" if tip is None else "see below"),
+            ("Longest queue", f"{int(queue.length[at]):,}", f"at {clock.at(float(queue.time_us[at]))}"),
+            ("Tips over", "never" if tip is None else clock.at(tip.begin_us), "" if tip is None else "see below"),
         ]
     )
 
 
-def _tipping(tip: TippingPoint | None) -> str:
+def _tipping(tip: TippingPoint | None, clock: Clock) -> str:
     if tip is None:
         return "The queue never held more tasks than there are units: the system keeps up with its load."
-    end = "does not become short again" if tip.end_us is None else f"is short again at {format_time_us(tip.end_us)}"
+    end = "does not become short again" if tip.end_us is None else f"is short again at {clock.at(tip.end_us)}"
     return (
-        f"From {time_or_dash(tip.begin_us)} on, tasks arrive faster than they start: the queue grows to "
-        f"{tip.peak:,} tasks at {format_time_us(tip.peak_us)} and {end} (at most a tenth of its peak). "
+        f"From {clock.at(tip.begin_us)} on, tasks arrive faster than they start: the queue grows to "
+        f"{tip.peak:,} tasks at {clock.at(tip.peak_us)} and {end} (at most a tenth of its peak). "
         f"{tip.share:.0%} of all waiting lies in this time."
     )
 
@@ -108,9 +111,10 @@ def _slowest(result: ResultTables, record: ExplainRecord | None, jobs: list[int]
     ids = dict(result.rows("SELECT job, job_id FROM jobs")) if result.has_job_ids else {}
     rows = [
         [
-            f"job {job}" + (f" (job_id {ids[job]})" if ids else ""),
+            f"job {ids.get(job, job)}" + (f" (--job {job})" if ids else ""),
             names[code],
-            *(time_or_dash(us) for us in (arrival, latency, waited, data, ran)),
+            result.clock.at(arrival),
+            *(time_or_dash(us) for us in (latency, waited, data, ran)),
         ]
         for job, code, arrival, waited, data, ran, latency in found
     ]

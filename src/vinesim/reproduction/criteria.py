@@ -1,7 +1,7 @@
 """Criteria for when a measurement agrees with a claim; each claim declares its own.
 
 A measurement is a number, a text, a sequence of them, or a mapping of labels to them. NaN agrees with nothing.
-In words, a criterion states its tolerance in numbers, which is shown beside every verdict.
+In words, a criterion states its tolerance in numbers, which is shown next to every verdict.
 """
 
 import math
@@ -197,7 +197,7 @@ class Parts:
         self.criteria = criteria
 
     def holds(self, measured: Any) -> bool:
-        """Whether there are as many parts as criteria, and each meets its own."""
+        """Whether there is a part for each criterion, and each meets its own."""
         found = parts(measured)
         return len(found) == len(self.criteria) and all(
             criterion.holds(part) for criterion, part in zip(self.criteria, found, strict=True)

@@ -1,21 +1,24 @@
-"""Allocate and fill the three levels of the sets of state/bits.py."""
+"""Allocate and fill the three levels of the sets of core/bits.py."""
 
 import numpy as np
 
 
+def sizes(n: int) -> tuple[int, int, int]:
+    """How many words the three levels of a set have that can hold 0 to n - 1."""
+    words = max(1, -(-n // 64))
+    words_1 = -(-words // 64)
+    return words, words_1, -(-words_1 // 64)
+
+
 def empty(rows: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The three levels of ``rows`` empty sets that can hold 0 to n - 1."""
-    sizes = []
-    for _ in range(3):
-        n = max(1, -(-n // 64))
-        sizes.append(n)
-    words, words_1, words_2 = (np.zeros((rows, size), np.uint64) for size in sizes)
+    words, words_1, words_2 = (np.zeros((rows, size), np.uint64) for size in sizes(n))
     return words, words_1, words_2
 
 
 def fill(levels: tuple[np.ndarray, np.ndarray, np.ndarray], row: int, members: np.ndarray) -> None:
     """Insert all members into one set."""
-    for words in levels:
+    for words in levels if len(members) else ():
         bits = np.zeros(64 * words.shape[1], bool)
         bits[members] = True
         words[row] |= np.packbits(bits, bitorder="little").view("<u8")

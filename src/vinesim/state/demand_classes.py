@@ -1,7 +1,7 @@
 """Demand classes: tasks of one type and partition that demand the same of a node are of one class.
 
-A class has a lead (so many units of one type at one node, a share of each) and companions (amounts of other types at
-the same node, each from one unit).
+A class has a lead (a number of units of one type at one node, a share of each) and companions (amounts of other types
+at the same node, each from one unit).
 """
 
 from collections.abc import Sequence
@@ -79,13 +79,15 @@ def classes_anywhere(
     partition = np.repeat(job_partition, np.diff(work.job_first))
     of_task = coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
     first = first_rows(of_task)
-    beside = np.zeros((len(first), n_types))
+    companions = np.zeros((len(first), n_types))
     for p, amount in companion.items():
-        beside[:, p] = amount[first]
+        companions[:, p] = amount[first]
     in_set = np.array([[name in some for name in names] for some in work.lead_sets] + [[True] * n_types])
-    named = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (beside == 0)
-    kind = task_type[first].astype(np.int32)
-    return DemandClasses(of_task, first, kind, units[first], share[first], beside, partition[first], named, named)
+    named = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (companions == 0)
+    task_class = task_type[first].astype(np.int32)
+    return DemandClasses(
+        of_task, first, task_class, units[first], share[first], companions, partition[first], named, named
+    )
 
 
 def units_of_partition(center: Datacenter, partitions: Sequence[Partition], number: int) -> np.ndarray:
@@ -156,10 +158,9 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
     problems = []
     for p in np.flatnonzero(classes.companion.any(axis=0)):
         if shares_speed(center, int(p)):
-            where, found = f"workload.companions.{names[p]}", "tasks that share the speed of its units"
-            problems.append(
-                Problem(where, "a type whose tasks run at full speed", found, "Leave out parallelism and rates.")
-            )
+            expected, found = "a type whose tasks run at full speed", "tasks that share the speed of its units"
+            remedy = "Leave out parallelism and rates."
+            problems.append(Problem(("workload", "companions", names[p]), expected, found, remedy))
     for t in np.flatnonzero(~classes.can_lead.any(axis=1))[:10]:
         task, number = int(classes.first_task[t]), int(classes.partition[t])
         of = "" if number == NO_PARTITION else f" of the partition {scenario.partitions[number].name}"
@@ -171,12 +172,12 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
             lacking, amount = missing[0]
             name, most = names[lacking], largest.get(lacking)
             has = f"no unit of {name}" if most is None else f"{amount_words(name, most)} on the largest"
-            where, found = f"workload.companions.{name}[{task}]", f"{amount_words(name, amount)}, {has}"
-            problems.append(Problem(where, f"no more than a unit{of} has", found))
+            where = ("workload", "companions", name, task)
+            problems.append(Problem(where, f"no more than a unit{of} has", f"{amount_words(name, amount)}, {has}"))
         else:
             expected = f"a node{of} that has all it holds"
             found, remedy = _words(classes, t, work, names), _to_hold_several(classes, t, center)
-            problems.append(Problem(f"workload: task {task}", expected, found, remedy))
+            problems.append(Problem(("workload", "task", int(task)), expected, found, remedy))
     return problems
 
 
@@ -199,6 +200,6 @@ def _words(classes: DemandClasses, t: int, work: Workload, names: list[str]) -> 
     lead = "any type" if code == ANY_LEAD else "|".join(work.lead_sets[code])
     each = "" if np.isnan(share) else ", all of each" if np.isinf(share) else f", {share:g} of each"
     held = zip(names, classes.companion[t], strict=True)
-    beside = [f"{amount_words(name, amount)} of {name}" for name, amount in held if amount > 0]
-    on_one = f" with {' and '.join(beside)}" if beside else ""
+    companions = [f"{amount_words(name, amount)} of {name}" for name, amount in held if amount > 0]
+    on_one = f" with {' and '.join(companions)}" if companions else ""
     return f"none with {classes.units[t]} of {lead} at one node{each}{on_one}"

@@ -41,12 +41,12 @@ def _sizes(
     np.maximum.at(largest, unit_type, capacity)
     of_leads, most = can_run @ total, np.where(can_run, largest, 0.0).max(axis=1)
     if classes is None:
-        kind = np.repeat(work.job_task_type, np.diff(work.job_first))
-        return np.asarray(amounts(demands(work), most[kind]) / of_leads[kind])
+        type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
+        return np.asarray(amounts(demands(work), most[type_of_task]) / of_leads[type_of_task])
     size = classes.units * amounts(classes.share, most) / of_leads
     held = total > 0
-    beside = (classes.companion[:, held] / total[held]).max(axis=1, initial=0.0)
-    return np.asarray(np.maximum(size, beside)[classes.of_task])
+    of_companions = (classes.companion[:, held] / total[held]).max(axis=1, initial=0.0)
+    return np.asarray(np.maximum(size, of_companions)[classes.of_task])
 
 
 def _blocks(work: Workload, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,8 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG, NODE, RACK, Workload
 from vinesim.state.demand import amount_of
 from vinesim.state.demand_classes import DemandClasses
-from vinesim.state.layout import FULL, OVERFULL, Model
+from vinesim.state.layout import FULL, OVERFULL
+from vinesim.state.model import Model
 
 WITHIN = {NODE: "one node", RACK: "one rack"}
 
@@ -63,7 +64,7 @@ def check_gangs(model: Model) -> None:
         if known[key]:
             remedy = "Make the gang smaller or the datacenter larger."
             found = f"a gang of {end - first} tasks, job {job}"
-            problems.append(Problem(f"workload: task {first}", known[key], found, remedy))
+            problems.append(Problem(("workload", "task", int(first)), known[key], found, remedy))
         if len(problems) == 5:
             break
     if problems:
@@ -95,7 +96,7 @@ def _most(model: Model, is_there: np.ndarray, within: int, limits: tuple[int, in
     per_node, fewest = limits
     sizes = np.unique(model.unit_capacity)
     fitting = np.array([_fitting(share, float(size)) for size in sizes])
-    most, n_units = 0, 1 if len(model.kind_units) == 0 else int(model.kind_units[kind])
+    most, n_units = 0, 1 if len(model.class_units) == 0 else int(model.class_units[kind])
     n_nodes = len(model.node_rack)
     for p in np.flatnonzero(model.affinity[:, kind] > 0):
         mine = model.unit_type == p

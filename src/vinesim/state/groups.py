@@ -1,4 +1,4 @@
-"""Groups of tasks that a policy need not tell apart: of each, the first pending one stands for all.
+"""Groups of tasks that a policy need not distinguish: of each, the first pending one stands for all.
 
 A policy declares by what groups differ; the pending tasks of a group are chained in the order of their numbers.
 """
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.reservation import admission_of_jobs
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.state.demand import demands
@@ -43,7 +44,7 @@ def number_groups(
     Returns each task's group and the next task of it, both [0] if there is one group only; and by group the task type
     of the model, the preferred type and the application. ``data_node`` is [N]; ``counts`` [J] are the numbers of tasks.
     """
-    work, by = scenario.workload, {"gang", "account", *keys}
+    work, by = scenario.workload, {"gang", "account", "admission", *keys}
     if unknown := set(keys) - set(GROUP_KEYS):
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
     wanted = work.preferred_type.astype(np.int64)
@@ -53,6 +54,7 @@ def number_groups(
     priority = coded([work.priority]) if work.priority is not None and "priority" in by else None
     application = None if work.application is None else np.repeat(work.application, counts)
     requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
+    admission = admission_of_jobs(scenario.reservations, work)
     columns: list[tuple[str, Any]] = [
         ("preferred_type", wanted - NO_PREFERENCE),
         ("data_node", data_node),
@@ -64,13 +66,14 @@ def number_groups(
         ("requests", requests),
         ("gang", gang_codes(work, classes, requests)),
         ("account", None if quotas is None else np.repeat(quotas.job_account + 1, counts)),
+        ("admission", np.repeat(admission, counts) if len(admission) else None),
     ]
-    told_apart = [column for name, column in columns if name in by and column is not None]
+    distinguishing = [column for name, column in columns if name in by and column is not None]
     kinds = work.job_task_type if classes is None else classes.of_task
-    is_by_job = classes is None and not told_apart
+    is_by_job = classes is None and not distinguishing
     if classes is None and not is_by_job:
         kinds = np.repeat(kinds, counts)
-    group = coded([*reversed(told_apart), kinds])
+    group = coded([*reversed(distinguishing), kinds])
     first = first_rows(group)
     of_group = (
         kinds[first].astype(np.int32),

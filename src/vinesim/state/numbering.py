@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-MOST_CODES = 1 << 62  # of several columns, before they are numbered anew
+MOST_CODES = 1 << 62  # of several columns, before they are renumbered
 MOST_LEVELS = 1 << 20  # of a column of whole numbers; others are numbered
 MOST_IN_TABLE = 1 << 22  # codes, and
 MOST_A_ROW = 8  # of them for each row; more are sorted

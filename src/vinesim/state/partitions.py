@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.formats.source.amounts import amount_words
+from vinesim.model.cohort import kept_of, types_of
 from vinesim.model.errors import Problem
-from vinesim.model.partition import types_of, user_words
+from vinesim.model.partition import user_words
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG, NO_PARTITION
 from vinesim.state.demand import amounts
@@ -20,11 +21,19 @@ from vinesim.state.layout import OVERFULL
 
 
 class Quotas(NamedTuple):
-    """A accounts, C quotas, K sets of processor types that quotas count."""
+    """A accounts, C quotas, K sets of processor types that quotas count, H sets that the partitions of a cohort share.
+
+    Those of each partition come first.
+    """
 
     job_account: np.ndarray  # [J] int32, -1: none
     quotas_of: list[list[int]]  # [A] by account
-    limit: np.ndarray  # [C] float64
+    partition: np.ndarray  # [C] int32: whose it is, as in job_partition; 0 = of a user
+    nominal: np.ndarray  # [C] float64
+    kept: np.ndarray  # [C] float64: what others never use of it
+    limit: np.ndarray  # [C] float64: with what the cohort can lend at most
+    cohort: np.ndarray  # [C] int32: of H, -1 = none
+    lent: np.ndarray  # [H] float64: what its partitions lend if they use nothing
     counted: np.ndarray  # [C] int32: of K
     types: np.ndarray  # [K, P] bool
     words: list[str]  # [C]
@@ -41,34 +50,59 @@ def quotas_of(scenario: Scenario, classes: DemandClasses) -> Quotas:
     accounts, job_account = np.unique(keys, axis=0, return_inverse=True)
     number: dict[tuple[int, int, str], int] = {}
     sets: dict[str, int] = {}
-    limit: list[float] = []
-    counted: list[int] = []
+    rows: list[tuple[int, float, float, float]] = []  # partition, nominal, kept, limit
     words: list[str] = []
+    cohorts: dict[tuple[str, frozenset[str]], int] = {}
+    cohort_of: list[int] = []
+
+    def add(at: int, of: int, types: str, of_whom: str) -> None:
+        one, number[at, of, types] = scenario.partitions[at], len(rows)
+        sets.setdefault(types, len(sets))
+        words.append(f"the quota of {of_whom} on {types}")
+        if of >= 0 or one.cohort is None:
+            most = (one.quota if of < 0 else one.user_quota)[types]
+            rows.append((0 if of >= 0 else at + 1, most, most, most))
+            cohort_of.append(-1)
+        else:
+            most = one.quota[types] + (one.borrowing_limit or {}).get(types, np.inf)
+            rows.append((at + 1, one.quota[types], kept_of(one, types), most))
+            cohort_of.append(cohorts.setdefault((one.cohort, frozenset(types_of(types))), len(cohorts)))
+
+    for at, one in enumerate(scenario.partitions):
+        for types in one.quota:
+            more = "" if one.cohort is None else ", with what its cohort lends,"
+            add(at, -1, types, f"partition {one.name}{more}")
     of_account: list[list[int]] = []
     for at, of_user in accounts.tolist():
-        own = []
+        own: list[int] = []
         if at != NO_PARTITION:
             one = scenario.partitions[at]
-            who = user_words(work.user_names[of_user]) if of_user >= 0 else ""
-            every = [(-1, types, most, f"partition {one.name}") for types, most in one.quota.items()]
-            every += [
-                (of_user, types, most, f"{who} in partition {one.name}") for types, most in one.user_quota.items()
-            ]
-            for of, types, most, text in every:
-                if (at, of, types) not in number:
-                    number[at, of, types] = len(limit)
-                    limit.append(most)
-                    counted.append(sets.setdefault(types, len(sets)))
-                    words.append(f"the quota of {text} on {types}")
-                own.append(number[at, of, types])
+            for types in one.user_quota if of_user >= 0 else ():
+                add(at, of_user, types, f"{user_words(work.user_names[of_user])} in partition {one.name}")
+            own = [number[at, -1, types] for types in one.quota]
+            own += [number[at, of_user, types] for types in one.user_quota]
         of_account.append(own)
     count_types = np.array([[name in types_of(types) for name in names] for types in sets], bool)
     count_types = count_types.reshape(-1, len(names))
     is_free = np.array([not own for own in of_account])
     job_account = np.where(is_free[job_account.reshape(-1)], -1, job_account.reshape(-1)).astype(np.int32)
-    least = _least(scenario, classes, count_types)
+    whose, nominal, kept, limit = np.array(rows, np.float64).reshape(-1, 4).T
+    cohort = np.array(cohort_of, np.int32)
+    lent = np.bincount(cohort[cohort >= 0], (nominal - kept)[cohort >= 0], len(cohorts))
+    limit[cohort >= 0] = np.minimum(limit, kept + np.append(lent, 0.0)[cohort])[cohort >= 0]
     return Quotas(
-        job_account, of_account, np.array(limit, np.float64), np.array(counted, np.int32), count_types, words, least
+        job_account=job_account,
+        quotas_of=of_account,
+        partition=whose.astype(np.int32),
+        nominal=nominal,
+        kept=kept,
+        limit=limit,
+        cohort=cohort,
+        lent=lent,
+        counted=np.array([sets[types] for _, _, types in number], np.int32),
+        types=count_types,
+        words=words,
+        least=_least(scenario, classes, count_types),
     )
 
 
@@ -108,7 +142,7 @@ def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
                     jobs = np.flatnonzero((quotas.job_account == account) & (needed > most * OVERFULL))
                     problems += [
                         Problem(
-                            f"workload: task {work.job_first[job]}",
+                            ("workload", "task", int(work.job_first[job])),
                             f"at most {amount_words(name, most)}, {quotas.words[quota]}",
                             amount_words(name, float(needed[job])),
                             "Ask for less, or raise the quota.",
@@ -122,10 +156,19 @@ NO_QUOTAS: dict[str, np.ndarray] = {
     "job_account": np.empty(0, np.int32),
     "account_first": np.zeros(1, np.int32),
     "account_quota": np.empty(0, np.int32),
+    "quota_partition": np.empty(0, np.int32),
+    "quota_nominal": np.empty(0, np.float64),
+    "quota_kept": np.empty(0, np.float64),
     "quota_limit": np.empty(0, np.float64),
     "quota_counts": np.empty(0, np.int32),
+    "quota_cohort": np.empty(0, np.int32),
+    "cohort_first": np.zeros(1, np.int32),
+    "cohort_quota": np.empty(0, np.int32),
+    "cohort_lent": np.empty(0, np.float64),
+    "partition_cohort": np.empty(0, np.int32),
+    "partition_weight": np.empty(0, np.float64),
     "counted_type": np.empty((0, 0), bool),
-    "kind_least": np.empty((0, 0), np.float64),
+    "class_least": np.empty((0, 0), np.float64),
 }
 
 
@@ -138,7 +181,9 @@ def partition_columns(
             "job_partition": np.empty(0, np.int8),
             "partition_node": np.empty((0, 0), bool),
         }
-        return {**of_none, **NO_QUOTAS}  # by the first type loops are compiled: state/kernel.py
+        return {**of_none, **NO_QUOTAS}
+    names = {one.cohort: at for at, one in enumerate(scenario.partitions) if one.cohort is not None}
+    n_each = np.bincount(quotas.cohort[quotas.cohort >= 0], minlength=len(quotas.lent))
     rows = [np.ones(len(node_rack), bool), *(one.has(node_rack, node_shelf) for one in scenario.partitions)]
     return {
         "job_partition": scenario.job_partition + np.int32(1),
@@ -146,8 +191,17 @@ def partition_columns(
         "job_account": quotas.job_account,
         "account_first": np.cumsum([0, *map(len, quotas.quotas_of)]).astype(np.int32),
         "account_quota": np.array([quota for own in quotas.quotas_of for quota in own], np.int32),
+        "quota_partition": quotas.partition,
+        "quota_nominal": quotas.nominal,
+        "quota_kept": quotas.kept,
         "quota_limit": quotas.limit,
         "quota_counts": quotas.counted,
+        "quota_cohort": quotas.cohort,
+        "cohort_first": np.cumsum([0, *n_each]).astype(np.int32),
+        "cohort_quota": np.argsort(quotas.cohort, kind="stable")[len(quotas.cohort) - sum(n_each) :].astype(np.int32),
+        "cohort_lent": quotas.lent,
+        "partition_cohort": np.array([-1, *(names.get(one.cohort or "", -1) for one in scenario.partitions)], np.int32),
+        "partition_weight": np.array([1.0, *(one.weight for one in scenario.partitions)]),
         "counted_type": quotas.types,
-        "kind_least": quotas.least,
+        "class_least": quotas.least,
     }

@@ -1,4 +1,4 @@
-"""What VineSim's own policies that plan ahead ask beside the queries: what a task would hold, and what tasks find of a
+"""What VineSim's own policies that plan ahead ask besides the queries: what a task would hold, and what tasks find of a
 unit while a policy supposes that others have left it, or keeps part of it back.
 
 The rows of a task are the units that it holds and how much of each: ``row_unit`` and ``row_amount`` in the policy's
@@ -12,10 +12,21 @@ from vinesim.state import queries
 from vinesim.state.layout import ATTACHED
 
 
-def set_offer(model: Any, state: Any, unit: int, capacity: float) -> None:
+def set_hypothetical_capacity(model: Any, state: Any, unit: int, capacity: float) -> None:
     """Let tasks find a unit that is up with another capacity. The policy sets its own back before time goes on, after
     the start that it led to at the latest; then it counts for which units the rest of a task takes."""
     state.unit_open[unit] = capacity
+
+
+def set_hypothetical_begin(model: Any, state: Any, begin_us: float) -> None:
+    """Let reservations be asked for tasks that begin at a time rather than now. The policy sets it back to a time that
+    is not later than now before it starts a task."""
+    state.begin_us = begin_us
+
+
+def hypothetical_begin_us(model: Any, state: Any) -> float:
+    """Return when tasks are supposed to begin: now, or later."""
+    return max(state.now_us, state.begin_us)
 
 
 def first_row(model: Any, task: int) -> int:
@@ -25,11 +36,11 @@ def first_row(model: Any, task: int) -> int:
 
 def note_rows(model: Any, state: Any, rows: Any, task: int, unit: int) -> None:
     """Note what a task for which a unit has room would hold if it alone started there now."""
-    row, kind, node = first_row(model, task), queries.task_type(model, state, task), int(model.unit_node[unit])
+    row, task_class, node = first_row(model, task), queries.task_type(model, state, task), int(model.unit_node[unit])
     rows.row_unit[row], rows.row_amount[row] = unit, queries.demand(model, state, task, unit)
-    if len(model.kind_units) == 0:
+    if len(model.class_units) == 0:
         return
-    missing, place = model.kind_units[kind] - 1, node * len(model.affinity) + int(model.unit_type[unit])
+    missing, place = model.class_units[task_class] - 1, node * len(model.affinity) + int(model.unit_type[unit])
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         other = int(model.node_unit[i])
         if missing > 0 and other != unit:
@@ -39,7 +50,7 @@ def note_rows(model: Any, state: Any, rows: Any, task: int, unit: int) -> None:
                 rows.row_unit[row], rows.row_amount[row] = other, amount
     for c in range(len(model.companion_type)):
         p = int(model.companion_type[c])
-        amount = model.kind_companion[kind, p]
+        amount = model.class_companion[task_class, p]
         if amount > 0.0:
             row += 1
             rows.row_unit[row] = queries.companion_unit(model, state, node, p, amount)
@@ -69,6 +80,20 @@ def is_member(model: Any, state: Any, task: int, other: int) -> bool:
     return other == task or state.task_unit[other] == ATTACHED
 
 
+def may_hold(model: Any, state: Any, quota: int, held: float) -> bool:
+    """Whether a quota and its cohort allow that its tasks hold an amount, with what others hold now."""
+    return bool(state.quotas.may_hold(quota, held))
+
+
+def fastest_free_after(model: Any, state: Any, task: int, others: Any, n: int) -> int:
+    """Return the fastest unit on which a pending task could start if the first n of ``others`` were preempted: neither
+    units nor quotas would count them any more. The policy must declare ``preempts``."""
+    with state.trial() as trial:
+        trial.release(others[:n])
+        trial.leave_quotas(others[:n])
+        return int(queries.fastest_free(model, state, task))
+
+
 def has_place_without(model: Any, state: Any, task: int, node: int, others: Any, n: int) -> bool:
     """Whether a pending task, or one that is attached to it, has room by itself at a node if the first n of ``others``
     did not run: an array of tasks, each with its gang. The policy must declare ``preempts``."""
@@ -79,3 +104,12 @@ def has_place_without(model: Any, state: Any, task: int, node: int, others: Any,
             for member in range(task, end_of_members(model, state, task))
             for unit in range(model.node_first[node], model.node_first[node + 1])
         )
+
+
+def room_at(model: Any, state: Any, task: int, processor_type: int, node: int, most: int) -> int:
+    """Return how many tasks like a pending one, up to a number, a node has room for together on units of a type."""
+    with state.trial() as trial:
+        n = 0
+        while n < most and trial.hold_at(task, processor_type, node):
+            n += 1
+        return n

@@ -73,18 +73,25 @@ def more_at_once(model: Any, state: Any) -> bool:
 
 
 def all_arrived(model: Any, state: Any) -> bool:
-    """Whether no further job is known to arrive. A live scheduler never knows of one."""
+    """Whether no further job is known to arrive; when one arrives that waits for others is not. A live scheduler never
+    knows of one."""
     return state.next_arrival_us() == math.inf
 
 
 def n_arrived(model: Any, state: Any) -> int:
-    """Return how many tasks have arrived: those with lower numbers, because tasks arrive in order."""
-    return model.job_first[state.next_job]
+    """Return how many tasks have arrived; :func:`arrived_task` says which."""
+    return len(state.arrived) if len(model.job_predecessors) else model.job_first[state.next_job]
+
+
+def arrived_task(model: Any, state: Any, position: int) -> int:
+    """Return the task that arrived at a position among all that have arrived, from 0: the task of that number, unless
+    jobs wait for others."""
+    return state.arrived[position] if len(model.job_predecessors) else position
 
 
 def n_pending(model: Any, state: Any) -> int:
-    """Return how many tasks have arrived and not started. A policy that counts what it was told and what it started
-    finds out that outages made further tasks pending."""
+    """Return how many tasks have arrived and not started. A policy that counts the events that it sees and what it
+    starts finds out that outages made further tasks pending."""
     return len(state.pending)
 
 
@@ -191,6 +198,11 @@ def attained_us(model: Any, state: Any, task: int) -> float:
     return state.attained_us[task] + (state.now_us - state.task_init_us[task] if is_running(model, state, task) else 0)
 
 
+def input_tokens(model: Any, state: Any, task: int) -> int:
+    """Return the tokens of a request's prompt; 0 if no unit is a serving engine."""
+    return model.task_input[task] if len(model.task_input) else 0
+
+
 def priority(model: Any, state: Any, task: int) -> float:
     """Return the priority of a task's job, higher is more urgent; 0 if the workload has none."""
     return model.job_priority[model.task_job[task]] if len(model.job_priority) else 0.0
@@ -246,8 +258,8 @@ def throughput(model: Any, state: Any, task: int, unit: int, load: float) -> flo
     there and their demands add up to ``load``.
 
     That is the load up to the unit's parallelism, which is then the limit; or it goes by the table of rates, linear
-    between whole numbers and constant beyond its end. Each task has the speed throughput / load, also beside tasks of
-    other types."""
+    between whole numbers and constant beyond its end. Each task has the speed throughput / load, also together with
+    tasks of other types."""
     full, curve = model.unit_parallelism[unit], model.unit_type[unit]
     if load <= full:
         return load
@@ -264,7 +276,7 @@ def throughput(model: Any, state: Any, task: int, unit: int, load: float) -> flo
 
 
 def has_speed_curves(model: Any, unit: int) -> bool:
-    """Whether task types have speed curves of their own on the unit."""
+    """Whether task types have their own speed curves on the unit."""
     return len(model.type_curve) > 0 and model.type_curve[model.unit_type[unit], 0] >= 0
 
 
@@ -297,7 +309,7 @@ def next_interrupted(model: Any, state: Any, task: int) -> int:
 
 def first_withdrawn(model: Any, state: Any) -> int:
     """Return the first task that has left because its job is withdrawn at this instant: it was pending, or it ran. -1
-    if there is none. A policy is asked about withdrawals at a TIMER, or at an OUTAGE of the same instant."""
+    if there is none. A policy is called for withdrawals at a TIMER, or at an OUTAGE of the same instant."""
     return next_withdrawn(model, state, -1)
 
 
@@ -352,17 +364,17 @@ def is_in_partition(model: Any, state: Any, task: int, unit: int) -> bool:
 def counted_amount(model: Any, state: Any, task: int, unit: int, counted: int) -> float:
     """Return what the task would hold, on the unit, of processor types that quotas count together: a row of
     ``counted_type``. Several units of a lead count as if all were as large as the largest of the type at the node."""
-    kind, amount = task_type(model, state, task), 0.0
+    task_class, amount = task_type(model, state, task), 0.0
     if model.counted_type[counted, model.unit_type[unit]]:
         each = demand(model, state, task, unit)
-        if model.kind_units[kind] > 1:
+        if model.class_units[task_class] > 1:
             place = model.unit_node[unit] * len(model.affinity) + model.unit_type[unit]
             for i in range(model.node_begin[place], model.node_begin[place + 1]):
                 each = max(each, demand(model, state, task, model.node_unit[i]))
-        amount += model.kind_units[kind] * each
+        amount += model.class_units[task_class] * each
     for c in range(len(model.companion_type)):
         if model.counted_type[counted, model.companion_type[c]]:
-            amount += model.kind_companion[kind, model.companion_type[c]]
+            amount += model.class_companion[task_class, model.companion_type[c]]
     return amount
 
 
@@ -382,18 +394,32 @@ def gang_fits(model: Any, state: Any, task: int, unit: int) -> bool:
 
 
 def fits_itself(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether there is room now for all that the task itself would hold if it ran on the unit."""
+    """Whether there is room now for all that the task itself would hold if it ran on the unit, power for it under the
+    caps of its rack and of the datacenter, and no reservation in its way."""
     return (
         has_room_for(model, state, unit, demand(model, state, task, unit))
-        and (len(model.kind_units) == 0 or rest_fits(model, state, task, unit))
+        and (len(model.class_units) == 0 or rest_fits(model, state, task, unit))
         and is_in_partition(model, state, task, unit)
+        and reservations_allow(model, state, task, unit)
+        and caps_allow(model, state, task, unit)
     )
+
+
+def reservations_allow(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the task is expected to end on the unit before a reservation begins there that does not admit it."""
+    return state.reservations_allow(task, unit)
+
+
+def caps_allow(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the power caps of the unit's rack and of the datacenter are kept if the task runs on the unit too, where
+    there is room for all that it would hold."""
+    return state.draws.allow(task, unit)
 
 
 def rest_fits(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the node of the unit has room for the rest: the other units of the task's lead, and its companions."""
-    kind, node = task_type(model, state, task), model.unit_node[unit]
-    missing = model.kind_units[kind] - 1
+    task_class, node = task_type(model, state, task), model.unit_node[unit]
+    missing = model.class_units[task_class] - 1
     if missing > 0:
         place = node * len(model.affinity) + model.unit_type[unit]
         for i in range(model.node_begin[place], model.node_begin[place + 1]):
@@ -404,7 +430,7 @@ def rest_fits(model: Any, state: Any, task: int, unit: int) -> bool:
             return False
     for c in range(len(model.companion_type)):
         p = model.companion_type[c]
-        amount = model.kind_companion[kind, p]
+        amount = model.class_companion[task_class, p]
         if amount > 0.0 and companion_unit(model, state, node, p, amount) < 0:
             return False
     return True
@@ -512,7 +538,7 @@ def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> f
 def consolidated_us(
     model: Any, state: Any, task: int, processor_type: int, n_tasks: int, total_us: float, share: float = 1.0
 ) -> float:
-    """Return how long so many consolidated tasks compute that ``task`` leads, with one overhead.
+    """Return how long ``n_tasks`` consolidated tasks compute that ``task`` leads, with one overhead.
 
     By the scenario's table of consolidated times, if ``share`` of their work is left; more tasks than it knows run in
     rounds of its largest number. Without a table the times add up: the caller gives their sum, ``total_us``.
@@ -531,9 +557,9 @@ def consolidated_us(
 def first_free(model: Any, state: Any, task: int, processor_type: int = -1, distance: int = -1) -> int:
     """Return the first unit, in (rack, shelf) order, on which the task can start; of one type or any (-1), at one tier
     from the task's data or any (-1)."""
-    for unit, kind in enumerate(model.unit_type.tolist()):
+    for unit, p in enumerate(model.unit_type.tolist()):
         if (
-            processor_type in (-1, kind)
+            processor_type in (-1, p)
             and can_start(model, state, task, unit)
             and distance in (-1, tier(model, state, task, unit))
         ):
@@ -553,13 +579,13 @@ def fastest_free(model: Any, state: Any, task: int) -> int:
 
 def fastest_free_without(model: Any, state: Any, task: int, others: Any, n: int) -> int:
     """Return the same if the first n of ``others`` did not run: an array of tasks, each with its gang; those that do
-    not run do not count. The policy must declare ``preempts``, as for ``in_the_way``."""
+    not run do not count. The policy must declare ``preempts``, as for ``victims_for``."""
     with state.trial() as trial:
         trial.release(others[:n])
         return fastest_free(model, state, task)
 
 
-def in_the_way(model: Any, state: Any, task: int, unit: int, others: Any, n: int, found: Any) -> int:
+def victims_for(model: Any, state: Any, task: int, unit: int, others: Any, n: int, found: Any) -> int:
     """Put into ``found`` those of the first n of ``others`` that cannot stay if the task starts on the unit; return how
     many they are. All leave and the task takes its place; then, from the last to the first, each that has room where it
     was is put back."""
@@ -585,6 +611,28 @@ def is_allowed(model: Any, state: Any, task: int, unit: int) -> bool:
 def unit_tasks(model: Any, state: Any, unit: int) -> int:
     """Return how many tasks run on a unit; consolidated tasks count as one."""
     return len(state.running[unit])
+
+
+def unit_waiting(model: Any, state: Any, unit: int) -> int:
+    """Return how many of the requests on a serving engine wait in its queue; 0 of another unit."""
+    return state.engines.n_waiting(unit)
+
+
+def unit_tokens(model: Any, state: Any, unit: int) -> int:
+    """Return how many tokens the memory of a serving engine held when its last step ended; 0 of another unit."""
+    return state.engines.n_tokens(unit)
+
+
+def unit_tokens_waiting(model: Any, state: Any, unit: int) -> int:
+    """Return how many tokens of prompts a serving engine still had to compute when its last step ended, of requests in
+    its queue and in steps; a request that was put back computes its answer so far like a prompt. 0 of another unit."""
+    return state.engines.n_to_prefill(unit)
+
+
+def tokens_found(model: Any, state: Any, task: int, unit: int) -> int:
+    """Return how many tokens of a request's prompt a serving engine with prefix caching has in its memory, as another
+    request with the same prefix left them there; 0 of another unit."""
+    return state.engines.n_found(task, unit)
 
 
 def node_tasks(model: Any, state: Any, node: int) -> int:

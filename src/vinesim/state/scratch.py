@@ -9,13 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.state.layout import Model
+from vinesim.state.model import Model
 
 _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
-TASK, TASK_FROM_1, TASKS_BELOW = "task", "task + 1", "tasks below"  # how scratch holds a task's number
-TWO_A_TASK = "2 task + 1, 2 task + 2"  # numbers of two things of each task, 0 = none
-SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "users", "tasks", "queue", "held", "one")
+TASK_ID, TASK_ID_PLUS_1, TASK_COUNT = "task", "task + 1", "tasks below"  # how scratch holds a task's number
+EVENT_OF_TASK = "2 task + 1, 2 task + 2"  # numbers of two things of each task, 0 = none
+SIZES = (
+    "units",
+    "nodes",
+    "types",
+    "task_types",
+    "groups",
+    "jobs",
+    "users",
+    "tasks",
+    "queue",
+    "held",
+    "partitions",
+    "quotas",
+    "one",
+)
 
 
 @lru_cache(maxsize=256)
@@ -32,20 +46,22 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-OptionValue = float | int | dict[str, bool]  # a number, or for each word of a choice whether it is chosen
+OptionValue = float | int | str | dict[str, bool]  # of a choice, for each word whether it is chosen
 
 
 def build_options(values: Mapping[str, OptionValue]) -> Any:
-    """Return a record with the options as fields; a choice is a record of its words."""
+    """Return an array of one record with the options as fields; a choice is a record of its words."""
     record = np.zeros(1, np.dtype([(name, _dtype_of(value)) for name, value in values.items()] or [("none", "i8")]))
     for name, value in values.items():
         record[name] = tuple(value.values()) if isinstance(value, dict) else value
-    return record.view(np.recarray)[0]
+    return record
 
 
 def _dtype_of(value: OptionValue) -> Any:
     if isinstance(value, dict):
         return [(word, "?") for word in value]
+    if isinstance(value, str):
+        return f"U{max(1, len(value))}"
     return "i8" if isinstance(value, int) else "f8"
 
 
@@ -73,6 +89,8 @@ def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
         "tasks": len(model.task_operations),
         "queue": len(model.task_operations),  # room for every task, indexed by position rather than by task
         "held": len(model.task_operations) + int(model.task_held[-1] if len(model.task_held) else 0),  # state/places.py
+        "partitions": max(1, len(model.partition_node)),  # with one for jobs without a partition
+        "quotas": len(model.quota_limit),
         "one": 1,
     }
     arrays = {

@@ -1,8 +1,8 @@
-"""The columns of an endless stream of requests: a window of fixed length on them, and what a turn is told and answers.
+"""The columns of an endless stream of requests: a window of fixed length on them, and what a turn gets and answers.
 
 Tasks and jobs are numbered by arrival, from 1; number 0 stands for all that are gone. When the window is full, what is
-left is numbered anew (``live/renumbering.py``). ``Model`` has read-only views of the columns of the same names.
-Dimensions: N tasks, as many jobs; G groups, A applications, Q resources.
+left is renumbered (``live/renumbering.py``). ``Model`` has read-only views of the columns of the same names.
+Dimensions: N tasks, N jobs; G groups, A applications, Q resources.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ ANSWER = np.dtype(
 
 
 class Window(NamedTuple):
-    """What changes when a request arrives, beside the state."""
+    """What changes when a request arrives, besides the state."""
 
     job_arrival_us: np.ndarray  # [N + 1] float64: of the next job infinite, or now while more of the instant is to come
     job_deadline_us: np.ndarray  # [N + 1] float64

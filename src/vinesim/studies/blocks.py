@@ -91,7 +91,7 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
     part = scenario_source(study).changed(run.settings).data["workload"]
     moves_more = any(getattr(scenario.workload, name) is not None for name in POINTS)
     draws_estimates = bool(part.get("estimate_error"))
-    if part.get("resample"):
+    if part.get("resample") or part.get("repeat"):
         return False, False  # the seed decides which jobs there are
     if part.get("generator") is None:
         return not (moves_more or _has_periods(study, part)), not draws_estimates
@@ -115,10 +115,11 @@ def _block(study: Study, runs: list[Run], scenario: Scenario) -> Block:
         times = np.empty((len(runs), scenario.workload.n_jobs))
         times[0] = scenario.workload.arrival_us
         arrivals, of = None, None
+        load = scenario_source(study).changed(runs[0].settings).data["workload"].get("load") or 1.0
         for k, run in enumerate(runs[1:], 1):
             if run.settings is not of:
                 arrivals, of = _arrivals(study, run), run.settings
-            times[k] = _arrival_us(study, run, scenario, arrivals)
+            times[k] = _arrival_us(study, run, scenario, arrivals, load)
     return Block(tuple(runs), scenario, times, seeds)
 
 
@@ -134,12 +135,12 @@ def _arrivals(study: Study, run: Run) -> Arrivals | None:
     return arrivals
 
 
-def _arrival_us(study: Study, run: Run, scenario: Scenario, arrivals: Arrivals | None) -> np.ndarray:
-    """Return when the jobs of a run arrive, [J], us. Raises :class:`InputError`."""
+def _arrival_us(study: Study, run: Run, scenario: Scenario, arrivals: Arrivals | None, load: float) -> np.ndarray:
+    """Return when the jobs of a run arrive under this load, [J], us. Raises :class:`InputError`."""
     times = None
     if arrivals is not None:
         with suppress(InputError):
-            times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals"))
+            times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals")) / load
     if times is None or not (np.isfinite(times).all() and (times[1:] >= times[:-1]).all() and times[0] >= 0):
         return scenario_of(study, run).workload.arrival_us  # the workload's own times, or a more detailed error
     return times

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vinesim.formats.study.file import scenario_source
+from vinesim.metrics.warm_up import check_leaves_jobs
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.model.study import Study
 from vinesim.policies.documents import PolicyCheck, scenario_from
@@ -28,15 +29,16 @@ def check_points(
     check = check_policy or PolicyCheck()
     points = expand(replace(study, replications=1, until=None))
     wrong: dict[Problem, list[str]] = {}  # problem -> the points that have it
-    told: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     n_wrong = 0
     for number, run in enumerate(points, 1):
         source = scenario_source(study).changed({**run.settings, "seed": run.seed})
         try:
             words: list[str] = []
-            scenario_from(source, study.folder, check_policy=check, tell=words.append)
+            scenario = scenario_from(source, study.folder, check_policy=check, tell=words.append)
+            check_leaves_jobs(study.warm_up, scenario.workload.n_jobs, study.warm_up_at)
             for text in words:
-                told.setdefault(text, []).append(named(run.point))
+                texts.setdefault(text, []).append(named(run.point))
         except InputError as error:
             n_wrong += 1
             for problem in error.problems:
@@ -47,9 +49,9 @@ def check_points(
             break
     if wrong:
         raise InputError(
-            [replace(problem, where=_at(at, len(at) == number) + problem.where) for problem, at in wrong.items()]
+            [replace(problem, at=_at(at, len(at) == number) + problem.where) for problem, at in wrong.items()]
         )
-    for text, at in told.items():
+    for text, at in texts.items():
         warnings.warn(_at(at, len(at) == number) + text, InputWarning, stacklevel=2)
     return len(points)
 

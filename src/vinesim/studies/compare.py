@@ -19,6 +19,7 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.run_numbers import NUMBERS
+from vinesim.studies.labels import axes_of_jobs, by_label, how_to_record, number_of_a_label
 from vinesim.studies.points import check_columns, group, numbers_of
 from vinesim.studies.statistics import NOWHERE, Interval, check_share, mean_interval
 
@@ -42,6 +43,11 @@ class Pair:
     significant: bool  # the interval excludes 0: p_corrected < 1 - confidence
     better: Any  # the better label; None if not significant, or if the number has no better direction
     unmatched: tuple[str, ...]  # replications left out, and why
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both labels gave the same in every replication."""
+        return self.difference.low == self.difference.high == 0.0
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,9 @@ def compare(
     """
     check_share("confidence", confidence)
     if better not in (None, "lower", "higher"):
-        raise InputError([Problem("better", "lower or higher", repr(better))])
+        raise InputError([Problem(("better",), "lower or higher", repr(better))])
     if correction not in get_args(Correction):
-        raise InputError([Problem("correction", " or ".join(get_args(Correction)), repr(correction))])
+        raise InputError([Problem(("correction",), " or ".join(get_args(Correction)), repr(correction))])
     table, others = _table_and_other_axes(sweep, by, axes)
     if not len(table) or not table.n_rows:
         raise InputError([Problem("the sweep", "finished runs", "none")])
@@ -103,7 +109,7 @@ def compare(
         for first, second in chosen:
             matches.append(_matched(point, first, second, runs.get(first, {}), runs.get(second, {})))
     if not matches:
-        raise InputError([Problem("by", "an axis with two labels or more", f"{by}, which has one")])
+        raise InputError([Problem(("by",), "an axis with two labels or more", f"{by}, which has one")])
     n = sum(len(match.x) > 1 for match in matches)
     divisor = max(n, 1) if correction == "bonferroni" else 1
     judged = tuple(_judged(match, confidence, divisor, direction) for match in matches)
@@ -112,6 +118,7 @@ def compare(
 
 def direction_of(number: str) -> str:
     """Return whether "lower" or "higher" values of a number are better; "" if nothing is declared."""
+    number = number_of_a_label(number)
     return next((n.better for n in NUMBERS.values() if number == n.name or number.startswith(f"{n.name}.")), "")
 
 
@@ -131,12 +138,15 @@ def paired_p(differences: np.ndarray) -> float:
 def _table_and_other_axes(sweep: Any, by: str, axes: Sequence[str] | None) -> tuple[Table, list[str]]:
     """Return the rows, and the columns of the axes other than the one that ``by`` belongs to."""
     if isinstance(sweep, Table):
-        groups = [(name,) for name in axes or (by,)]
+        groups, remedy, more = [(name,) for name in axes or (by,)], "", []
     else:
+        remedy, more = how_to_record(by), axes_of_jobs(sweep)
+        sweep = by_label(sweep, by)
         sweep, groups = sweep.table, [axis.columns for axis in sweep.study.axes]
     if not any(by in columns for columns in groups):
-        names = [name for columns in groups for name in columns]
-        raise InputError([Problem("by", f"an axis: {', '.join(names)}", repr(by), did_you_mean(by, names))])
+        names = [*(name for columns in groups for name in columns), *more]
+        remedy = did_you_mean(by, names) or remedy
+        raise InputError([Problem(("by",), f"an axis: {', '.join(names)}", repr(by), remedy)])
     return sweep, [name for columns in groups if by not in columns for name in columns]
 
 
@@ -153,7 +163,7 @@ def _choose(labels: list[Any], by: str, baseline: Any) -> list[tuple[Any, Any]]:
     known = {str(label): label for label in labels}
     if str(baseline) not in known:
         remedy = did_you_mean(str(baseline), known)
-        raise InputError([Problem("baseline", f"a label of {by}: {', '.join(known)}", repr(baseline), remedy)])
+        raise InputError([Problem(("baseline",), f"a label of {by}: {', '.join(known)}", repr(baseline), remedy)])
     own = known[str(baseline)]
     return [(own, label) for label in labels if label is not own]
 

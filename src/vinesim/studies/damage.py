@@ -12,6 +12,7 @@ from vinesim.formats.source.files import read_bytes, replacing
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.studies import journal
 from vinesim.studies.journal import intact_lines, read_journals
+from vinesim.studies.origin import damaged_files
 from vinesim.studies.parts import is_whole, run_files
 
 STUDY = "study.yaml"
@@ -28,13 +29,14 @@ class Damage:
 
 
 def find_damage(folder: Path) -> list[Damage]:
-    """Return all damage in a sweep's folder: its study, parts and journals."""
+    """Return all damage in a sweep's folder: its study, parts, journals and inputs."""
     study = folder / STUDY
     found = [Damage(study, MISMATCH)] if study.exists() and not is_intact(read_bytes(study)) else []
     journals = read_journals(folder).n_damaged
     return [
         *found,
         *_damaged_parts(run_files(folder)),
+        *(Damage(file, MISMATCH) for file in damaged_files(folder)),
         *(Damage(file, f"{n} damaged line{'s' * (n > 1)}") for file, n in journals.items()),
     ]
 
@@ -52,7 +54,7 @@ def refuse_damage(folder: Path) -> None:
 
 
 def set_aside(folder: Path, damages: Sequence[Damage]) -> None:
-    """Move damaged files to a folder of their own, with a warning; the intact lines of a journal are kept."""
+    """Move damaged files to their own folder, with a warning; the intact lines of a journal are kept."""
     if not damages:
         return
     (folder / DAMAGED).mkdir(exist_ok=True)

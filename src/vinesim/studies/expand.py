@@ -21,7 +21,7 @@ class Points:
     def __init__(self, study: Study):
         self.study = study
         self._ids = PointIds(scenario_source(study), study.folder, [axis.settings for axis in study.axes])
-        self._around = surroundings(study.warm_up)
+        self._around = surroundings(study.warm_up, self._ids.own_numbers(study.record))
 
     @property
     def files(self) -> Mapping[Path, str]:

@@ -9,7 +9,7 @@ among a generator's options.
 
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,20 +34,24 @@ _IN_ORDER = "in order"
 
 
 def run_id(
-    document: Mapping[str, Any], folder: Path, seed: int, warm_up: str | Mapping[str, float] | None = None
+    document: Mapping[str, Any],
+    folder: Path,
+    seed: int,
+    warm_up: str | Mapping[str, float] | None = None,
+    record: Sequence[str] = (),
 ) -> str:
     """Return the id of a run from the scenario's whole document, after all changes: 16 hex digits."""
     content = Content(folder)
     document = prepared(YamlSource.of(document), folder, loads_files=False)[0].data
     names = sorted({_section(name) for name in (*document, "policy")})
     digests = [content.section(name, _value(document, name)) for name in names]
-    return of_sections(digests, seed, surroundings(warm_up))
+    return of_sections(digests, seed, surroundings(warm_up, content.own_numbers(record)))
 
 
-def surroundings(warm_up: str | Mapping[str, float] | None) -> bytes:
+def surroundings(warm_up: str | Mapping[str, float] | None, own_numbers: Sequence[Any] = ()) -> bytes:
     """Return the digest of what all runs of a study share."""
     digest = hashlib.sha256()
-    feed(digest, ["vinesim run", code_version(), warm_up])
+    feed(digest, ["vinesim run", code_version(), warm_up, *own_numbers])
     return digest.digest()
 
 
@@ -110,6 +114,11 @@ class Content:
             self._content[path] = [Path(name).suffix, self.files[path]]
         return self._content[path]
 
+    def own_numbers(self, record: Sequence[str]) -> list[Any]:
+        """Return what counts of the functions that a study records: their names and the code of their files."""
+        own = [split_file(name) for name in record]
+        return [[rest.removeprefix(":"), self._code(self.folder / file)] for file, rest in own if file]
+
     def _generator(self, name: str) -> Any:
         """Return what counts of a generator: its name, or the function's name and the code of its file."""
         file, rest = split_file(name)
@@ -167,6 +176,10 @@ class PointIds:
     def files(self) -> dict[Path, str]:
         """The hashes of the files that the points so far name, by path."""
         return self._content.files
+
+    def own_numbers(self, record: Sequence[str]) -> list[Any]:
+        """Return what counts of the functions that a study records."""
+        return self._content.own_numbers(record)
 
     def digests(self, positions: tuple[int, ...]) -> list[bytes]:
         """Return the digests of the sections at the point with these positions on the axes."""

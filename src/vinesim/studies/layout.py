@@ -4,8 +4,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
+from vinesim.model.python_file import split_file
 from vinesim.model.study import Study
 
 Kinds = Mapping[str, type]  # types of the axes' columns: float, bool or str
@@ -28,12 +30,19 @@ class Layout:
             for axis in study.axes
         ]
         text = json.dumps([[axis.columns for axis in study.axes], labels])
-        return cls(kinds, hashlib.sha256(text.encode()).hexdigest()[:16], tuple(study.record))
+        return cls(kinds, hashlib.sha256(text.encode()).hexdigest()[:16], tuple(map(_kept, study.record)))
 
     def header(self, chunk_id: str) -> str:
         """Return what a part says about itself, as JSON; ``chunk_id`` is its name."""
         own = {"chunk": chunk_id, "axes": [*self.kinds], "points": self.points, "record": [*self.record]}
         return json.dumps(own, separators=(",", ":"))
+
+
+def _kept(name: str) -> str:
+    """Return what a word of ``record`` keeps; of a function of the user without the folder of its file, which may
+    have been copied: its code counts in the runs' ids."""
+    file, rest = split_file(name)
+    return f"{Path(file).name}{rest}" if file else name
 
 
 def column_kinds(study: Study) -> Kinds:

@@ -25,7 +25,7 @@ def numbers_of(table: Table, name: str) -> np.ndarray:
     column = table[name]
     is_number = column.dtype.kind in "iufb" or all(value is None or isinstance(value, (int, float)) for value in column)
     if not is_number:
-        raise InputError([Problem("of", "the name of a number", f"{name}, which is text")])
+        raise InputError([Problem(("of",), "the name of a number", f"{name}, which is text")])
     return column.astype(np.float64)
 
 

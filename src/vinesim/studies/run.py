@@ -30,5 +30,5 @@ def at_point(error: InputError, point: Mapping[str, Any]) -> InputError:
     """Return the error with the point before each place; unchanged for a study without axes."""
     if not point:
         return error
-    problems = [replace(problem, where=f"{named(point)}: {problem.where}") for problem in error.problems]
+    problems = [replace(problem, at=f"{named(point)}: {problem.where}") for problem in error.problems]
     return InputError(problems, error.n_problems)

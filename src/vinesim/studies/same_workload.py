@@ -19,7 +19,7 @@ def same_workload(study: Study) -> str | None:
     for setting in ({}, *own):
         try:
             data = source.changed(setting).data
-        except InputError:  # told elsewhere
+        except InputError:  # reported elsewhere
             continue
         if is_fixed(data):
             return (
@@ -40,4 +40,4 @@ def is_fixed(data: Mapping[str, Any]) -> bool:
     if not isinstance(part, Mapping) or part.get("file") is None:
         return False
     has_fixed_arrivals = not isinstance(arrivals, Mapping) or any(name in arrivals for name in FIXED_ARRIVALS)
-    return has_fixed_arrivals and not part.get("resample") and not part.get("estimate_error")
+    return has_fixed_arrivals and not (part.get("resample") or part.get("repeat")) and not part.get("estimate_error")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.results.checksums import BLANK, with_checksum
+from vinesim.formats.results.folder import INPUTS, ORIGIN
 from vinesim.formats.source.drafts import is_draft
 from vinesim.formats.source.files import problem_of, replacing
 from vinesim.formats.study.file import read_study
@@ -27,6 +28,7 @@ from vinesim.studies.layout import Layout
 from vinesim.studies.parts import RUNS, Header, headers, run_files, write_chunk
 from vinesim.studies.rows import stored_ids, stored_numbers
 
+_OWN = {RUNS, journal.FOLDER, DAMAGED, INPUTS.name, ORIGIN}
 KEPT = "kept"  # the journal of numbers that wait for their chunk after the study has grown
 
 
@@ -53,13 +55,13 @@ class Store:
         damages = find_damage(folder)
         damaged = {damage.file for damage in damages}
         files = [file for file in run_files(folder) if file not in damaged]
-        told, entries = headers(files), read_journals(folder)
-        self._check_ids(files, all_ids, self._is_told(study))
-        self._check_record(entries.records | {header.record for header in told.values()})
+        part_headers, entries = headers(files), read_journals(folder)
+        self._check_ids(files, all_ids, self._has_study(study))
+        self._check_record(entries.records | {header.record for header in part_headers.values()})
         set_aside(folder, damages)
         self.known = entries.numbers
-        if not self._is_told(study) or not self._are_mine(files, told):
-            self._take_over(chunks, files, told)
+        if not self._has_study(study) or not self._are_mine(files, part_headers):
+            self._take_over(chunks, files, part_headers)
             if text:
                 with replacing(folder / STUDY) as draft:
                     draft.write_bytes(study)
@@ -93,7 +95,7 @@ class Store:
             lines.add({}, failed)
             write_chunk(self.folder, chunk, numbers, self.layout, is_done=not failed)
 
-    def took(self, chunk: Chunk, failed: Mapping[str, str]) -> None:
+    def record_chunk(self, chunk: Chunk, failed: Mapping[str, str]) -> None:
         """Record that a chunk's part is in place, except for the runs that failed."""
         self.part |= {run.run_id: f"{chunk.id}.parquet" for run in chunk.runs if run.run_id not in failed}
 
@@ -122,7 +124,7 @@ class Store:
             if any(own < ids[other] for other in others):
                 files[name].unlink(missing_ok=True)
 
-    def _is_told(self, study: bytes) -> bool:
+    def _has_study(self, study: bytes) -> bool:
         """Whether the folder has these bytes as its study; never for a sweep in memory."""
         file = self.folder / STUDY
         return file.read_bytes() == study if file.exists() else False
@@ -133,8 +135,8 @@ class Store:
             if self.folder.exists() and not self.folder.is_dir():
                 raise InputError([Problem(where, "a folder", "a file", "Give another name.")])
             names = {entry.name for entry in self.folder.iterdir()} if self.folder.is_dir() else set()
-            names = {name for name in names if not is_draft(name, [STUDY])}
-            if names and not (RUNS in names and (STUDY in names or names <= {RUNS, journal.FOLDER, DAMAGED})):
+            names = {name for name in names if not is_draft(name, [STUDY, ORIGIN])}
+            if names and not (RUNS in names and (STUDY in names or names <= _OWN)):
                 found = ", ".join(sorted(names)[:3])
                 raise InputError([Problem(where, "a new or empty folder, or that of the same sweep", found)])
             (self.folder / RUNS).mkdir(parents=True, exist_ok=True)
@@ -161,20 +163,22 @@ class Store:
         for other in sorted(records - {self.layout.record}):
             expected, found = (", ".join(record) or "all numbers" for record in (other, self.layout.record))
             remedy = "Give another folder: the runs in this one lack the other numbers."
-            raise InputError([Problem("record", f"as in the folder: {expected}", found, remedy)])
+            raise InputError([Problem(("record",), f"as in the folder: {expected}", found, remedy)])
 
-    def _are_mine(self, files: Sequence[Path], told: Mapping[Path, Header]) -> bool:
+    def _are_mine(self, files: Sequence[Path], part_headers: Mapping[Path, Header]) -> bool:
         """Whether the parts have their original names, and their rows have this study's meaning."""
-        return all(told[file].chunk == file.stem and told[file].has_layout(self.layout) for file in files)
+        return all(
+            part_headers[file].chunk == file.stem and part_headers[file].has_layout(self.layout) for file in files
+        )
 
-    def _take_over(self, chunks: Sequence[Chunk], files: Sequence[Path], told: Mapping[Path, Header]) -> None:
+    def _take_over(self, chunks: Sequence[Chunk], files: Sequence[Path], part_headers: Mapping[Path, Header]) -> None:
         """Move the rows of the study's earlier version into the chunks of its present version.
 
         At any time each row is in a file or in a journal, so this can be interrupted and repeated.
         """
         if not files and not self.known:
             return
-        axes = {name for header in told.values() for name in header.axes}
+        axes = {name for header in part_headers.values() for name in header.axes}
         self.known = stored_numbers(files, axes) | self.known
         with Journal(self.folder, KEPT, self.layout.record) as kept:
             kept.add(self.known, {})

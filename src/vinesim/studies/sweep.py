@@ -1,11 +1,13 @@
 """Run a study: every run that is not done yet, on one of the back-ends, into a folder or into memory."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from vinesim.studies.chunks import chunks
 from vinesim.studies.damage import intact_parts
 from vinesim.studies.expand import Points, expand
 from vinesim.studies.layout import Layout
+from vinesim.studies.origin import Origin
+from vinesim.studies.own_numbers import check_own_numbers
 from vinesim.studies.rows import read_rows
 from vinesim.studies.run import Run
 from vinesim.studies.store import Store, open_folder
@@ -56,6 +60,13 @@ class Sweep:
     folder: Path | None  # None: the rows are only in memory
     _rows: Table | None = None
 
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        return f"Sweep({self.study}{failed}, {'in memory' if self.folder is None else self.folder})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table._repr_html_()}"
+
     @cached_property
     def table(self) -> Table:
         """One row per finished run, in the order of the study: run_id, point, replication, seed, axes, numbers."""
@@ -90,6 +101,7 @@ def sweep(
     if shard is not None and study.until is not None:
         raise InputError([Problem("--shard", "a study without until", "until, which needs all runs of a point")])
     check_points(_corners(study))
+    check_own_numbers(study)
     with _place(out) as folder:
         return _sweep(
             study, folder, out is None, (backend, workers, address), shard, on_progress, on_message or (lambda _: None)
@@ -110,8 +122,11 @@ def _sweep(
     points = Points(study)
     runs = points.all_runs(study.replications)
     todo = chunks(study, runs)
-    text = "" if in_memory else to_yaml(study, folder)
+    origin = Origin.of_study(study)
+    text = "" if in_memory else to_yaml(origin.study(study, folder), folder)
     store = Store(folder, text, todo, _possible_ids(points, runs), Layout.of(study))
+    if not in_memory:
+        origin.write(folder, "sweep", sys.argv)
     n_runs = n_found = n_done = 0
     pool = WorkerPool(points, store, choice, on_message)
 

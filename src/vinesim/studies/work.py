@@ -2,14 +2,16 @@
 
 import pickle
 import socket
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from vinesim.engine.many import fits_blocks, is_quicker_in_blocks, simulate_many
+from vinesim.engine.many import are_quicker_in_blocks, simulate_many
 from vinesim.engine.simulate import simulate
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
@@ -29,6 +31,7 @@ from vinesim.studies.identity import run_id
 from vinesim.studies.inputs import Inputs
 from vinesim.studies.journal import Journal, read_journals
 from vinesim.studies.layout import Layout
+from vinesim.studies.own_numbers import OwnNumbers, selection
 from vinesim.studies.parts import write_chunk
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
@@ -78,7 +81,7 @@ def _work(item: WorkItem) -> Done:
     if item.version != code_version():
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
         return Done(refused=Problem(where, f"VineSim {item.version}", code_version(), remedy))
-    with _ONE_AT_A_TIME:
+    with _ONE_AT_A_TIME, redirect_stdout(sys.stderr):  # policies print too, and a worker has its caller's output
         try:
             return _write(item) if Path(item.folder, item.token).exists() else _send(item)
         except OSError as wrong:
@@ -98,7 +101,7 @@ def _send(item: WorkItem) -> Done:
 def _write(item: WorkItem) -> Done:
     study, folder = _study(item.study), Path(item.folder)
     found, failed = {**item.known, **read_journals(folder, item.chunk.id).numbers}, dict[str, str]()
-    with Journal(folder, item.chunk.id, study.record) as journal:
+    with Journal(folder, item.chunk.id, Layout.of(study).record) as journal:
         for new, wrong in _valid_results(item, study, found):
             journal.add(new, wrong)
             found |= new
@@ -145,7 +148,7 @@ def _study(name: bytes) -> Study:
 def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
     """Yield numbers and failures of the runs, as they are found; a block that fails is repeated run by run."""
     left = {run.run_id: run for run in runs}
-    policies = Policies()
+    policies = Policies(OwnNumbers.of_study(study))
     try:
         for block in blocks(study, runs):
             for found in _block(study, block, policies):
@@ -166,7 +169,7 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
     n_runs = len(block.runs)
     scenario = policies.put_into(block.scenario) if n_runs > 1 else block.scenario
     policy: Any = scenario.policy
-    if n_runs == 1 or not (fits_blocks(scenario, policy) and is_quicker_in_blocks(scenario, policy, n_runs)):
+    if n_runs == 1 or policies.own or not are_quicker_in_blocks(scenario, policy, n_runs):
         for run in block.runs:
             yield {run.run_id: one(study, run, policies, block.scenario if run is block.runs[0] else None)}
         return
@@ -186,13 +189,19 @@ def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None 
     """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
     scenario = policies.put_into(scenario or scenario_of(study, run))
     with same_folder():
-        return numbers(simulate(scenario, warm_up=study.warm_up).measured, study.record)
+        result = simulate(scenario, warm_up=study.warm_up)
+    return numbers(result.measured, selection(study.record)) | policies.own.of(result)
 
 
 class Policies:
-    """The policies of a chunk, each loaded once, because loading a file takes longer than a short run."""
+    """The policies of a chunk, each loaded once, because loading a file takes longer than a short run.
 
-    def __init__(self) -> None:
+    Attributes:
+        own: the functions of the user's own that make numbers of a result.
+    """
+
+    def __init__(self, own: OwnNumbers) -> None:
+        self.own = own
         self._known: dict[str, Policy] = {}
 
     def put_into(self, scenario: Scenario) -> Scenario:
@@ -212,9 +221,13 @@ def _check_ids(study: Study, runs: list[Run]) -> None:
         source = scenario_source(study).changed(run.settings)
         document = prepared(source, study.folder, loads_files=False)[0].data
         is_named = isinstance(document.get("policy"), str | None)
-        if is_named and run_id(document, study.folder, run.seed, study.warm_up) != run.run_id:
+        if is_named and _id(study, document, run) != run.run_id:
             where, remedy = f"the code of the study on {socket.gethostname()}", "Install the same packages everywhere."
             raise InputError([Problem(where, "the code with which the sweep began", "other code", remedy)])
+
+
+def _id(study: Study, document: Mapping[str, Any], run: Run) -> str:
+    return run_id(document, study.folder, run.seed, study.warm_up, study.record)
 
 
 def _message(error: Any) -> str:

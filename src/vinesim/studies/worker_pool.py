@@ -79,7 +79,7 @@ class WorkerPool:
             for chunk in self._split:
                 found = self.store.known_of(chunk)
                 write_chunk(self.store.folder, chunk, found, self.store.layout, len(found) == len(chunk.runs))
-                self.store.took(chunk, {run.run_id: "" for run in chunk.runs if run.run_id not in found})
+                self.store.record_chunk(chunk, {run.run_id: "" for run in chunk.runs if run.run_id not in found})
         self._split.clear()
 
     @contextmanager
@@ -138,7 +138,7 @@ class WorkerPool:
             if done.numbers is not None:
                 self.store.add(chunk, done.numbers, done.failed)
         self.failed |= done.failed
-        self.store.took(chunk, done.failed)
+        self.store.record_chunk(chunk, done.failed)
 
     def _goes_alone(self, item: WorkItem) -> bool:
         """Whether no other work item may be in progress, so that a worker's death shows which one caused it."""

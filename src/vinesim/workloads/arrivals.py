@@ -41,9 +41,9 @@ class Arrivals:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise InputError([Problem("arrivals", "one of " + ", ".join(KINDS), repr(self.kind))])
+            raise InputError([Problem(("arrivals",), "one of " + ", ".join(KINDS), repr(self.kind))])
         if not (self.iat_us >= 0 and math.isfinite(self.iat_us)):
-            raise InputError([Problem("iat_us", "a finite time in us, 0 or more", f"{self.iat_us}")])
+            raise InputError([Problem(("iat_us",), "a finite time in us, 0 or more", f"{self.iat_us}")])
         if self.kind in BY_CV:
             self._gaps()
 
@@ -64,7 +64,7 @@ class Arrivals:
         """Return the arrival time of each job, [J] float64, us."""
         if self.kind == "list":
             if len(self.times_us) != n_jobs:
-                raise InputError([Problem("arrival_us", f"{n_jobs} times, one per job", f"{len(self.times_us)}")])
+                raise InputError([Problem(("arrival_us",), f"{n_jobs} times, one per job", f"{len(self.times_us)}")])
             return np.asarray(self.times_us, np.float64)
         with np.errstate(over="ignore"):  # the workload rejects infinite times
             times = self._steady(n_jobs, rng)

@@ -33,16 +33,16 @@ def assemble(
     """Build a workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J].
 
     ``operations`` is per task: one number for all, or [N], like ``demand``. ``application`` is [J]. ``preferred`` is
-    the name of a processor type, None or UNSPECIFIED for any. Arrivals and placement use random streams of their own,
+    the name of a processor type, None or UNSPECIFIED for any. Arrivals and placement use their own random streams,
     so that a change in one does not affect the other.
     """
     first = np.concatenate(([0], np.cumsum(n_tasks, dtype=np.int64)))
     total = int(first[-1])
     if total > MAX_TASKS:
-        raise InputError([Problem("n_tasks", f"at most {MAX_TASKS:,} tasks in all", f"{total:,}")])
+        raise InputError([Problem(("n_tasks",), f"at most {MAX_TASKS:,} tasks in all", f"{total:,}")])
     preferred_code = NO_PREFERENCE
     if preferred is not None and preferred != ANY_PROCESSOR:
-        preferred_code = code_of("preferred", preferred, processor_types)
+        preferred_code = code_of(("preferred",), preferred, processor_types)
     rack, shelf = placement.draw(total, stream(seed, "placement"))
     return Workload(
         job_task_type=job_task_type,
@@ -68,6 +68,12 @@ def check_counts(**counts: int) -> None:
         if not 1 <= value <= MAX_TASKS
     ]
     if not problems and math.prod(counts.values()) > MAX_TASKS:
-        problems = [Problem(" x ".join(counts), f"at most {MAX_TASKS:,} tasks", f"{math.prod(counts.values()):,}")]
+        problems = [
+            Problem(
+                tuple(counts)[:1],
+                f"at most {MAX_TASKS:,} tasks, {' x '.join(counts)}",
+                f"{math.prod(counts.values()):,}",
+            )
+        ]
     if problems:
         raise InputError(problems)

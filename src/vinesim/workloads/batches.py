@@ -36,7 +36,7 @@ def batches(
     """
     check_counts(n_batches=n_batches, tasks_per_batch=tasks_per_batch)
     problems = [
-        Problem(f"{name}_min, {name}_max", f"{least} or more, min not above max", f"{low} and {high}")
+        Problem((f"{name}_min",), f"{least} or more, not above {name}_max", f"{low} and {high}")
         for name, least, low, high in (("demand", 0, demand_min, demand_max), ("time", 0, time_min_s, time_max_s))
         if not least <= low <= high
     ]
@@ -46,7 +46,7 @@ def batches(
     random = setting.sizes()
     demand = random.integers(demand_min, demand_max + 1, n_tasks).astype(np.float64)
     time_us = random.integers(time_min_s, time_max_s + 1, n_tasks) * US_PER_S
-    code = code_of("task_type", task_type or setting.task_types[0].name, setting.task_types)
+    code = code_of(("task_type",), task_type or setting.task_types[0].name, setting.task_types)
     sizes = np.full(n_batches, tasks_per_batch)
     return replace(
         assemble(sizes, np.full(n_batches, code), 1.0, **setting.common()), operations=time_us, demand=demand

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.model.arrays import first_wrong
 from vinesim.model.errors import InputError, Problem
 
 MAX_CV = 1000.0
@@ -51,7 +52,7 @@ class OfMean(Distribution):
     def __post_init__(self) -> None:
         problems = _not_positive(self)
         if not problems and not self.least_cv <= self.cv <= MAX_CV:
-            problems.append(Problem("cv", f"a number from {self.least_cv:g} to {MAX_CV:g}", f"{self.cv:g}"))
+            problems.append(Problem(("cv",), f"a number from {self.least_cv:g} to {MAX_CV:g}", f"{self.cv:g}"))
         _raise(problems)
 
     @property
@@ -68,7 +69,7 @@ class Constant(Distribution):
 
     def __post_init__(self) -> None:
         if not 0 <= self.value < math.inf:
-            _raise([Problem("value", "a finite number, 0 or more", f"{self.value:g}")])
+            _raise([Problem(("value",), "a finite number, 0 or more", f"{self.value:g}")])
 
     def __str__(self) -> str:
         return f"{self.value:g}"
@@ -174,7 +175,7 @@ class Weibull(OfMean):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cv > 50:
-            _raise([Problem("cv", "a number from 0.01 to 50", f"{self.cv:g}")])
+            _raise([Problem(("cv",), "a number from 0.01 to 50", f"{self.cv:g}")])
 
     @cached_property
     def shape(self) -> float:
@@ -277,7 +278,7 @@ class Pareto(Distribution):
     def __post_init__(self) -> None:
         problems = [] if 0 < self.low < self.high < math.inf else [_low_high(self.low, self.high, "above 0")]
         if not 0.01 <= self.alpha <= 100:
-            problems.append(Problem("alpha", "a number from 0.01 to 100", f"{self.alpha:g}"))
+            problems.append(Problem(("alpha",), "a number from 0.01 to 100", f"{self.alpha:g}"))
         _raise(problems)
 
     def quantile(self, share: np.ndarray) -> np.ndarray:
@@ -317,12 +318,14 @@ class Empirical(Distribution):
         problems = []
         if not len(values) or not (np.isfinite(values) & (values >= 0)).all():
             problems.append(
-                Problem("values", "at least one number, all finite and 0 or more", f"{len(values)} numbers")
+                Problem(("values",), "at least one number, all finite and 0 or more", f"{len(values)} numbers")
             )
         elif len(weights) != len(values):
-            problems.append(Problem("weights", f"{len(values)} numbers, one per value", f"{len(weights)}"))
+            problems.append(Problem(("weights",), f"{len(values)} numbers, one per value", f"{len(weights)}"))
         elif not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
-            problems.append(Problem("weights", "finite numbers of 0 or more, not all 0", "others"))
+            wrong = ~np.isfinite(weights) | (weights < 0)
+            found = first_wrong(weights, wrong) if wrong.any() else "all 0"
+            problems.append(Problem(("weights",), "finite numbers of 0 or more, not all 0", found))
         _raise(problems)
         order = np.argsort(values, kind="stable")
         object.__setattr__(self, "values", values[order])
@@ -401,7 +404,7 @@ def _not_positive(item: Any) -> list[Problem]:
 
 
 def _low_high(low: float, high: float, least: str = "of 0 or more") -> Problem:
-    return Problem("low, high", f"finite numbers {least}, low below high", f"{low:g} and {high:g}")
+    return Problem(("low",), f"finite numbers {least}, low below high", f"{low:g} and {high:g}")
 
 
 def _raise(problems: list[Problem]) -> None:

@@ -27,16 +27,16 @@ def with_error(
 def mean_times(work: Workload, center: Datacenter, affinity: np.ndarray, overhead_us: np.ndarray | None) -> np.ndarray:
     """[N] us: execution time of each task, as the mean over the deployed processor types that can run it."""
     codes = np.unique(center.unit_type)
-    kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+    type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
     total, n = np.zeros(work.n_tasks), np.zeros(work.n_tasks)
     for p in codes:
-        speed = affinity[p, kind]
+        speed = affinity[p, type_of_task]
         able = speed > 0
         us = np.zeros(work.n_tasks)
         measured_us = None if work.times_us is None else work.times_us[able, p]
         us[able] = alone_us(work.operations[able], speed[able], measured_us)
         if overhead_us is not None:
-            us[able] += overhead_us[p, kind[able]]
+            us[able] += overhead_us[p, type_of_task[able]]
         total += us
         n += able
     return total / n

@@ -16,7 +16,7 @@ from vinesim.workloads.modulation import DAY_US, Cycle, cycle_of
 GAPS = ("exponential", *BY_CV, "on_off")
 LAGS = (1, 2, 5, 10, 100)
 LEAST_JOBS = 20
-_CHANCE = 0.001  # that hours or days differ by so much if they are alike, below which there is a cycle
+_CHANCE = 0.001  # that hours or days differ by that much if they are alike, below which there is a cycle
 US_PER_YEAR = 8766 * US_PER_HOUR
 LONGEST_US = 150 * US_PER_YEAR  # 150 years: what a fit takes grows with the hours of the log
 LEAST_DAYS = 3

@@ -77,7 +77,7 @@ def positive(values: np.ndarray) -> np.ndarray:
 
 
 def judged(name: str, distribution: Distribution, n_parameters: int, values: np.ndarray) -> Fitted:
-    """Return how far a distribution with so many fitted parameters is from increasing values above 0."""
+    """Return how far a distribution with ``n_parameters`` fitted parameters is from increasing values above 0."""
     same = distribution.scipy()
     aic = 2.0 * n_parameters - 2.0 * float(same.logpdf(values).sum())
     share, n = same.cdf(values), len(values)

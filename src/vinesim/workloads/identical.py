@@ -19,7 +19,7 @@ def identical_jobs(
 ) -> Workload:
     """``n_jobs`` jobs of ``tasks_per_job`` tasks, each task of ``operations`` operations."""
     check_counts(n_jobs=n_jobs, tasks_per_job=tasks_per_job)
-    code = code_of("task_type", task_type, setting.task_types)
+    code = code_of(("task_type",), task_type, setting.task_types)
     return assemble(
         np.full(n_jobs, tasks_per_job), np.full(n_jobs, code), operations, preferred=preferred, **setting.common()
     )

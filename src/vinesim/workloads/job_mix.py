@@ -28,14 +28,14 @@ def job_mix(setting: Setting, *, n_jobs: int, kinds: list[JobKind]) -> Workload:
     """The first ``n_jobs`` jobs of several kinds that arrive side by side, each as the generator ``jobs`` makes them.
 
     Each kind is an application of its name (with several users, one for each). Its arrivals are given as a scenario's
-    section ``arrivals``, the rest as options of ``jobs``, with the data. Kinds have random streams of their own: a kind
+    section ``arrivals``, the rest as options of ``jobs``, with the data. Kinds have their own random streams: a kind
     that is added or changed leaves the times and sizes of the others as they are.
     """
     check_counts(n_jobs=n_jobs)
     names = [kind.name for kind in kinds]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError([Problem("kinds", "each name once", f"{twice} twice")])
+        raise InputError([Problem(("kinds",), "each name once", f"{twice} twice")])
     seeds = [stream_seed(setting.seed, f"kind.{name}") >> 1 for name in names]
     times = [_times(kind, n_jobs, seed) for kind, seed in zip(kinds, seeds, strict=True)]
     of_kind = np.repeat(np.arange(len(kinds)), [len(own) for own in times])
@@ -43,7 +43,7 @@ def job_mix(setting: Setting, *, n_jobs: int, kinds: list[JobKind]) -> Workload:
     counts = np.bincount(of_kind[order], minlength=len(kinds))
     if len(order) < n_jobs:
         raise InputError(
-            [Problem("n_jobs", f"at most the {len(order):,} jobs that the kinds' arrivals give", f"{n_jobs}")]
+            [Problem(("n_jobs",), f"at most the {len(order):,} jobs that the kinds' arrivals give", f"{n_jobs}")]
         )
     return merged([_part(setting, kind, times[k][: counts[k]], seeds[k]) for k, kind in enumerate(kinds) if counts[k]])
 
@@ -68,7 +68,7 @@ def _part(setting: Setting, kind: JobKind, times: np.ndarray, seed: int) -> Work
             processor_types=setting.processor_types,
         )
     except InputError as error:
-        raise InputError([replace(p, where=f"kinds: {kind.name}: {p.where}") for p in error.problems]) from None
+        raise InputError([replace(p, at=("kinds", kind.name, *p.path)) for p in error.problems]) from None
     if made.application is None:
         return replace(made, application=np.zeros(len(times), np.int32), application_names=(kind.name,))
     return replace(made, application_names=tuple(f"{kind.name}.{user}" for user in made.application_names))

@@ -51,10 +51,10 @@ def jobs(
         size = sizes.draw(n_jobs, setting.sizes())
     count = np.maximum(np.ceil(tasks_per_job.draw(n_jobs, stream(setting.seed, "tasks"))), 1.0)
     if count.sum() > MAX_TASKS:
-        raise InputError([Problem("tasks_per_job", f"at most {MAX_TASKS:,} tasks in all", f"{count.sum():,.0f}")])
+        raise InputError([Problem(("tasks_per_job",), f"at most {MAX_TASKS:,} tasks in all", f"{count.sum():,.0f}")])
     n_tasks = count.astype(np.int64)
     taken = None if demand is None else np.repeat(demand.draw(n_jobs, stream(setting.seed, "demands")), n_tasks)
-    code = 0 if task_type is None else code_of("task_type", task_type, setting.task_types)
+    code = 0 if task_type is None else code_of(("task_type",), task_type, setting.task_types)
     return assemble(
         n_tasks,
         np.full(n_jobs, code),
@@ -70,22 +70,22 @@ def jobs(
 def _check(n_users: int, user_skew: float, per_session: float, of_user: float, of_session: float) -> None:
     problems = []
     if not 1 <= n_users <= MAX_USERS:
-        problems.append(Problem("n_users", f"a whole number, 1 to {MAX_USERS:,}", f"{n_users}"))
+        problems.append(Problem(("n_users",), f"a whole number, 1 to {MAX_USERS:,}", f"{n_users}"))
     if not 0 <= user_skew <= 100:
-        problems.append(Problem("user_skew", "a number from 0 to 100", f"{user_skew:g}"))
+        problems.append(Problem(("user_skew",), "a number from 0 to 100", f"{user_skew:g}"))
     if not 1 <= per_session <= 1e9:
-        problems.append(Problem("jobs_per_session", "a mean of 1 or more", f"{per_session:g}"))
+        problems.append(Problem(("jobs_per_session",), "a mean of 1 or more", f"{per_session:g}"))
     for name, value in (("user_correlation", of_user), ("session_correlation", of_session)):
         if not 0 <= value <= 1:
             problems.append(Problem(name, "a number from 0 to 1", f"{value:g}"))
     if not problems and of_user + of_session > 1:
         found = f"{of_user:g} + {of_session:g}"
-        problems.append(Problem("user_correlation, session_correlation", "at most 1 together", found))
+        problems.append(Problem(("user_correlation",), "at most 1 with session_correlation", found))
     if of_session > 0 and per_session == 1:
         remedy = "Give jobs_per_session above 1."
-        problems.append(Problem("session_correlation", "sessions of several jobs", "sessions of one job", remedy))
+        problems.append(Problem(("session_correlation",), "sessions of several jobs", "sessions of one job", remedy))
     if user_skew > 0 and n_users == 1:
-        problems.append(Problem("user_skew", "several users", "one user", "Give n_users above 1."))
+        problems.append(Problem(("user_skew",), "several users", "one user", "Give n_users above 1."))
     if problems:
         raise InputError(problems)
 

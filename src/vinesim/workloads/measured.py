@@ -78,16 +78,16 @@ def measured_jobs(
 def _check(n_jobs: int, nodes: int, load: float, median_us: float | None, sd: float, seed: int) -> None:
     problems = []
     if not 1 <= n_jobs <= MAX_JOBS:
-        problems.append(Problem("jobs", f"a whole number, 1 to {MAX_JOBS:,}", f"{n_jobs}"))
+        problems.append(Problem(("jobs",), f"a whole number, 1 to {MAX_JOBS:,}", f"{n_jobs}"))
     if not 1 <= nodes <= MAX_JOBS:
-        problems.append(Problem("nodes", f"a whole number, 1 to {MAX_JOBS:,}", f"{nodes}"))
+        problems.append(Problem(("nodes",), f"a whole number, 1 to {MAX_JOBS:,}", f"{nodes}"))
     if not 0 < load <= 1000:
-        problems.append(Problem("load", "a number above 0, up to 1000", f"{load}"))
+        problems.append(Problem(("load",), "a number above 0, up to 1000", f"{load}"))
     if median_us is not None and not 0 < median_us < 1e15:
-        problems.append(Problem("duration", "a time above 0, up to 30 years", f"{median_us / 1e6:g} s"))
+        problems.append(Problem(("duration",), "a time above 0, up to 30 years", f"{median_us / 1e6:g} s"))
     if not 0 <= sd <= 5:
-        problems.append(Problem("duration-sd", "a number, 0 to 5", f"{sd}"))
+        problems.append(Problem(("duration-sd",), "a number, 0 to 5", f"{sd}"))
     if not 0 <= seed < 2**63:
-        problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", f"{seed}"))
+        problems.append(Problem(("seed",), "an integer from 0 to 2^63 - 1", f"{seed}"))
     if problems:
         raise InputError(problems)

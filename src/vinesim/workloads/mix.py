@@ -29,8 +29,8 @@ def mix(
     total = sum(shares.values())
     if not (shares and all(0 <= s < math.inf for s in shares.values()) and 0 < total < math.inf):
         expected = "for each task type a share of 0 or more, not all 0"
-        raise InputError([Problem("shares", expected, f"{shares}", "For example {FP_GOOD: 70, FP_BAD: 30}.")])
-    codes = [code_of("shares", name, setting.task_types) for name in shares]
+        raise InputError([Problem(("shares",), expected, f"{shares}", "For example {FP_GOOD: 70, FP_BAD: 30}.")])
+    codes = [code_of(("shares",), name, setting.task_types) for name in shares]
     exact = np.array([share / total * n_jobs for share in shares.values()])
     counts = np.floor(exact + 0.5).astype(np.int64)
     while (excess := int(counts.sum()) - n_jobs) != 0:

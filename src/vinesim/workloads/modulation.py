@@ -14,6 +14,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.time import US_PER_HOUR
 
 DAY_US = 24 * US_PER_HOUR
+MOST_STAYS = 10_000_000  # or 10 an arrival, if that is more
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class States:
         problems = []
         if not 2 <= len(self.rates) <= 1000 or len(self.rates) != len(self.stay_us):
             found = f"{len(self.rates)} and {len(self.stay_us)}"
-            problems.append(Problem("rates, stay", "two states or more, with a rate and a stay for each", found))
+            problems.append(Problem(("rates",), "two states or more, with a rate and a stay for each", found))
         if not all(0 <= rate < math.inf for rate in self.rates) or not any(self.rates):
-            problems.append(Problem("rates", "numbers of 0 or more, not all 0", f"{list(self.rates)}"[:60]))
+            problems.append(Problem(("rates",), "numbers of 0 or more, not all 0", f"{list(self.rates)}"[:60]))
         if not all(0 < stay < math.inf for stay in self.stay_us):
-            problems.append(Problem("stay", "times above 0", f"{list(self.stay_us)}"[:60]))
+            problems.append(Problem(("stay",), "times above 0", f"{list(self.stay_us)}"[:60]))
         if problems:
             raise InputError(problems)
 
@@ -41,6 +42,10 @@ class States:
         rates, stay = np.asarray(self.rates, np.float64), np.asarray(self.stay_us, np.float64)
         rates = rates / ((rates * stay).sum() / stay.sum())
         n_states, seen = len(rates), rates * stay / (rates * stay).sum()
+        n_stays, most = times_us[-1] / (rates * stay).mean(), max(MOST_STAYS, 10 * len(times_us))
+        if n_stays > most:
+            expected = f"stays that are not so short next to the time between arrivals: at most {most:,} in all"
+            raise InputError([Problem(("stay",), expected, f"about {n_stays:,.0f}")])
         state, end = int(rng.choice(n_states, p=seen)), [np.zeros(1), np.zeros(1)]
         time, work = [end[0]], [end[1]]
         while work[-1][-1] <= times_us[-1]:
@@ -68,11 +73,11 @@ class Cycle:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.rates) & (self.rates >= 0)).all() or not self.rates.any():
-            raise InputError([Problem("rates", "numbers of 0 or more, not all 0", f"{self.rates.tolist()}"[:60])])
+            raise InputError([Problem(("rates",), "numbers of 0 or more, not all 0", f"{self.rates.tolist()}"[:60])])
         least = self.rates[self.rates > 0].min()
         if least < LEAST_RATE * self.rates.max():
             expected = f"0, or at least {LEAST_RATE:g} of the largest rate"
-            raise InputError([Problem("rates", expected, f"{least:g} beside {self.rates.max():g}", "Write 0.")])
+            raise InputError([Problem(("rates",), expected, f"{least:g} along with {self.rates.max():g}", "Write 0.")])
 
     @property
     def mean_rate(self) -> float:
@@ -106,7 +111,7 @@ class Cycle:
 def cycle_of(daily: Sequence[float] = (), weekly: Sequence[float] = (), start_us: float = 0.0) -> Cycle:
     """Return the cycle of relative rates over equal parts of the day, over the seven days of the week, or both."""
     if weekly and len(weekly) != 7:
-        raise InputError([Problem("weekly", "seven relative rates, one per day", f"{len(weekly)}")])
+        raise InputError([Problem(("weekly",), "seven relative rates, one per day", f"{len(weekly)}")])
     day, week = np.asarray(daily or [1.0], np.float64), np.asarray(weekly or [1.0], np.float64)
     rates = np.outer(week, day).ravel()
     length_us = DAY_US * len(week)
@@ -119,5 +124,5 @@ def cycle_of_counts(begin_us: np.ndarray, counts: np.ndarray) -> Cycle:
     steps = np.diff(begin_us)
     steps = np.append(steps, steps[-1])
     if not np.any(counts):
-        raise InputError([Problem("series", "counts of 0 or more, not all 0", "only 0")])
+        raise InputError([Problem(("series",), "counts of 0 or more, not all 0", "only 0")])
     return Cycle(begin_us - begin_us[0], counts / steps, float(steps.sum()))

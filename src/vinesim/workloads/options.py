@@ -36,6 +36,10 @@ class Option:
             return "a number, or a distribution such as {lognormal: {mean: 5 ms, cv: 3}}"
         if self.name == "series":
             return "a mapping of applications to files of counts"
+        if self.name == "tokens":
+            return "a mapping of applications to logs of requests with tokens: {chat: {file: requests.csv}}"
+        if self.is_by_name:
+            return "a mapping of applications to numbers or distributions such as {lognormal: {mean: 500, cv: 2}}"
         if self.type == list[JobKind]:
             return "a list of kinds of jobs, each with a name, arrivals and sizes"
         arguments = typing.get_args(self.type)
@@ -49,6 +53,11 @@ class Option:
     def is_distribution(self) -> bool:
         """Whether the value is a distribution."""
         return self.type in (Distribution, Distribution | None)
+
+    @property
+    def is_by_name(self) -> bool:
+        """Whether the value is a distribution for each of some names."""
+        return self.type in (dict[str, Distribution], dict[str, Distribution] | None)
 
     def accept(self, value: Any) -> Any:
         """Return the value in the option's type; TypeError if it has another type."""

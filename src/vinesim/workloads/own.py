@@ -49,7 +49,7 @@ def _loaded(spec: str, path: Path, name: str, _state: tuple[Any, ...]) -> Genera
     if name not in found and not (not name and len(found) == 1):
         there = " or ".join(f"{path}:{key}" for key in found)
         remedy = "" if there else f"Define a function whose first parameter is {FIRST}."
-        raise InputError([Problem("generator", there or "a file with a generator", repr(spec), remedy)])
+        raise InputError([Problem(("generator",), there or "a file with a generator", repr(spec), remedy)])
     return own_generator(spec, found[name] if name else next(iter(found.values())), path)
 
 
@@ -59,7 +59,7 @@ def own_generator(name: str, made: Any, path: Path | None = None) -> GeneratorSp
     Raises :class:`InputError` if its parameters are not those of a generator.
     """
     spec = made if isinstance(made, GeneratorSpec) else GeneratorSpec(name, made)
-    where = f"{name}: {getattr(spec.make, '__name__', 'generator')}"
+    where = ("generator", getattr(spec.make, "__name__", name))
     try:
         parameters = list(inspect.signature(spec.make, eval_str=True).parameters.values())
     except (NameError, TypeError, ValueError) as wrong:
@@ -70,11 +70,11 @@ def own_generator(name: str, made: Any, path: Path | None = None) -> GeneratorSp
     for parameter in parameters[1:]:
         if parameter.kind is not parameter.KEYWORD_ONLY:
             remedy = f"Put * before it: def {getattr(spec.make, '__name__', 'f')}({FIRST}, *, ...)."
-            problems.append(Problem(f"{where}: {parameter.name}", "options by keyword only", "another", remedy))
+            problems.append(Problem((*where, parameter.name), "options by keyword only", "another", remedy))
         elif not is_known(parameter.annotation):
             expected = "a type: int, float, str, bool, one of them or None, list[float], dict[str, float], Distribution"
             found = "none" if parameter.annotation is parameter.empty else str(parameter.annotation)
-            problems.append(Problem(f"{where}: {parameter.name}", expected, found))
+            problems.append(Problem((*where, parameter.name), expected, found))
     if problems:
         raise InputError(problems)
     return GeneratorSpec(**{**vars(spec), "name": name, "make": _guarded(spec.make, name, path)})

@@ -27,10 +27,10 @@ class Placement:
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", np.array(self.nodes, np.int32).reshape(-1, 2))
         if not (self.data_bytes >= 0 and math.isfinite(self.data_bytes)):
-            raise InputError([Problem("data_bytes", "a finite number of bytes, 0 or more", f"{self.data_bytes}")])
+            raise InputError([Problem(("data_bytes",), "a finite number of bytes, 0 or more", f"{self.data_bytes}")])
         if not len(self._choices()):
             racks = ", ".join(map(str, np.unique(np.array(self.nodes)[:, 0])[:20])) or "none"
-            raise InputError([Problem("rack", f"a rack with a node: {racks}", f"{self.rack}")])
+            raise InputError([Problem(("rack",), f"a rack with a node: {racks}", f"{self.rack}")])
 
     def _choices(self) -> np.ndarray:
         nodes = np.asarray(self.nodes)

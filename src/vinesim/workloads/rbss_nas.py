@@ -126,7 +126,7 @@ def rbss_nas(
     check_counts(n_jobs=wanted, copies=copies)
     kind, executed, compute_us = _jobs(executions, Costs(fixed_s, gpu_launch_us, cpu_launch_us, efficiency))
     if wanted > len(kind):
-        raise InputError([Problem("n_jobs", f"at most {len(kind)}; copies repeats them", f"{n_jobs}")])
+        raise InputError([Problem(("n_jobs",), f"at most {len(kind)}; copies repeats them", f"{n_jobs}")])
     starts = np.ones_like(executed) if is_fixed_once else executed
     mean_us = starts * fixed_s * US_PER_S + executed * compute_us.mean(axis=1)
     kept = np.sort(np.argsort(mean_us, kind="stable")[:wanted])
@@ -159,7 +159,7 @@ def _jobs(executions: int, costs: Costs) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _check(group: str, **numbers: float) -> None:
-    problems = [] if group in GROUPS else [Problem("group", "A or B", repr(group))]
+    problems = [] if group in GROUPS else [Problem(("group",), "A or B", repr(group))]
     problems += [Problem(name, "0 or more", f"{value}") for name, value in numbers.items() if not value >= 0]
     if problems:
         raise InputError(problems)

@@ -108,5 +108,5 @@ def generator(name: str, folder: Path = Path()) -> GeneratorSpec:
         expected = "one of " + ", ".join(generators()) + ", or file.py:function"
         close = difflib.get_close_matches(name.lower(), list(generators()), 1)
         remedy = f"Did you mean {close[0]}?" if close else "`vinesim generate` lists them."
-        raise InputError([Problem("generator", expected, repr(name)[:60], remedy)])
+        raise InputError([Problem(("generator",), expected, repr(name)[:60], remedy)])
     return generators()[name]

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vinesim.model.arrays import first_wrong
 from vinesim.model.errors import InputError, Problem
 
 PROCESSES = ("poisson", "batch_poisson", "gamma")
+MOST_SPIKES = 100_000
 STEPS = 16  # per triangular spike
 SHAPES = ("rectangular", "triangular")
 
@@ -28,11 +30,11 @@ class Process:
     def __post_init__(self) -> None:
         problems = []
         if self.kind not in PROCESSES:
-            problems.append(Problem("process", "one of " + ", ".join(PROCESSES), repr(self.kind)))
+            problems.append(Problem(("process",), "one of " + ", ".join(PROCESSES), repr(self.kind)))
         if not 1 <= self.burst < math.inf:
-            problems.append(Problem("burst", "a mean size of 1 or more", f"{self.burst}"))
+            problems.append(Problem(("burst",), "a mean size of 1 or more", f"{self.burst}"))
         if not 0 < self.cv < math.inf:
-            problems.append(Problem("cv", "a number above 0", f"{self.cv}"))
+            problems.append(Problem(("cv",), "a number above 0", f"{self.cv}"))
         if problems:
             raise InputError(problems)
 
@@ -68,13 +70,13 @@ class Spikes:
 
     def __post_init__(self) -> None:
         problems = []
-        if self.count < 0:
-            problems.append(Problem("spikes", "a number of 0 or more", f"{self.count}"))
+        if not 0 <= self.count <= MOST_SPIKES:
+            problems.append(Problem(("spikes",), f"a number from 0 to {MOST_SPIKES:,}", f"{self.count}"))
         for name, (low, high) in (("spike_height", self.height), ("spike_width_us", self.width_us)):
             if not 0 <= low <= high < math.inf:
                 problems.append(Problem(name, "finite numbers of 0 or more, low to high", f"{low:g} to {high:g}"))
         if self.shape not in SHAPES:
-            problems.append(Problem("spike_shape", "one of " + ", ".join(SHAPES), repr(self.shape)))
+            problems.append(Problem(("spike_shape",), "one of " + ", ".join(SHAPES), repr(self.shape)))
         if problems:
             raise InputError(problems)
 
@@ -114,9 +116,13 @@ def profile_of_counts(begin_us: np.ndarray, counts: np.ndarray) -> tuple[np.ndar
     """Return the profile of a series: ``counts`` requests are expected from each time to the next; the last interval is
     as long as the one before it."""
     if len(begin_us) != len(counts) or len(begin_us) < 2:
-        raise InputError([Problem("series", "two times or more, and a count for each", f"{len(begin_us)}")])
-    if not (np.diff(begin_us) > 0).all() or not (np.isfinite(counts) & (counts >= 0)).all():
-        raise InputError([Problem("series", "rising times and counts of 0 or more", "others")])
+        raise InputError([Problem(("series",), "two times or more, and a count for each", f"{len(begin_us)}")])
+    for what, values, wrong in (
+        ("rising times", begin_us, np.diff(begin_us, prepend=-np.inf) <= 0),
+        ("counts of 0 or more", counts, ~np.isfinite(counts) | (counts < 0)),
+    ):
+        if wrong.any():
+            raise InputError([Problem(("series",), what, first_wrong(values, wrong))])
     end = begin_us[-1] + (begin_us[-1] - begin_us[-2])
     times = np.append(begin_us, end) - begin_us[0]
     return times, np.concatenate(([0.0], np.cumsum(counts)))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,11 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
 from vinesim.workloads.assemble import MAX_TASKS
+from vinesim.workloads.distributions import Distribution
 from vinesim.workloads.request_arrivals import Process, Spikes, at_profile, profile_of_counts
+from vinesim.workloads.request_tokens import TokenCounts, tokens_of
 from vinesim.workloads.setting import Setting
+from vinesim.workloads.shared_prefixes import prefixes_of
 from vinesim.workloads.symphony_applications import DAY_S, REQUESTS_A_DAY, SIZES
 
 Series = tuple[np.ndarray, np.ndarray]  # times in us, and the requests from each to the next
@@ -39,6 +43,12 @@ def requests(
     task_type: dict[str, str] | None = None,
     copies: int = 1,
     series: dict[str, Series] | None = None,
+    input_tokens: dict[str, Distribution] | None = None,
+    output_tokens: dict[str, Distribution] | None = None,
+    tokens: dict[str, TokenCounts] | None = None,
+    prefixes: dict[str, float] | None = None,
+    prefix_tokens: dict[str, Distribution] | None = None,
+    prefix_zipf: float = 0.0,
 ) -> Workload:
     """Generate the requests of several applications, each with its own rate, sizes and spikes.
 
@@ -46,8 +56,12 @@ def requests(
     another one; with ``copies`` there are several of each, as SEARCH, SEARCH_2. ``rates`` are requests per second,
     multiplied by ``scale``; by default those of the Symphony paper. Sizes are
     uniform between low and high, 1 by default. The true times vary by a lognormal factor; ``noise`` is the standard
-    deviation of its logarithm. A ``series`` of an application replaces its rate and spikes. Source: Symphony paper,
-    section V-A; ``process``, ``burst``, ``noise`` and the number of spikes are not in it.
+    deviation of its logarithm. A ``series`` of an application replaces its rate and spikes. Requests to language models
+    have ``input_tokens`` and ``output_tokens``, each from a distribution by application, or both from the requests of a
+    log, ``tokens``; then they have neither sizes nor ``noise``. ``prefixes`` is how many different beginnings of
+    prompts an application has, such as system prompts; of the i-th of them each request has with a weight of
+    1 / i^``prefix_zipf``. They have ``prefix_tokens``, by which prompts are longer. Source: Symphony paper,
+    section V-A; ``process``, ``burst``, ``noise``, tokens and the number of spikes are not in it.
     """
     names = [t.name for t in setting.task_types]
     given = _rates(rates, series, names)
@@ -55,12 +69,19 @@ def requests(
     gangs = {name: int((gang_size or {}).get(name, 1)) for name in given}
     kinds = {name: (task_type or {}).get(name, name) for name in given}
     _check(given, low, high, gangs, kinds, names, duration_us=duration_us, scale=scale, noise=noise, copies=copies)
+    counts = tokens_of(input_tokens, output_tokens, tokens, list(given))
+    if counts is not None:
+        low, high, noise = dict.fromkeys(given, 1.0), dict.fromkeys(given, 1.0), 0.0
+        if several := [name for name in given if gangs[name] > 1]:
+            raise InputError([Problem("gang_size", "1 for requests with tokens", f"{gangs[several[0]]}")])
     how = Process(process, burst, cv)
     bursts = Spikes(
         spikes, (spike_height_low, spike_height_high), (spike_width_low_us, spike_width_high_us), spike_shape
     )
+    shared = prefixes_of(prefixes, prefix_tokens, prefix_zipf, list(given) if counts is not None else [])
     applications = [(name, copy) for copy in range(copies) for name in given]
     arrivals, size, factor = [], [], []
+    drawn: list[tuple[np.ndarray, ...]] = []
     for name, copy in applications:
         own = f"{name}.{copy}"
         if series and name in series:
@@ -70,12 +91,16 @@ def requests(
             profile = bursts.profile(given[name] * scale / 1e6, duration_us, stream(setting.seed, f"spikes.{own}"))
         if profile[1][-1] * gangs[name] > MAX_TASKS:
             found = f"{profile[1][-1]:,.0f} of {name}"
-            raise InputError([Problem("rates x duration_us", f"at most {MAX_TASKS:,} requests", found)])
+            raise InputError([Problem(("rates",), f"with duration_us at most {MAX_TASKS:,} requests", found)])
         times = at_profile(profile, how, stream(setting.seed, f"arrivals.{own}"))
         arrivals.append(times)
         size.append(_drawn(low[name], high[name], len(times), stream(setting.seed, f"sizes.{own}")))
         factor.append(_noise(noise, len(times) * gangs[name], stream(setting.seed, f"noise.{own}")))
-    return _merged(setting, applications, arrivals, size, factor, gangs, kinds)
+        if counts is not None:
+            drawn.append(counts.draw(name, len(times), setting.seed, own))
+            if shared is not None:
+                drawn[-1] = shared.added(drawn[-1], name, len(drawn) - 1, setting.seed, own)
+    return _merged(setting, applications, arrivals, size, factor, gangs, kinds, drawn)
 
 
 def _rates(
@@ -118,20 +143,20 @@ def _check(
             remedy = "" if is_other else f"Or say of which type it is: task_type: {{{name}: TYPE}}."
             problems.append(Problem("task_type" if is_other else "rates", expected, repr(kinds[name]), remedy))
         if not 0 <= rate < math.inf:
-            problems.append(Problem("rates", "requests per second, 0 or more", f"{name}: {rate}"))
+            problems.append(Problem(("rates",), "requests per second, 0 or more", f"{name}: {rate}"))
         if not 0 <= low[name] <= high[name] < math.inf:
             found = f"{name}: {low[name]:g} to {high[name]:g}"
-            problems.append(Problem("size_low, size_high", "finite numbers of 0 or more, low to high", found))
+            problems.append(Problem(("size_low",), "finite numbers of 0 or more, low to high", found))
         if gangs[name] < 1:
-            problems.append(Problem("gang_size", "1 or more", f"{name}: {gangs[name]}"))
+            problems.append(Problem(("gang_size",), "1 or more", f"{name}: {gangs[name]}"))
     if not 0 < duration_us < math.inf:
-        problems.append(Problem("duration_us", "a time above 0", f"{duration_us}"))
+        problems.append(Problem(("duration_us",), "a time above 0", f"{duration_us}"))
     if not 0 <= scale < math.inf:
-        problems.append(Problem("scale", "a finite number, 0 or more", f"{scale}"))
+        problems.append(Problem(("scale",), "a finite number, 0 or more", f"{scale}"))
     if not 0 <= noise < 10:
-        problems.append(Problem("noise", "a number from 0 to 10", f"{noise}"))
+        problems.append(Problem(("noise",), "a number from 0 to 10", f"{noise}"))
     if not 1 <= copies <= 100_000:
-        problems.append(Problem("copies", "a whole number, 1 to 100,000", f"{copies}"))
+        problems.append(Problem(("copies",), "a whole number, 1 to 100,000", f"{copies}"))
     if problems:
         raise InputError(problems)
 
@@ -153,11 +178,12 @@ def _merged(
     factor: list[np.ndarray],
     gangs: Mapping[str, int],
     task_type: Mapping[str, str],
+    tokens: list[tuple[np.ndarray, ...]],
 ) -> Workload:
     """Merge all requests in the order of arrival; at equal times in the order of the applications."""
     counts = [len(times) for times in arrivals]
     if not sum(counts):
-        raise InputError([Problem("rates", "requests within the time", "none", "Raise the rates or the duration.")])
+        raise InputError([Problem(("rates",), "requests within the time", "none", "Raise the rates or the duration.")])
     times = np.concatenate(arrivals)
     order = np.argsort(times, kind="stable")
     code = np.repeat(np.arange(len(applications), dtype=np.int32), counts)[order]
@@ -174,6 +200,10 @@ def _merged(
         hidden = hidden[np.repeat(begin - first[:-1], tasks) + np.arange(first[-1])]
         sizes = np.repeat(sizes, tasks)
     n_tasks = int(first[-1])
+    of_tokens: dict[str, Any] = {}
+    if tokens:
+        columns = (np.concatenate(column)[order] for column in zip(*tokens, strict=True))
+        of_tokens = dict(zip(("input_tokens", "output_tokens", "prefix", "prefix_tokens"), columns, strict=False))
     return Workload(
         job_task_type=kinds[code],
         job_first=first,
@@ -187,4 +217,5 @@ def _merged(
         time_factor=None if (hidden == 1.0).all() else hidden,
         task_types=tuple(map(TaskType, codes)),
         application_names=tuple(name if copy == 0 else f"{name}_{copy + 1}" for name, copy in applications),
+        **of_tokens,
     )

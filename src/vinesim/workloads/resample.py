@@ -4,11 +4,16 @@ Source: Zakay, Feitelson, Workload resampling for performance evaluation of para
 time are those of Kuensch's block bootstrap, 1989.
 """
 
+import warnings
+from collections.abc import Callable
+
 import numpy as np
 
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.workload import Workload
 from vinesim.workloads.select_jobs import select_jobs
+
+MOST_BLOCKS = 10_000_000
 
 
 def resampled(work: Workload, block_us: float, session_gap_us: float, rng: np.random.Generator) -> Workload:
@@ -18,23 +23,54 @@ def resampled(work: Workload, block_us: float, session_gap_us: float, rng: np.ra
     that follow each other within ``session_gap_us``. So sessions stay whole, and what happens within a block stays
     together. Jobs of sessions that begin after the last whole block are left out. Raises :class:`InputError`.
     """
+    return _of_blocks(work, block_us, session_gap_us, lambda n: rng.integers(0, n, n))
+
+
+def repeated(
+    work: Workload, n_times: float, block_us: float, session_gap_us: float, rng: np.random.Generator
+) -> Workload:
+    """Return the whole blocks of this workload, and after them as many drawn ones as make it ``n_times`` as long.
+
+    Blocks are those of :func:`resampled`. Raises :class:`InputError`.
+    """
+
+    def chosen(n: int) -> np.ndarray:
+        return np.concatenate((np.arange(n), rng.integers(0, n, max(round(n_times * n), n) - n)))
+
+    return _of_blocks(work, block_us, session_gap_us, chosen)
+
+
+def _of_blocks(work: Workload, block_us: float, session_gap_us: float, choose: Callable[[int], np.ndarray]) -> Workload:
+    """Return the blocks that are chosen from the ``n`` whole ones, one after the other."""
     times = work.arrival_us - work.arrival_us[0]
+    least_us = times[-1] / MOST_BLOCKS
+    if block_us < least_us:
+        raise InputError(
+            [Problem(("block",), f"{least_us:g} us or more: at most {MOST_BLOCKS:,} blocks", f"{block_us:g} us")]
+        )
     n_blocks = int(times[-1] // block_us)
     if n_blocks < 2:
         expected = f"a block of at most half the {times[-1]:g} us between the first arrival and the last"
-        raise InputError([Problem("block", expected, f"{block_us:g} us")])
+        raise InputError([Problem(("block",), expected, f"{block_us:g} us")])
     block = (_session_start(times, work.application, session_gap_us) // block_us).astype(np.int64)
     by_block = np.argsort(block, kind="stable")
     edges = np.searchsorted(block[by_block], np.arange(n_blocks + 1))
-    drawn = rng.integers(0, n_blocks, n_blocks)
+    drawn = choose(n_blocks)
     counts = np.diff(edges)[drawn]
     if not counts.any():
-        raise InputError([Problem("block", "blocks with jobs", "only empty ones drawn", "Give a longer block.")])
+        raise InputError([Problem(("block",), "blocks with jobs", "only empty ones drawn", "Give a longer block.")])
     first = np.cumsum(counts) - counts
     jobs = by_block[np.repeat(edges[drawn] - first, counts) + np.arange(counts.sum())]
-    moved = times[jobs] + np.repeat((np.arange(n_blocks) - drawn) * block_us, counts)
+    part = np.repeat(np.arange(len(drawn)), counts)
+    moved = times[jobs] + ((np.arange(len(drawn)) - drawn) * block_us)[part]
     order = np.argsort(moved, kind="stable")
-    return select_jobs(work, jobs[order], moved[order])
+    found = select_jobs(work, jobs[order], moved[order], part[order])
+    if work.after is not None and work.after_first is not None:
+        n_lost = int(np.diff(work.after_first)[jobs].sum()) - (0 if found.after is None else len(found.after))
+        if n_lost:
+            text = f"{n_lost:,} times a job is after one that is not in its block: that one counts as over"
+            warnings.warn(f"resample: {text}", InputWarning, stacklevel=4)
+    return found
 
 
 def _session_start(times: np.ndarray, application: np.ndarray | None, gap_us: float) -> np.ndarray:

@@ -6,26 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.workload import COLUMNS, Workload
+from vinesim.model.dependencies import chosen
+from vinesim.model.workload import COLUMNS, FAMILIES, Workload
 
-POINTS = ("deadline_us", "withdraw_us")  # in time; each belongs to an arrival
+POINTS = [name for name, one in COLUMNS.items() if one.is_point and name != "arrival_us"]  # each belongs to an arrival
 
 
-def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray) -> Workload:
-    """Return the jobs with these indices, in this order and as often as they occur, :func:`arriving` then."""
+def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray, part: np.ndarray | None = None) -> Workload:
+    """Return the jobs with these indices, in this order and as often as they occur, :func:`arriving` then.
+
+    A job waits for those jobs that are chosen with it: where ``part`` says which part of the choice each is of, for
+    those of its own part.
+    """
     counts = np.diff(work.job_first)[jobs]
     first = np.concatenate(([0], np.cumsum(counts)))
     tasks = np.repeat(work.job_first[:-1][jobs] - first[:-1], counts) + np.arange(first[-1])
     columns: dict[str, Any] = {"job_first": first}
-    for name, (_, of) in COLUMNS.items():
+    for name, one in COLUMNS.items():
         values = getattr(work, name)
         if values is not None and name != "job_first":
-            columns[name] = values[jobs if of == "jobs" else tasks]
+            columns[name] = values[jobs if one.of == "jobs" else tasks]
     if work.times_us is not None:
         columns["times_us"] = work.times_us[tasks]
-    for name in ("requests", "companions"):
-        of_tasks = getattr(work, name)
-        columns[name] = None if of_tasks is None else {key: values[tasks] for key, values in of_tasks.items()}
+    for name, one in FAMILIES.items():
+        of_each, chosen_rows = getattr(work, name), jobs if one.of == "jobs" else tasks
+        columns[name] = None if of_each is None else {key: values[chosen_rows] for key, values in of_each.items()}
+    if work.after is not None and work.after_first is not None:
+        parts = np.zeros(len(jobs), np.int64) if part is None else part
+        columns["after_first"], columns["after"] = chosen(work.after_first, work.after, jobs, parts)
     old_us = columns.pop("arrival_us")
     return replace(work, **columns | _moved(columns, old_us, arrival_us), arrival_us=arrival_us)
 

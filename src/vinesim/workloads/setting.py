@@ -25,7 +25,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
-            raise InputError([Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}")])
+            raise InputError([Problem(("seed",), "an integer from 0 to 2^63 - 1", f"{self.seed}")])
 
     def sizes(self) -> np.random.Generator:
         """Return the random stream for what a generator draws itself; arrivals and placement have their own."""

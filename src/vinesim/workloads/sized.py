@@ -32,7 +32,7 @@ def sized(
     check_counts(n_tasks=n_tasks)
     if not (small_share >= 0 and medium_share >= 0 and small_share + medium_share <= 1):
         found = f"{small_share} and {medium_share}"
-        raise InputError([Problem("small_share, medium_share", "shares of 0 or more, up to 1 in all", found)])
+        raise InputError([Problem(("small_share",), "with medium_share: 0 or more, up to 1 in all", found)])
     n_small = round(small_share * n_jobs)
     n_medium = min(round(medium_share * n_jobs), n_jobs - n_small)
     n_large = n_jobs - n_small - n_medium
@@ -43,11 +43,13 @@ def sized(
     least = MEDIUM[1] + 1
     if n_large == 0 or left < n_large * least:
         needed = n_tasks - left + n_large * least
-        problem = Problem("n_tasks", f"at least {needed} tasks and a large job, for these {n_jobs} jobs", f"{n_tasks}")
+        problem = Problem(
+            ("n_tasks",), f"at least {needed} tasks and a large job, for these {n_jobs} jobs", f"{n_tasks}"
+        )
         raise InputError([problem])
     size = np.concatenate([small, medium, least + _split(left - n_large * least, n_large, rng)])
     rng.shuffle(size)
-    code = code_of("task_type", task_type, setting.task_types)
+    code = code_of(("task_type",), task_type, setting.task_types)
     return assemble(size, np.full(n_jobs, code), operations, preferred=preferred, **setting.common())
 
 

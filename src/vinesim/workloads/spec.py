@@ -92,15 +92,15 @@ class GeneratorSpec:
         for name, value in given.items():
             if name not in options:
                 expected = "one of " + ", ".join(options)
-                problems.append(Problem(f"{self.name}: option", expected, repr(name)[:60]))
+                problems.append(Problem((self.name, "option"), expected, repr(name)[:60]))
                 continue
             try:
                 values[name] = options[name].accept(value)
             except TypeError:
-                problems.append(Problem(f"{self.name}: {name}", options[name].expected, repr(value)[:60]))
+                problems.append(Problem((self.name, name), options[name].expected, repr(value)[:60]))
         for option in options.values():
             if option.default is REQUIRED and option.name not in given:
-                problems.append(Problem(f"{self.name}: {option.name}", option.expected, "nothing", "Give the option."))
+                problems.append(Problem((self.name, option.name), option.expected, "nothing", "Give the option."))
         if problems:
             raise InputError(problems)
         return values

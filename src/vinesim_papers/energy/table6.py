@@ -72,8 +72,8 @@ ITEM = Item(
         Claim(
             id="ET6.2",
             source="section 4.1, Table 6",
-            statement="Beside RR, servers are loaded beyond their capacity by blocks of 32 at 1.5 M, T, by those of 32 "
-            "and 64 at M, 0.5 T and 2 M, T, and by all at 1.5 M, 0.5 T",
+            statement="Compared with RR, servers are loaded beyond their capacity by blocks of 32 at 1.5 M, T, "
+            "by those of 32 and 64 at M, 0.5 T and 2 M, T, and by all at 1.5 M, 0.5 T",
             expected="no other, and none of them missing",
             measure=_misplaced,
             judge=Each(Equal("none")),

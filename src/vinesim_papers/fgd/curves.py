@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vinesim.engine.engine_choice import Engine
 from vinesim.engine.simulate import simulate
-from vinesim.engine.tier import Engine
 from vinesim.model.cores import n_cores
 from vinesim_papers.fgd.trace import Trace, drawn, read_trace
 

@@ -1,4 +1,4 @@
-"""The nodes and pods of the trace as scenarios: their order drawn by the seed, and as many pods as fill the GPUs more
+"""The nodes and pods of the trace as scenarios: their order drawn by the seed, and enough pods to fill the GPUs more
 than once."""
 
 from collections import Counter

@@ -75,7 +75,7 @@ def search(changes: Mapping[str, Any]) -> Searched:
 
 
 def question(scenario: Mapping[str, Any], target_pct: float) -> dict[str, Any]:
-    """Return the plan: the fewest nodes with which at most so many percent are missed, as mean over the runs."""
+    """Return the plan: the fewest nodes with which at most ``target_pct`` percent are missed, as mean over the runs."""
     return {
         "scenario": scenario,
         "choose": {NODES: {"from": FEWEST, "to": MOST}},

@@ -84,7 +84,7 @@ ITEM = Item(
             expected="0",
             measure=_missing,
             judge=Each(Equal(0)),
-            note="beside Table I, registration answers with the application's number, as a call must say whose it is, "
+            note="besides Table I, registration answers with the application's number, as a call must say whose it is, "
             "and every call is given the time",
         ),
         Claim(

@@ -92,7 +92,7 @@ def _draw(data: Data) -> dict[str, "Figure"]:
 
 ITEM = Item(
     id="fig18",
-    title="Data transfers with CPUs and GPUs in racks of their own: data on all nodes, or near the CPUs only",
+    title="Data transfers with CPUs and GPUs in their own racks: data on all nodes, or near the CPUs only",
     source="section 8.8.2, Figure 18",
     studies={"main": "fig18.yaml"},
     runs={

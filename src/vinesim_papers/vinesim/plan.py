@@ -1,4 +1,4 @@
-"""The utility function as plans: the best deployment, the best policy, both; each held against every point run.
+"""The utility function as plans: the best deployment, the best policy, both; each compared with every point run.
 
 What a plan recommends is compared with the best of all points of its space that are not overloaded, each run with the
 same seeds.

@@ -1,4 +1,4 @@
-"""The smallest number of GPUs for a log of language-model requests as a plan, held against every point run."""
+"""The smallest number of GPUs for a log of language-model requests as a plan, compared with every point run."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

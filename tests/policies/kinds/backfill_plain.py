@@ -99,18 +99,24 @@ def conservative(cluster, waiting, plan):
     return [job for job in waiting if job.start < 0]
 
 
-def run(jobs, n_units, cores, rule):
+def run(jobs, n_units, cores, rule, passes_at="instant"):
     """All jobs to their ends, or until they are withdrawn, which comes last at an instant; fills units and starts."""
     cluster, waiting, plan, ahead = Cluster(n_units, cores), [], {}, list(jobs)
     while ahead or waiting:
         ends = [job.start + job.run for job in cluster.running]
-        arrivals = [job.arrival for job in ahead]
-        cluster.now = min([*ends, *arrivals, *(job.withdrawn for job in cluster.running + waiting)])
-        cluster.running = [job for job in cluster.running if job.start + job.run > cluster.now]
-        waiting += [job for job in ahead if job.arrival == cluster.now]
+        cluster.now = min(
+            [*ends, *(job.arrival for job in ahead), *(job.withdrawn for job in cluster.running + waiting)]
+        )
+        over = [job for job in cluster.running if job.start + job.run == cluster.now]
+        come = [job for job in ahead if job.arrival == cluster.now]
         ahead = [job for job in ahead if job.arrival > cluster.now]
-        if cluster.now in ends + arrivals:
-            waiting = rule(cluster, waiting, plan)
+        for n_left, job in zip(range(len(over + come) - 1, -1, -1), over + come, strict=True):
+            if job in over:
+                cluster.running.remove(job)
+            else:
+                waiting.append(job)
+            if passes_at == "event" or n_left == 0:
+                waiting = rule(cluster, waiting, plan)
         gone = [job for job in cluster.running + waiting if job.withdrawn == cluster.now]
         if gone:
             cluster.running = [job for job in cluster.running if job not in gone]

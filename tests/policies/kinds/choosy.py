@@ -24,7 +24,8 @@ from vinesim.policies import (
 
 @dataclass(frozen=True)
 class Choosy(OnlinePolicy):
-    """Once an instant: late tasks are dropped; the others go where they fit, by a score of all that can be asked."""
+    """Once an instant: late tasks are dropped; the others go where they fit, by a score of all that can be asked for
+    for."""
 
     name: ClassVar[str] = "test_choosy"
     may_drop: ClassVar[bool] = True
@@ -44,12 +45,12 @@ class Choosy(OnlinePolicy):
             if deadline_us(model, state, task) < view.now_us:
                 return drop(task)
             best, best_score = -1, 0.0
-            told = 1000.0 + estimate_us(model, state, task) + application(model, state, task)
-            told += operations(model, state, task) * 0.125 + job_of(model, state, task)
+            reported = 1000.0 + estimate_us(model, state, task) + application(model, state, task)
+            reported += operations(model, state, task) * 0.125 + job_of(model, state, task)
             for unit in range(len(model.unit_type)):
                 share = 1.0 if view.options.once else 0.5
                 if can_start(model, state, task, unit) and meets(model, state, task, unit, share):
-                    score = told + time_on_type_us(model, state, task, model.unit_type[unit]) * 0.25
+                    score = reported + time_on_type_us(model, state, task, model.unit_type[unit]) * 0.25
                     score += view.scratch.finished[unit]
                     if score > best_score:
                         best, best_score = unit, score

@@ -1,6 +1,6 @@
 """Over-commitment: load beyond capacity, for a policy that says so. Online and batch.
 
-``may_overcommit`` switches the engine's capacity check off, and the policy is asked even when no unit has room.
+``may_overcommit`` switches the engine's capacity check off, and the policy is called even when no unit has room.
 On a unit that shares its speed the tasks slow down; on any other they run at full speed, and the table ``periods``
 of a batch policy says how much was promised twice (``slav``).
 """
@@ -26,9 +26,9 @@ class Pile(OnlinePolicy):
     def decide(model: Any, state: Any, view: Any) -> Any:
         task = oldest_pending(model, state)
         if task >= 0:
-            kind = task_type(model, state, task)
+            own_type = task_type(model, state, task)
             for unit in range(len(model.unit_type)):
-                if model.affinity[model.unit_type[unit], kind] > 0.0:
+                if model.affinity[model.unit_type[unit], own_type] > 0.0:
                     return start(task, unit)
         return nothing()
 

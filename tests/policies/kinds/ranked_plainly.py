@@ -1,4 +1,4 @@
-"""Those of lowest rank that fit run, in plain loops over all tasks: what the heaps of the rule must agree with."""
+"""Preemption by rank, in plain loops over all tasks: what the heaps of the rule must agree with."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,12 +15,12 @@ from vinesim.state.places import gang_of
 from vinesim.state.queries import (
     fastest_free,
     fastest_free_without,
-    in_the_way,
     is_running,
     more_at_once,
     nothing,
     preempt,
     start,
+    victims_for,
     wait_until,
 )
 
@@ -44,7 +44,7 @@ def start_plainly(model: Any, state: Any, view: Any, rank: Any, rise_us: Any) ->
             unit = fastest_free_without(model, state, task, np.array(others), n)
             if unit >= 0:
                 found = np.zeros(n, np.int64)
-                n_found = in_the_way(model, state, task, unit, np.array(others), n, found)
+                n_found = victims_for(model, state, task, unit, np.array(others), n, found)
                 return preempt(int(found[n_found - 1]) if n_found > 0 else others[n - 1])
     return wait_until(min((rise_us(model, state, view, task)[1] for task in firsts.values()), default=np.inf))
 

@@ -130,12 +130,12 @@ class Call:
         return max(self.time_alone(member, p) for member in together(self.model, self.state, task))
 
     def time_alone(self, task, p):
-        model, kind = self.model, self.state.task_type_of(task)
-        if model.affinity[p, kind] <= 0:
+        model, own_type = self.model, self.state.task_type_of(task)
+        if model.affinity[p, own_type] <= 0:
             return float("inf")
         if len(model.task_times_us):
-            return model.overhead_us[p, kind] + model.task_times_us[task, p]
-        return model.overhead_us[p, kind] + model.task_operations[task] / model.affinity[p, kind]
+            return model.overhead_us[p, own_type] + model.task_times_us[task, p]
+        return model.overhead_us[p, own_type] + model.task_operations[task] / model.affinity[p, own_type]
 
     def is_for_cpu(self, task):
         deployed = set(self.model.unit_type.tolist())
@@ -306,8 +306,8 @@ def note(model, state, view, memory):
         memory.passes[node] = 0
     memory.down = down
     if view.event == FINISH:
-        kind = state.task_type_of(view.task)
-        memory.times.setdefault(kind, []).append(view.now_us - state.task_start_us[view.task])
+        own_type = state.task_type_of(view.task)
+        memory.times.setdefault(own_type, []).append(view.now_us - state.task_start_us[view.task])
         node = model.unit_node[view.unit]
         room = Room(model, state, view.options)
         if not any(

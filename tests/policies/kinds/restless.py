@@ -28,7 +28,7 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class Restless(OnlinePolicy):
-    """Each time it is asked, perhaps takes a random task from its unit; then starts or moves tasks.
+    """Each time it is called, perhaps takes a random task from its unit; then starts or moves tasks.
 
     ``most``: how many tasks it consolidates; consolidated tasks are not moved.
     """

@@ -1,7 +1,7 @@
 """Processor sharing: the tasks of a unit slow one another down beyond its type's ``parallelism``.
 
 The engine moves the finish events; the policy only chooses whom a task shares with, here the unit with the least load.
-A policy of one's own may look at ``state.unit_load`` and at every unit, at the price of a scan.
+A custom policy may look at ``state.unit_load`` and at every unit, at the price of a scan.
 """
 
 from dataclasses import dataclass

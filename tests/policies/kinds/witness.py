@@ -1,4 +1,4 @@
-"""Learning from completions: a policy that is asked after every event, also when there is nothing to start.
+"""Learning from completions: a policy that is called after every event, also when there is nothing to start.
 
 ``sees_every_event`` promises that no FINISH passes unseen. Several answers at one event are several calls: what was
 learned is remembered by the task that ended.

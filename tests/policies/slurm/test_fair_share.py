@@ -22,7 +22,7 @@ def factors(used, rows=ROWS):
     held = np.array([used.get(user, 0.0) for _, user in tree.keys])
     usage.add_up(tree.parent, tree.is_user, held)
     found, levels, order = np.zeros(len(held)), np.zeros(len(held)), tree.users
-    fair_tree(tree.parent, tree.depth, tree.above, tree.shares, tree.siblings, held, levels, order, found)
+    fair_tree(tree.parent, tree.depth, tree.above.reshape(-1), tree.shares, tree.siblings, held, levels, order, found)
     return {user: round(found[i] * len(order)) for i, (_, user) in enumerate(tree.keys) if user}
 
 

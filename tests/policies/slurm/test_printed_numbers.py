@@ -99,7 +99,7 @@ def test_fair_tree():
     factor, levels, wrong, n = np.zeros(len(tree.keys)), np.zeros(len(tree.keys)), [], 0
     for rows, _, used in replay:
         fair_share.fair_tree(
-            tree.parent, tree.depth, tree.above, tree.shares, tree.siblings, used, levels, order, factor
+            tree.parent, tree.depth, tree.above.reshape(-1), tree.shares, tree.siblings, used, levels, order, factor
         )
         users = [row for row in rows if row["user"]]
         n += len(users)

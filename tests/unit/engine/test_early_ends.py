@@ -63,6 +63,7 @@ def test_an_outage_loses_the_work_since_the_last_checkpoint():
     down = (vs.Outage(0, 0, 7.0, 8.0),)
     assert ends(case([0.0], [10.0], "high", outages=down)) == [18.0]
     assert ends(case([0.0], [10.0], "high", outages=down, checkpoint_us=[3.0])) == pytest.approx([12.0])
+    assert ends(case([0.0], [10.0], "high", outages=down, checkpoint_us=[3.5])) == pytest.approx([11.0])  # just saved
     assert ends(case([0.0], [10.0], "high", outages=down, checkpoint_us=[3.0], restart_us=[1.0])) == pytest.approx([13])
 
 
@@ -86,6 +87,18 @@ def test_a_limit_kills(engine):
     assert result.summary["jobs"]["finished"] == 1
     assert result.summary["early_ends"]["killed"] == 1
     assert result.outcome.early.left.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_task_that_is_done_at_the_very_time_of_its_limit_is_not_killed(engine):
+    """On its own unit, and on one that two tasks share: each takes 8 there."""
+    types = (vs.ProcessorType("P", capacity=2.0, parallelism=1.0),)
+    for one in (
+        case([0.0], [5.0], "high", limit_us=[5.0]),
+        case([0.0, 0.0], [4.0, 4.0], "high", 1, types, limit_us=[8.0] * 2),
+    ):
+        result = vs.simulate(one, engine=engine)
+        assert np.isfinite(result.tasks["finish_us"]).all()
 
 
 def test_a_limit_kills_on_a_unit_that_shares_its_speed():
@@ -141,7 +154,7 @@ def test_a_run_ends_when_only_tasks_without_end_are_left(engine):
     assert (killed.exit_reason, killed.segments["end_us"].tolist()) == ("ALL_DONE", [9.0])
 
 
-def test_failures_follow_the_seed_and_are_told():
+def test_failures_follow_the_seed_and_are_reported():
     failures = (vs.Failures(vs.Times(5.0, "weibull", 0.7), vs.Times(1.0)),)
     one = replace(case([0.0], [20.0], "high", checkpoint_us=[1.0]), failures=failures)
     result = vs.simulate(one, engine="reference")
@@ -153,8 +166,8 @@ def test_failures_follow_the_seed_and_are_told():
     assert content_id(one) != content_id(replace(one, failures=()))
 
 
-def test_a_policy_is_told_what_was_interrupted_where_nodes_are_repaired_at_once():
-    """Both happen before it is asked; a policy with a queue of its own must get the task back."""
+def test_a_policy_learns_what_was_interrupted_where_nodes_are_repaired_at_once():
+    """Both happen before it is called; a policy with its own queue must get the task back."""
     failures = (vs.Failures(vs.Times(6.0, "constant"), vs.Times(0.0, "constant")),)
     scenario = replace(case([0.0], [10.0], "srtf", checkpoint_us=[1.0]), failures=failures)
     assert ends(scenario) == pytest.approx([10.0])
@@ -205,7 +218,7 @@ class TooSoon(OnlinePolicy):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_only_running_tasks_are_preempted(engine):
-    with pytest.raises(vs.PolicyError, match="only a task that runs"):
+    with pytest.raises(vs.PolicyError, match="only a running task"):
         vs.simulate(case([0.0, 0.0], [10.0, 3.0], Wrong), engine=engine)
 
 
@@ -224,7 +237,7 @@ def test_a_policy_declares_that_it_preempts():
         vs.simulate(case([0.0], [1.0], Silent), engine="reference")
 
 
-def test_wrong_columns_are_all_told():
+def test_wrong_columns_are_all_reported():
     wrong = {
         "limit_us": [0.0, 1.0], "withdraw_us": [5.0, 1.0], "priority": [np.inf, 0.0], "user": [0, 1],
         "checkpoint_us": [-1.0, 1.0], "restart_us": [np.inf, 0.0], "placed": [-1, 0],

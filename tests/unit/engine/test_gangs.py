@@ -9,10 +9,10 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.urgent import Urgent
-from vinesim.engine.demands import check_demands
 from vinesim.model.application import Application
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.demands import check_demands
 from vinesim.policies.identity import content_id
 from vinesim.policies.registry import policies, resolve
 from vinesim.state.queries import move, next_running, oldest_pending, start
@@ -21,7 +21,8 @@ ENGINES = pytest.mark.parametrize("engine", ["reference"])
 
 
 def case(counts, within=ANYWHERE, policy="high", per_node=0, spread=False, nodes=(2, 2), racks=None, **columns):
-    """Jobs of so many tasks of 10 us at 0, 1, 2 ...; nodes with so many units each, of the given capacity."""
+    """Jobs of these numbers of tasks of 10 us at 0, 1, 2 ...; nodes with this number of units each, of the given
+    capacity."""
     n_jobs, n = len(counts), sum(counts)
     shelf = np.repeat(np.arange(len(nodes)), nodes)
     rack = np.zeros(len(shelf)) if racks is None else np.repeat(racks, nodes)
@@ -117,7 +118,7 @@ def test_tasks_that_differ_are_placed_largest_first_and_their_places_are_searche
     sizes = {"nodes": (1, 1, 1), "capacity": [50.0, 30.0, 20.0]}
     assert units(case([3], demand=[20.0, 30.0, 50.0], **sizes)) == [2, 1, 0]
     assert units(case([2], demand=[30.0, 50.0], nodes=(1, 1), capacity=[53.0, 31.0])) == [1, 0]
-    # beside the 1, the 6 leaves no room for a 4, and the 5 on the other node none for two of them: the 6 moves there
+    # next to the 1, the 6 leaves no room for a 4, and the 5 on the other node none for two of them: the 6 moves there
     assert units(case([5], demand=[1.0, 6.0, 5.0, 4.0, 4.0], nodes=(1, 1), capacity=[10.0, 10.0])) == [0, 1, 0, 0, 1]
 
 
@@ -239,10 +240,13 @@ def test_a_policy_starts_a_gang_by_its_first_task_and_moves_none(moves, words):
     [
         (
             case([5]),
-            "task 0: expected at most 4 such tasks together: what the datacenter has room for, found a gang",
+            r"task\[0\]: expected at most 4 such tasks together: what the datacenter has room for, found a gang",
         ),
-        (case([1, 3], NODE), "task 1: expected at most 2 such tasks together: what one node has room for"),
-        (case([3], RACK, racks=(0, 1)), "task 0: expected at most 2 such tasks together: what one rack has room for"),
+        (case([1, 3], NODE), r"task\[1\]: expected at most 2 such tasks together: what one node has room for"),
+        (
+            case([3], RACK, racks=(0, 1)),
+            r"task\[0\]: expected at most 2 such tasks together: what one rack has room for",
+        ),
         (case([3], per_node=1), "what the datacenter has room for, at most 1 a node, found a gang of 3"),
         (case([3], per_node=3, gang_nodes=[1]), "at most 0 such tasks together: .*, 3 on each node, found a gang of 3"),
     ],
@@ -255,7 +259,7 @@ def test_a_gang_that_the_empty_datacenter_cannot_hold_is_an_error_before_the_run
 @pytest.mark.parametrize("policy", ["earliest_completion", "symphony", "ff"])
 def test_policies_that_do_not_take_gangs_say_so(policy):
     scenario = case([2], policy=policy)
-    why = policies()[policy].why_single
+    why = policies()[policy].unsupported_because
     assert why.startswith("it")
     with pytest.raises(vs.InputError, match=f"tasks that start one by one.*{why[1:]}"):
         check_demands(scenario, resolve(scenario.policy, scenario.options))
@@ -286,10 +290,10 @@ def test_a_workload_has_gangs_of_one_kind():
         vs.simulate(replace(scenario, applications=applications), engine="reference")
 
 
-def test_wrong_columns_are_told():
+def test_wrong_columns_are_reported():
     work = case([2]).workload
     wrong = {"gang_within": [4], "gang_spread": [True], "tasks_per_node": [-1]}
-    with pytest.raises(vs.InputError, match=r"gang_within\[0\](.|\n)*tasks_per_node\[0\]"):
+    with pytest.raises(vs.InputError, match=r"tasks_per_node\[0\](.|\n)*gang_within\[0\]"):
         replace(work, **wrong)
     with pytest.raises(vs.InputError, match="as the job is no gang"):
         replace(work, gang_within=[0], tasks_per_node=[2])

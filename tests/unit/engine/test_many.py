@@ -1,4 +1,4 @@
-"""Many runs in one call: what the caller gives, gets, and is told."""
+"""Many runs in one call: what the caller gives and gets, and the messages."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -72,7 +72,7 @@ def test_only_what_is_named_is_there():
         ("makespan_us", r"record: expected a list of names, found 'makespan_us'. Write \['makespan_us'\]."),
     ],
 )
-def test_numbers_that_no_run_has_are_told(record, words):
+def test_numbers_that_no_run_has_are_reported(record, words):
     with pytest.raises(vs.InputError, match=words):
         simulate_many(scenario(), arrival_us=TIMES, record=record)
 
@@ -96,7 +96,7 @@ def test_a_run_leaves_nothing_to_the_next(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_broken_rule_names_the_policy(workers):
-    with pytest.raises(vs.PolicyError, match="Odd at 700 us asked for task 14 on unit 99"):
+    with pytest.raises(vs.PolicyError, match=r"Odd, .*test_many.py:\d+ at 700 us asked for task 14 on unit 99"):
         simulate_many(
             scenario(policy=Odd("asks_for_no_unit")), arrival_us=TIMES[[0, 2, 0]], workers=workers, engine="compiled"
         )

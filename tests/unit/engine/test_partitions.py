@@ -84,7 +84,7 @@ def test_a_quota_of_all_jobs_of_a_partition_and_of_several_types():
     assert begins(case) == [0.0, 10.0, 2.0]
 
 
-def test_what_is_held_beside_counts_too():
+def test_what_is_held_next_to_counts_too():
     """Of 8 cores each job holds 3; the quota is 5."""
     types = [vs.ProcessorType("GPU"), vs.ProcessorType("CPU", capacity=8.0)]
     center = vs.Datacenter.of([("GPU", 0, 0), ("GPU", 0, 0), ("CPU", 0, 0)], types)
@@ -133,6 +133,13 @@ def test_a_quota_that_nothing_holds_is_empty_whatever_the_rounding():
     assert states[-1].quotas.held == [0.0]
 
 
+def test_demands_that_add_up_to_a_quota_but_for_a_rounding_are_within_it():
+    demand = [0.1] * 3
+    assert sum(demand) > 0.3
+    case = scenario("high", [(0, 3, 1, "ada", "p")] * 3, [vs.Partition("p", quota={"GPU": 0.3})])
+    assert begins(replace(case, workload=replace(case.workload, demand=demand))) == [0.0, 0.0, 0.0]
+
+
 def test_nothing_is_preempted_for_a_quota():
     """As in Slurm, where limits are looked at before preemption."""
     jobs = [(0, 10, 4, "ada", "p"), (1, 5, 4, "ada", "p"), (2, 5, 4, "bob", "p")]
@@ -166,6 +173,17 @@ def test_several_whole_units_count_as_the_largest_at_the_node():
         assert begins(case) == [0.0, second]
     with pytest.raises(vs.InputError, match="at most 7, the quota of partition p on GPU, found 8"):
         vs.simulate(replace(case, partitions=(vs.Partition("p", quota={"GPU": 7}),)), engine="reference")
+
+
+@pytest.mark.parametrize(("most", "reason"), [(4, "STALLED"), (5, "ALL_DONE")])
+def test_a_gang_counts_with_all_that_it_holds_in_its_place(most, reason):
+    """Two tasks that take whole units could hold 2, and hold 5 on units of 1 and 4."""
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], [vs.ProcessorType("GPU")], capacity=[1.0, 4.0])
+    work = vs.Workload([0], [0, 2], [0.0], [10.0] * 2, *np.zeros((3, 2)), [-1] * 2, demand=[vs.WHOLE_UNIT] * 2,
+                       gang_within=[3], partition=[0], partition_names=("p",),
+                       task_types=(vs.TaskType("T"),))  # fmt: skip
+    case = vs.Scenario(center, work, affinity=[[1.0]], partitions=(vs.Partition("p", quota={"GPU": most}),))
+    assert vs.simulate(case, engine="reference").exit_reason == reason
 
 
 @dataclass(frozen=True)
@@ -215,6 +233,23 @@ WRONG = [
     ([vs.Partition("p", np.empty((0, 2)))], "expected a node, found none"),
     ([vs.Partition("p", quota={"TPU": 1})], "processor types of the datacenter: GPU, CPU, found 'TPU'"),
     ([vs.Partition("p", quota={"GPU": 0})], "a finite number above 0, found 0"),
+    ([vs.Partition("p", quota={"GPU": -1}, cohort="c")], "a finite number, 0 or more, found -1"),
+    ([vs.Partition("p", quota={"GPU": 1}, lending_limit={"GPU": 1})], "a partition with a cohort, found none"),
+    ([vs.Partition("p", weight=2.0)], r"partitions\[0\].weight: expected a partition with a cohort"),
+    ([vs.Partition("p", cohort="c", weight=-1)], "a finite number, 0 or more, found -1"),
+    (
+        [vs.Partition("p", quota={"GPU": 1}, cohort="c", borrowing_limit={"CPU": 1})],
+        "names of the partition's quota: GPU",
+    ),
+    (
+        [vs.Partition("p", quota={"GPU": 1}, cohort="c", borrowing_limit={"GPU": "x"})],
+        "a finite number, 0 or more, found 'x'",
+    ),
+    ([vs.Partition("p", quota={"GPU": 1}, cohort="c", lending_limit={"GPU": 2})], "at most its quota, 1, found 2"),
+    (
+        [vs.Partition("p", quota={"GPU": 1}, cohort="c"), vs.Partition("q", quota={"GPU|CPU": 1}, cohort="c")],
+        r"partitions\[1\].quota: expected GPU, as partitions\[0\] of the same cohort",
+    ),
 ]
 
 
@@ -224,11 +259,20 @@ def test_wrong_partitions_are_refused(partitions, message):
         scenario("high", [(0, 10, 1, "ada", "p")], partitions)
 
 
+def test_all_that_is_wrong_with_cohorts_is_said_at_once():
+    wrong = vs.Partition("p", quota={"GPU": 1}, cohort="c", weight=-1, lending_limit={"GPU": 2, "CPU": 1})
+    with pytest.raises(vs.InputError) as found:
+        scenario("high", [(0, 10, 1, "ada", "p")], [wrong])
+    assert len(found.value.problems) == 3
+
+
 def test_jobs_that_could_never_run_are_refused():
     jobs = [(0, 10, 1, "ada", "p"), (0, 10, 4, "ada", "p")]
-    with pytest.raises(vs.InputError, match=r"task 1: expected at most 3, the quota of user ada in partition p on GPU"):
+    with pytest.raises(
+        vs.InputError, match=r"task\[1\]: expected at most 3, the quota of user ada in partition p on GPU"
+    ):
         vs.simulate(scenario("high", jobs, [vs.Partition("p", user_quota={"GPU": 3})]))
-    with pytest.raises(vs.InputError, match=r"task 0: expected a node of the partition p that has all it holds"):
+    with pytest.raises(vs.InputError, match=r"task\[0\]: expected a node of the partition p that has all it holds"):
         vs.simulate(scenario("high", jobs, [vs.Partition("p", [[0, 2]])]))
 
 

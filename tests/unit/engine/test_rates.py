@@ -7,7 +7,7 @@ import pytest
 
 import vinesim as vs
 from tests.invariants import violations
-from tests.properties.equivalence import alike, differences, run, told
+from tests.properties.equivalence import alike, contents, differences, run
 from tests.rates import with_rates
 from tests.strategies import Limits, SeededDice, seeded_scenario
 from verification.queues import RATES, birth_death_response, scenario
@@ -61,7 +61,7 @@ def test_a_parallelism_is_a_table_of_ones():
             for kind in kinds
         ]
         same = replace(case, datacenter=replace(case.datacenter, processor_types=tuple(tables)))
-        one, other = (told(run(it, "reference")) for it in (case, same))
+        one, other = (contents(run(it, "reference")) for it in (case, same))
         assert alike(one.get("tasks"), other.get("tasks")), seed
         assert alike(one.get("segments"), other.get("segments")), seed
     assert n_shared > 15

@@ -74,9 +74,9 @@ def test_the_same_curve_by_task_type_makes_no_difference():
         case = seeded_scenario(seed, "priority", limits=Limits(jobs=10, early=seed % 2 == 1))
         dice, center = SeededDice(seed), case.datacenter
         one, each = [], []
-        for kind in center.processor_types:
-            table = dice.pick(TABLES)[: int(np.ceil(kind.capacity))]
-            one.append(replace(kind, parallelism=None, rates=table))
+        for processor_type in center.processor_types:
+            table = dice.pick(TABLES)[: int(np.ceil(processor_type.capacity))]
+            one.append(replace(processor_type, parallelism=None, rates=table))
             each.append(replace(one[-1], rates={"*": table, "T0": table}))
         pair = (replace(case, datacenter=replace(center, processor_types=tuple(types))) for types in (one, each))
         found = [run(it, "reference") for it in pair]
@@ -97,7 +97,7 @@ def test_who_is_left_goes_on_faster_when_a_limit_ends_another():
     done = run(case, "reference")
     segments = {name: done.segments[name].tolist() for name in ("task", "end_us", "outcome")}
     assert segments["outcome"][segments["task"].index(1)] == "killed"
-    # B: 1 by 2, 1.25 by 3, then beside the other A at 1/2; that has 1/2 by 3 and the rest by 3 + 2/3
+    # B: 1 by 2, 1.25 by 3, then together with the other A at 1/2; that has 1/2 by 3 and the rest by 3 + 2/3
     assert done.tasks["finish_us"].tolist() == pytest.approx(
         [3 + 2 / 3 + (4 - 1.25 - 1 / 3), np.nan, 3 + 2 / 3], nan_ok=True
     )
@@ -119,7 +119,8 @@ def test_power_follows_the_load_not_the_speed():
 
 
 def test_deadline_consolidation_expects_the_speed_of_the_type():
-    """Beside A, B takes 8: on time for 8, not for 7, when it waits for A to be done, and is dropped as it is late."""
+    """Together with A, B takes 8: on time for 8, not for 7, when it waits for A to be done, and is dropped as it is
+    late."""
 
     def of(kinds, deadline):
         case = case_of(SLOWER, kinds=kinds, sizes=(9.0, 4.0), arrivals=(0.0, 1.0), policy="deadline_consolidation",

@@ -175,7 +175,7 @@ class Elsewhere(Bold):
 
 
 def test_a_request_on_several_nodes_starts_nowhere_else():
-    with pytest.raises(vs.PolicyError, match="beyond its capacity"):
+    with pytest.raises(vs.PolicyError, match="the unit has no room for it"):
         run(case([(0, "A")], FOUR, Elsewhere, nodes=((0, 1), (0, 2))))
 
 

@@ -65,7 +65,7 @@ def test_a_text_may_carry_none(tmp_path):
         assert is_text_intact(file) == is_right
 
 
-def test_all_that_differs_from_a_list_is_told(tmp_path):
+def test_all_that_differs_from_a_list_is_reported(tmp_path):
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text(name)
     (tmp_path / "folder").mkdir()
@@ -84,7 +84,7 @@ def test_all_that_differs_from_a_list_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"abc", b"abc def\n", b"abc  a\nabc"])
-def test_a_list_that_is_none_is_told(tmp_path, text):
+def test_a_list_that_is_none_is_reported(tmp_path, text):
     (tmp_path / "a").write_text("a")
     (tmp_path / SUMS).write_bytes(text)
     assert check_sums(tmp_path, {"a"}, "")

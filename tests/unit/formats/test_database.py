@@ -109,7 +109,7 @@ def test_a_full_disk_is_an_error_of_the_system():
 
 
 @pytest.mark.parametrize("read", [read_table, lambda path: read_metadata([path], "maker")])
-def test_too_many_open_files_are_told_as_that(tmp_path, read):
+def test_too_many_open_files_are_reported_as_that(tmp_path, read):
     path = tmp_path / "a.parquet"
     write_table(path, {"a": np.arange(3)}, metadata={"maker": "me"})
     read(path)  # opens what stays open

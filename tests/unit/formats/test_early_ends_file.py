@@ -64,13 +64,14 @@ def test_empty_columns_are_none(tmp_path):
         ("operations", "always", "a number, 0 or more, or never"),
     ],
 )
-def test_a_wrong_cell_is_told_with_its_line(tmp_path, column, cell, expected):
+def test_a_wrong_cell_is_reported_with_its_line(tmp_path, column, cell, expected):
     (tmp_path / "jobs.csv").write_text(f"arrival_s,{column}\n0,{cell}\n")
     with pytest.raises(vs.InputError, match=expected) as error:
         read_workload(tmp_path / "jobs.csv")
     assert f"jobs.csv:2: expected {column}: " in str(error.value)
 
 
+@pytest.mark.filterwarnings("ignore:the policy .* does not look at")
 def test_a_scenario_file_has_failures(tmp_path):
     scenario = vs.read_scenario(written(tmp_path))
     check(scenario.workload)
@@ -92,12 +93,13 @@ def test_a_scenario_file_has_failures(tmp_path):
         ("  - {until: {mean: 1 s, shape: 2}, repair: {mean: 1 s}}", "only weibull has a shape"),
     ],
 )
-def test_wrong_failures_are_told(tmp_path, failures, expected):
+def test_wrong_failures_are_reported(tmp_path, failures, expected):
     with pytest.raises(vs.InputError, match=expected) as error:
         vs.read_scenario(written(tmp_path, failures))
     assert "scenario.yaml:7" in str(error.value)
 
 
+@pytest.mark.filterwarnings("ignore:the policy .* does not look at")
 def test_its_ids_depend_on_them(tmp_path):
     scenario = vs.read_scenario(written(tmp_path))
     other = vs.read_scenario(written(tmp_path, "  - {until: {mean: 2 h}, repair: {mean: 5 min}}"))

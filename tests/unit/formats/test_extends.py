@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_extended_is_one_error(files, text, expected):
     assert expected in str(error.value)
 
 
-def test_mistakes_are_told_where_they_stand(files):
+def test_mistakes_are_reported_where_they_stand(files):
     text = "extends: base.yaml\nprices: {GPUS: 1}\n"
     files((EXAMPLES / "quickstart.yaml").read_text().replace("GPU: 250", "GPX: 250"), "base.yaml")
     with pytest.raises(InputError) as error:

@@ -69,7 +69,7 @@ def test_a_text_may_be_packed_and_a_cut_one_is_refused(tmp_path):
     assert read_text(path) == "a,b\n1,2\n"
     for broken in (path.read_bytes()[:-9], b"\x1f\x8b", path.read_bytes()[:12] + b"\xff\xff"):
         path.write_bytes(broken)
-        with pytest.raises(InputError, match="a complete gzip file"):
+        with pytest.raises(InputError, match=r"a complete gzip file, found (one that ends too early|damaged data)"):
             read_text(path)
 
 

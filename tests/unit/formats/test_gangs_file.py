@@ -67,7 +67,7 @@ def test_a_table_written_and_read_again_is_the_same(read, tmp_path):
         assert getattr(again, name).tolist() == getattr(work, name).tolist()
 
 
-def test_a_gang_that_is_too_large_is_told_with_its_line(tmp_path):
+def test_a_gang_that_is_too_large_is_reported_with_its_line(tmp_path):
     (tmp_path / "jobs.csv").write_text("arrival_s,nodes,tasks_per_node\n0,,\n1,2,2\n2,2,3\n")
     scenario = "extends: none\nprocessor_types: [{name: CPU}]\nnetwork: none\nworkload: {file: jobs.csv}\n"
     (tmp_path / "s.yaml").write_text(
@@ -94,7 +94,7 @@ def test_a_gang_that_is_too_large_is_told_with_its_line(tmp_path):
         (("job,arrival_s,gang", "0,0,node", "0,0,rack"), "gang[1]: expected one value per job"),
     ],
 )
-def test_wrong_cells_are_told_with_their_lines(read, lines, words):
+def test_wrong_cells_are_reported_with_their_lines(read, lines, words):
     with pytest.raises(vs.InputError) as wrong:
         read(*lines)
     assert words in str(wrong.value)

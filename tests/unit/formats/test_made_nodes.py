@@ -50,12 +50,22 @@ def test_a_node_holds_what_a_gang_has_there():
 
 
 def test_the_widest_job_is_one_that_says_how_many_of_its_tasks_are_at_a_node():
-    jobs = {"job_first": np.array([0, 5, 9]), "arrival_us": np.zeros(2), "demand": np.ones(9)}
+    jobs = {"job_first": np.array([0, 3, 7]), "arrival_us": np.zeros(2), "demand": np.ones(7)}
     gang = {"gang_within": np.array([ANYWHERE] * 2), "tasks_per_node": np.array([0, 2])}
-    assert [one["count"] for one in nodes([1.0] * 9, **jobs, **gang)] == [2]
+    assert [one["count"] for one in nodes([1.0] * 7, **jobs, **gang)] == [2]
 
 
 def test_more_units_than_a_scenario_may_have_are_an_error():
     assert nodes((3.5e6, 3.5e6))[0]["count"] == 10_000_000
     with pytest.raises(InputError, match="at most 10,000,000 units in all"):
         nodes((3.5e6, 3.5e6 + 1))
+
+
+@pytest.mark.parametrize(
+    ("cores", "count"), [([16.0, 16.0], 2), ([8.0, 8.0], 2), ([16.0, 8.0, 8.0], 2), ([16.0] * 5, 5)]
+)
+def test_a_gang_has_nodes_for_all_its_tasks_however_little_it_works(cores, count):
+    """Its tasks are alike, or one fills a node and the others share one."""
+    gang = {"job_first": np.array([0, len(cores)]), "arrival_us": np.zeros(1), "demand": np.array(cores)}
+    ((made),) = nodes([1e-9] * len(cores), **gang, gang_within=np.array([ANYWHERE]))
+    assert made["count"] == count

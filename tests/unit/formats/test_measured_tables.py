@@ -1,4 +1,4 @@
-"""Tables of measured times, logs of requests, and the real ones beside the repository."""
+"""Tables of measured times, logs of requests, and the real ones next to the repository."""
 
 import contextlib
 import gzip
@@ -21,7 +21,7 @@ STARPU = "kernel,machine,device_type,device_id,cores,size_bytes,mean_us,dev_us,n
 
 
 def needs(name):
-    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{name} is not beside the repository")
+    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{name} is not next to the repository")
 
 
 def written(tmp_path, text):
@@ -67,7 +67,7 @@ def test_throughputs_become_times_of_a_step(tmp_path):
     assert report.numbers == {"task_types": ["A (x 1)", "B"], "processor_types": ["new", "old"]}
 
 
-def test_all_problems_of_throughputs_are_told(tmp_path):
+def test_all_problems_of_throughputs_are_reported(tmp_path):
     rows = "a,A,1,x\na,A,one,1\na,B\na,C,1,-1\na,D,1,nan\na,E,1.5,1\na,F,1,1\n\na,F,1,2\n,G,1,1\na,H,1,1e-99\n"
     found = problems(read_gavel, written(tmp_path, GAVEL + rows))
     assert [text.split(":")[1] for text in found] == ["2", "3", "4", "5", "6", "7", "10", "11", "12"]
@@ -108,7 +108,7 @@ def test_times_of_kernels_are_means_over_devices_weighted_by_samples(tmp_path):
     assert "one of lap, box, found 'lop'" in problems(read_starpu, path, "lop")[0]
 
 
-def test_all_problems_of_kernels_are_told(tmp_path):
+def test_all_problems_of_kernels_are_reported(tmp_path):
     rows = ["k,m,cpu,0,1,100,0,1,10", "k,m,cpu,0,1,100,5,-1,10", "k,m,cpu,0,1,100,5,1,0", "k,m,cpu,0,0,1e2,5,1,1.5"]
     found = problems(read_starpu, written(tmp_path, STARPU + "\n".join(rows)))
     assert [text.split(":")[1] for text in found] == ["2", "3", "4", "5", "5"]

@@ -1,4 +1,4 @@
-"""Nodes as a person writes them: units with a size of their own, memory, other resources."""
+"""Nodes as a person writes them: units with their own size, memory, other resources."""
 
 import json
 import re

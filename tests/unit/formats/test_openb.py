@@ -85,7 +85,7 @@ def test_what_was_dropped_is_reported(imported):
     assert done.report.numbers == {"pods": 3, "days": 60 / 86400, "nodes": 4, "gpus": 12}
 
 
-def test_shares_that_fill_a_gpu_exactly_run_beside_each_other(imported):
+def test_shares_that_fill_a_gpu_exactly_run_next_to_each_other(imported):
     _, made = imported(nodes="cpu_milli,memory_mib,gpu,model\n8000,2000,1,T4\n")
     for engine in ("compiled", "reference"):
         tasks = vs.simulate(made, engine=engine).tasks

@@ -48,6 +48,7 @@ def read(tmp_path):
     return read
 
 
+@pytest.mark.filterwarnings("ignore:the policy .* does not look at")
 def test_partitions_and_quotas_are_as_in_the_file(read):
     case = read()
     gpu, batch = case.partitions
@@ -79,7 +80,29 @@ def test_a_study_varies_a_quota(read, tmp_path):
     assert begins == [3e8, 3e8, 5e6]
 
 
+def test_a_study_varies_what_a_cohort_lends(read, tmp_path):
+    """Ada's two jobs of 4 GPUs are in gpu, with a quota of 4; batch has 4 too, and lends 0, 2 or all of them."""
+    parts = "  - {name: gpu, quota: {A100: 4}, cohort: c}\n"
+    parts += "  - {name: batch, quota: {A100: 4}, cohort: c, lending_limit: {A100: 0}, weight: 2}\n"
+    case = read(parts, JOBS.replace("user,", "job_id,").replace("ada", "1").replace("bob", "2"))
+    assert (case.partitions[1].cohort, case.partitions[1].lending_limit, case.partitions[1].weight) == (
+        "c",
+        {"A100": 0.0},
+        2.0,
+    )
+    (tmp_path / "study.yaml").write_text("scenario: s.yaml\naxes:\n  partitions[1].lending_limit.A100: [0, 2, 4]\n")
+    study = vs.read_study(tmp_path / "study.yaml")
+    begins = [vs.simulate(scenario_of(study, run), engine="reference").tasks["init_us"][1] for run in expand(study)]
+    assert begins == [3e8, 3e8, 5e6]
+
+
 WRONG = [
+    (TWO.replace("user_quota: {A100: 6}", "quota: {A100: 6}, lending_limit: {A100: 2}"), JOBS,
+     r"s.yaml:13:.*a partition with a cohort, found none"),
+    (TWO.replace("user_quota: {A100: 6}", "quota: {A100: 6}, cohort: c, lending_limit: {A100: 7}"), JOBS,
+     r"s.yaml:13:.*at most its quota, 6, found 7"),
+    (TWO.replace("user_quota: {A100: 6}", "quota: {A100: 6}, cohort: c, borrowing_limit: {A100: -1}"), JOBS,
+     r"s.yaml:13:"),
     (TWO.replace("[fat]", "[fast]"), JOBS, r"s.yaml:13:.*a group of nodes: one of thin, fat, found 'fast'.*fat"),
     (TWO.replace("racks: [0]", "racks: [2]"), JOBS, r"s.yaml:14:.*a rack with nodes, 0 to 1, found 2"),
     (TWO.replace("rack: 1, shelf: 0", "rack: 1, shelf: 9"), JOBS, r"s.yaml:14:.*rack 1, shelf 9, which has no unit"),

@@ -117,7 +117,7 @@ def test_gpus_below_1_are_a_share_of_one(jobs):
     ]
 
 
-def test_cores_are_of_the_cpu_that_stands_beside_the_gpu(jobs):
+def test_cores_are_of_the_cpu_that_stands_next_to_the_gpu(jobs):
     made = jobs("cores,gpus,gpu_type", "4,1,T4", "2,0,", scenario=TWO_CPUS)
     assert demands(made.workload) == [(1, WHOLE_UNIT, "T4", {"CPU_ARM": 4}), (1, 2, "CPU|CPU_ARM", {})]
 
@@ -272,7 +272,7 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             "cores,gpus",
             ["4,1"],
             TWO_CPUS,
-            "jobs.csv:2: expected cores: cores of one type of CPU beside A100 or T4, which has",
+            "jobs.csv:2: expected cores: cores of one type of CPU at the node of A100 or T4, which has",
         ),
         (
             "companion.nics",
@@ -285,9 +285,9 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             "gpus,units",
             ["1,1"],
             SCENARIO,
-            "jobs.csv: gpus: expected one way to say what a task runs on, found gpus beside units.",
+            "jobs.csv: gpus: expected one way to say what a task runs on, found gpus along with units.",
         ),
-        ("gpu_share", ["0.5"], SCENARIO, "jobs.csv: gpu_share: expected a column gpus beside it, found none. Add it."),
+        ("gpu_share", ["0.5"], SCENARIO, "jobs.csv: gpu_share: expected a column gpus as well, found none. Add it."),
         ("gpu", ["1"], SCENARIO, "Does it mean gpus?"),
         (
             "gpus",
@@ -345,25 +345,25 @@ def test_both_engines_run_what_was_read(jobs, policy):
     assert names[3] == "CPU"
 
 
-def test_a_mistake_in_the_datacenter_is_told_without_rows_that_lack_it(problems):
+def test_a_mistake_in_the_datacenter_is_reported_without_rows_that_lack_it(problems):
     wrong = SCENARIO.replace("memory: 512 GiB", "memory: 512 GBi")
     header, rows = "time_s,cores,memory,gpus,companion.nic", ["10,4,6 GiB,1,1", "10,4,6 GiB,0,0"]
     (found,) = problems(header, *rows, scenario=wrong)
     assert "nodes[0].memory: expected a size" in found
 
 
-def test_an_empty_time_is_told_at_its_row(problems):
+def test_an_empty_time_is_reported_at_its_row(problems):
     found = problems("time_s,cores", "10,4", ",4", "10,4")
     assert found == ["jobs.csv:3: expected time_s: a time, found nothing"]
 
 
-def test_a_withdrawal_before_the_arrival_is_told_at_its_cell(problems):
+def test_a_withdrawal_before_the_arrival_is_reported_at_its_cell(problems):
     found = problems("time_s,cores,withdraw_s", "10,4,9", "10,4,0.5", "10,4,")
     expected = "withdraw_s: 0 or more, or infinite for never, and not before its arrival"
     assert found == [f"jobs.csv:3: expected {expected}, found '0.5'"]
 
 
-def test_demands_are_told_in_the_words_of_the_table(problems):
+def test_demands_are_reported_in_the_words_of_the_table(problems):
     (found,) = problems("cores,memory,gpus,gpu_type", "1,60 GiB,9,A100")
     assert found.startswith("jobs.csv:2: expected a node that has all it holds, found none with 9 of A100")
     assert "1 of CPU and 60 GiB of memory" in found
@@ -373,7 +373,7 @@ def test_demands_are_told_in_the_words_of_the_table(problems):
     assert alone.startswith("jobs.csv:2: expected cores: at most the capacity of the largest unit")
 
 
-def test_a_row_that_stands_for_a_gang_is_told_once(problems):
+def test_a_row_that_stands_for_a_gang_is_reported_once(problems):
     found = problems("time_s,gpus,gpu_share,user,nodes,tasks_per_node", "10,1,2,ada,2,3", "10,0,0.5,,2,3")
     assert [text.split(": ")[0] for text in found] == ["jobs.csv:2", "jobs.csv:3"]
     found = problems("time_s,application,nodes", ",web,3", "10,,3")

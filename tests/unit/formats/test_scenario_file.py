@@ -84,7 +84,7 @@ def test_neurasmus_in_words_is_the_generators_own_affinity():
     assert content_id(short) == content_id(s)
 
 
-def test_new_and_changed_types_beside_the_built_in_ones(scenario):
+def test_new_and_changed_types_next_to_the_built_in_ones(scenario):
     s = scenario(
         SMALL,
         "processor_types=[{name: V100, price: 9, attributes: {sms: 80}}, {name: GPU, idle_power: 30, sleep_power: 1}]",
@@ -164,6 +164,19 @@ def test_parquet_workload_brings_times_and_task_types(scenario, tmp_path):
     assert scenario(text, "arrivals={iat: 1}").workload.arrival_us.tolist() == [0, 1, 2, 3]
 
 
+def test_rows_without_a_task_type_have_the_only_one_of_the_scenario(scenario, tmp_path):
+    (tmp_path / "w.csv").write_text("arrival_s,operations\n0,7\n")
+    (tmp_path / "t.csv").write_text("arrival_s,operations,task_type\n0,7,TASK\n")
+    text = (
+        "extends: none\nprocessor_types: [{name: A}]\nnetwork: none\ndatacenter: {racks: [{units: {A: 1}}]}\n"
+        "task_types: [B]\naffinity: {absolute: {A: {B: 3}}}\nworkload: {file: w.csv}\n"
+    )
+    assert [t.name for t in scenario(text).workload.task_types] == ["B"]
+    for wrong in ("workload.file=t.csv", "task_types=[B, C]"):
+        with pytest.raises(InputError, match=r"expected task types of the scenario: B.*found TASK"):
+            scenario(text, wrong)
+
+
 def test_policy_in_a_file_starts_at_the_scenario_file(scenario, tmp_path):
     source = "from vinesim.policies.online.high import High\nclass Mine(High):\n    name = 'mine'\n"
     (tmp_path / "mine.py").write_text(source)
@@ -196,7 +209,7 @@ def test_wrong_override(problems, override):
     assert problem.startswith(f"--set {override}: expected ")
 
 
-def test_a_wrong_value_in_an_override_is_told_there(problems):
+def test_a_wrong_value_in_an_override_is_reported_there(problems):
     (problem,) = problems(SMALL, "arrivals.iat=5 uss")
     assert problem.startswith("--set arrivals.iat=5 uss: arrivals.iat: expected a time")
 

@@ -86,7 +86,7 @@ def test_every_view_uses_the_names(folder, tmp_path):
         assert node["rack_name"].tolist() == ["north"] * 4 + ["south"] * 2
     found = waiting_of(folder, 1)
     words = "\n".join([*headline(found), *lines_below(found, 5)])
-    assert "(GPU, gpu01, rack north)" in words
+    assert "on gpu01, rack north (unit 1, GPU)" in words
     last = waiting_of(folder, 4)
     assert "gpu01, rack north (GPU) freed by job 0; taken at once by job 1" in "\n".join(lines_below(last, 5))
     view = run_page(folder).data["racks"]
@@ -102,6 +102,6 @@ def test_every_view_uses_the_names(folder, tmp_path):
 def test_wrong_names_and_powers_are_refused(written):
     fails(written, SERVERS.replace("gpu02", "gpu01"), "name[1]: expected each name once", "row 0: 'gpu01'")
     fails(written, "type,name,count\nCPU,a,2\n", "name[0]", "one server of that name", "'a' for 2 servers")
-    fails(written, SERVERS.replace("gpu02,south,4,1,100", "gpu02,south,4,1,90"), "idle_power[1]", "a type of their own")
+    fails(written, SERVERS.replace("gpu02,south,4,1,100", "gpu02,south,4,1,90"), "idle_power[1]", "their own type")
     fails(written, SERVERS.replace(",50\n", ",-1\n", 1), "dynamic_power[0]", "a power in W")
     fails(written, SERVERS.replace("name,", "nmae,"), "Did you mean name?")

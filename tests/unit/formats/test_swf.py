@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from vinesim.formats.importers.machines import read_machines, read_nodes
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf import read_swf
+from vinesim.formats.importers.swf_header import read_header
 from vinesim.formats.importers.swf_lines import MAX_PROCESSORS, jobs_of
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ANYWHERE, NO_GANG
@@ -97,7 +98,7 @@ def test_what_a_log_has_and_nothing_uses_is_named(tmp_path):
     machines.write_text("0\ta\t2\t4\t1\t10\n")
     path.write_text(job(1, asked=60) + job(2) + job(3, more=" {7} q"))
     report = read_swf(path)[2]
-    names = ("wait time", "user", "group", "executable", "queue")
+    names = ("user", "group", "executable", "queue")
     assert report.unused == {"requested time": 1, **dict.fromkeys(names, 3), "what follows the 18th field": 1}
     assert "partition" not in report.values or list(report.values["partition"]) == ["1"]
     assert "requested time" not in read_swf(path, machines, "job")[2].unused
@@ -194,7 +195,7 @@ def test_any_bytes_give_a_log_or_an_input_error(tmp_path_factory, head, tail):
             read(path)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the wagap-2013 log is not beside the repository")
+@pytest.mark.skipif(not DATA.exists(), reason="the wagap-2013 log is not next to the repository")
 def test_wagap_2013():
     work, center, report = read_swf(DATA / "wagap-2013.swf.gz", DATA / "wagap-2013.swf.machines")
     assert (work.n_jobs, work.n_tasks, center.n_units) == (17_898, 149_384, 2_176)
@@ -203,7 +204,7 @@ def test_wagap_2013():
     assert np.bincount(center.rack).tolist() == [1600, 576]
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the wagap-2013 log is not beside the repository")
+@pytest.mark.skipif(not DATA.exists(), reason="the wagap-2013 log is not next to the repository")
 def test_whole_jobs_of_wagap_2013():
     work, center, report = read_swf(DATA / "wagap-2013.swf.gz", DATA / "wagap-2013.swf.machines", "job")
     assert (center.n_units, report.n_processors) == (68, 2_176)
@@ -325,3 +326,49 @@ def test_clusters_have_limits(tmp_path, line, is_right):
     else:
         with pytest.raises(InputError):
             read_nodes(path)
+
+
+HEADER = """; Version: 2.2
+;  Computer: IBM SP2
+; Computer: another
+; Installation: KTH
+; MaxNodes: {nodes}
+; MaxProcs: {processors}
+; UnixStartTime: 843480031
+; TimeZoneString: Europe/Stockholm
+1 9 0 3600 4 -1 -1 4 7200 -1 1 1 1 -1 1 1 -1 -1
+; MaxNodes: 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "processors", "clusters"),
+    [
+        ("3", "12", [(3, 4)]),
+        ("3 (+ 1 spare)", "14", [(2, 5), (1, 4)]),
+        ("8", "", [(8, 1)]),
+        ("", "8", [(8, 1)]),
+        ("16", "8", [(8, 1)]),  # no nodes without a processor
+        ("-1", "-1", []),
+        ("99999999999", "8", [(8, 1)]),
+        ("1", "99999999", []),
+    ],
+)
+def test_the_header_says_what_the_log_ran_on(tmp_path, nodes, processors, clusters):
+    path = tmp_path / "log.swf"
+    path.write_text(HEADER.format(nodes=nodes, processors=processors))
+    assert read_header(path).clusters == clusters
+    _, center, report = read_swf(path)
+    assert (center is None) == (not clusters)
+    assert (
+        report.time_zone == "the first job was submitted at 1996-09-23T12:00:40+00:00; the log is of Europe/Stockholm"
+    )
+    assert [one.is_odd for one in report.findings if one.what == "datacenter"] == [True] * (len(clusters) == 2)
+
+
+def test_whole_jobs_on_the_nodes_of_the_header(tmp_path):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    path.write_text(HEADER.format(nodes="3", processors="12"))
+    machines.write_text("1\tsmall\t2\t8\t1\t0\n")
+    assert [p.name for p in read_swf(path, task="job")[1].processor_types] == ["NODE_4"]
+    assert [p.name for p in read_swf(path, machines, "job")[1].processor_types] == ["NODE_8"]

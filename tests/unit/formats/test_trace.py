@@ -55,7 +55,7 @@ def test_types_and_jobs_are_checked_with_places(tmp_path):
     assert problems_of(tmp_path, text) == [("1:1", "9"), ("2:11", "6"), ("4:1", "1"), ("5:13", "1")]
 
 
-def test_all_returns_of_a_job_are_told(tmp_path):
+def test_all_returns_of_a_job_are_reported(tmp_path):
     text = "".join(f"0 0 0 0 1 5 {job}\n" for job in (0, 1, 0, 1, 0))
     assert [where for where, _ in problems_of(tmp_path, text)] == ["3:13", "4:13", "5:13"]
 

@@ -76,9 +76,10 @@ def test_bursts_cycles_and_series(read):
     assert np.median(on_off) == pytest.approx(1e4 / 4 * np.log(2), rel=0.15)
     mmpp = gaps(read(SCENARIO, "arrivals={mmpp: {mean: 10 ms, rates: [1, 20], stay: [1 s, 100 ms]}}"))
     assert mmpp.std() / mmpp.mean() > 1.3
-    even = read(SCENARIO, "arrivals={iat: 1 h, daily: [1, 3], start: 12 h}").workload.arrival_us
+    hours = "workload.options.sizes=1 h"  # the clock counts no ns after 80 days
+    even = read(SCENARIO, "arrivals={iat: 1 h, daily: [1, 3], start: 12 h}", hours).workload.arrival_us
     assert even[18] == pytest.approx(12 * 3.6e9)  # 18 in the busy half of the day
-    weekly = read(SCENARIO, "arrivals={iat: 1 h, weekly: [7, 0, 0, 0, 0, 0, 0]}").workload.arrival_us
+    weekly = read(SCENARIO, "arrivals={iat: 1 h, weekly: [7, 0, 0, 0, 0, 0, 0]}", hours).workload.arrival_us
     assert weekly[167] < 24 * 3.6e9 < weekly[169]
     series = read(SCENARIO, "arrivals={series: {file: counts.csv}}").workload.arrival_us
     assert np.histogram(series % 2e6, [0, 1e6, 2e6])[0] / 2000 == pytest.approx([0.25, 0.75], abs=0.03)
@@ -151,7 +152,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("override", "says"), WRONG)
-def test_what_is_wrong_is_told_with_its_place(read, override, says):
+def test_what_is_wrong_is_reported_with_its_place(read, override, says):
     with pytest.raises(InputError, match=re.escape(says)):
         read(SCENARIO, override)
 
@@ -170,12 +171,12 @@ def test_what_is_wrong_is_told_with_its_place(read, override, says):
         ("arrivals={iat: 3}", "none, as job_mix makes its own"),
     ],
 )
-def test_what_is_wrong_in_a_mix_is_told_with_its_place(read, override, says):
+def test_what_is_wrong_in_a_mix_is_reported_with_its_place(read, override, says):
     with pytest.raises(InputError, match=re.escape(says)):
         read(MIX, override)
 
 
-def test_lines_of_a_sample_that_are_no_numbers_are_told(read, tmp_path):
+def test_lines_of_a_sample_that_are_no_numbers_are_reported(read, tmp_path):
     (tmp_path / "bad.csv").write_text("1\nx\n-3\n1,2\n")
     with pytest.raises(InputError) as error:
         read(SCENARIO, "workload.options.sizes={empirical: {file: bad.csv}}")

@@ -209,7 +209,7 @@ def test_periods_and_times_that_hold_anywhere(tmp_path):
         ("period,time\n0,1\n", ["time"]),
     ],
 )
-def test_wrong_periods_are_all_told(tmp_path, text, places):
+def test_wrong_periods_are_all_reported(tmp_path, text, places):
     path = tmp_path / "w.csv"
     path.write_text(text)
     with pytest.raises(InputError) as error:
@@ -254,7 +254,7 @@ def test_csv_refusals(tmp_path, text, found):
         csv(tmp_path, text)
 
 
-def test_every_bad_cell_is_told_with_its_line_and_in_its_unit(tmp_path):
+def test_every_bad_cell_is_reported_with_its_line_and_in_its_unit(tmp_path):
     with pytest.raises(InputError) as error:
         csv(tmp_path, "arrival_s;time_min.GPU;operations;job_id\nx;-2;1;7\n\n3;nan;;-1\ninf;;1e999;1.5\n4;;0;\n")
     assert [str(problem).rpartition("/")[2] for problem in error.value.problems] == [

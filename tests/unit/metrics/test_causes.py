@@ -10,11 +10,11 @@ import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.strategies import Limits, seeded_scenario
 from tests.unit.metrics.test_waiting import recorded, small_and_large
-from vinesim.formats.results.explain_record import read_record
+from vinesim.formats.results.explain_reader import read_record
 from vinesim.formats.results.tables import open_result
 from vinesim.metrics import causes
 from vinesim.metrics.causes import causes_of, parts
-from vinesim.metrics.gang_shortages import Gang
+from vinesim.metrics.gang_shortages import Gang, GangRoom, room_spans
 from vinesim.metrics.waiting import slowest_jobs, waiting_of, waits_of
 from vinesim.policies.replacing import changed
 
@@ -53,9 +53,9 @@ def test_overtaken_by_a_younger_job(tmp_path):
     assert parts_of(tmp_path / "run", scenario, 1) == [(1.0, 10.0, "busy"), (10.0, 17.0, "overtaken")]
 
 
-def test_left_idle_behind_the_head_of_the_queue(tmp_path):
+def test_room_behind_the_head_of_the_queue_of_a_policy_that_starts_in_order(tmp_path):
     scenario = two_types([0, 0, 1], [0.0, 1.0, 2.0], [10.0, 5.0, 1.0], policy="high", options={"in_order": True})
-    assert parts_of(tmp_path / "run", scenario, 2) == [(2.0, 10.0, "idle")]
+    assert parts_of(tmp_path / "run", scenario, 2) == [(2.0, 10.0, "behind")]
 
 
 def test_down(tmp_path):
@@ -97,7 +97,7 @@ def test_all_waiting_has_a_cause_and_adds_up_over_time(tmp_path, monkeypatch):
         result = recorded(folder, changed(scenario, policy="high", options={}))
         edges = np.linspace(0.0, result.summary["makespan_us"], 8)
         with open_result(folder) as tables:
-            found = causes_of(tables, read_record(folder), edges)
+            found = causes_of(tables, read_record(tables), edges)
         jobs = waits_of(folder, range(scenario.workload.n_jobs))
         waited = sum(job.waited_us for job in jobs)
         if found is None:
@@ -126,7 +126,7 @@ def test_a_sample_stands_for_all_waiting(tmp_path, monkeypatch):
     for most in (1000, 10):
         monkeypatch.setattr(causes, "MAX_EXPLAINED", most)
         with open_result(tmp_path / "run") as tables:
-            found = causes_of(tables, read_record(tmp_path / "run"), np.array([0.0, 1.0]))
+            found = causes_of(tables, read_record(tables), np.array([0.0, 1.0]))
         shares.append(found.share)
         assert found.n_explained == min(most, found.n_waited)
     assert shares[0].keys() == shares[1].keys()
@@ -141,7 +141,7 @@ def test_one_long_wait_stands_for_as_much_as_many_short_ones(tmp_path, monkeypat
     monkeypatch.setattr(causes, "MAX_EXPLAINED", 10)
     edges = np.array([0.0, 200.0])
     with open_result(tmp_path / "run") as tables:
-        found = causes_of(tables, read_record(tmp_path / "run"), edges)
+        found = causes_of(tables, read_record(tables), edges)
     assert (found.n_waited, found.waited_us) == (15, 210.0)
     assert {name: sum(shares.values()) for name, shares in found.by_type.items()} == {
         "S": pytest.approx(0.5),
@@ -177,4 +177,6 @@ def test_a_gang_waits_for_room_for_all_of_it(tmp_path):
     recorded(tmp_path / "run", scenario)
     gang = Gang(within="node", n_tasks=2, per_node=2, is_alike=True)
     found = replace(waiting_of(tmp_path / "run", 2), spans=[], gang=gang)
-    assert parts(found) == [(2.0, 15.0, "gang")]
+    assert parts(found) == [(2.0, 15.0, "impossible")]
+    room = [GangRoom(2.0, 9.0, 1, "A", [(0, 0, 1)]), GangRoom(9.0, 15.0, 2, "A", [(0, 0, 2)])]
+    assert parts(replace(found, spans=room_spans(room, gang))) == [(2.0, 9.0, "gang"), (9.0, 15.0, "idle")]

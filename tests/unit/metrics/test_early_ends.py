@@ -9,14 +9,15 @@ import pytest
 import vinesim as vs
 from tests.unit.engine.test_early_ends import case
 from tests.unit.metrics.test_waiting import recorded
-from vinesim.formats.results.explain_record import read_record
+from vinesim.formats.results.explain_reader import read_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.causes import causes_of
 from vinesim.metrics.queue import mean_queues, queues_of
+from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.tables import Tables
-from vinesim.metrics.times import TIMES, times_of
+from vinesim.metrics.times import TIMES
 from vinesim.metrics.waiting import slowest_jobs, waiting_of
 from vinesim.metrics.waiting_words import headline
 from vinesim.model.workload import ANYWHERE, NO_GANG
@@ -34,7 +35,8 @@ def test_a_job_was_running_before_it_was_preempted(at_s):
     done = preempted_at(at_s)
     assert done.jobs["start_us"].tolist() == [0.0, at_s * 1e6]
     assert done.tasks["generation_us"].tolist() == [0.0, at_s * 1e6]
-    assert done.summary["jobs"]["wait_us"]["max"] == 0.0
+    assert done.summary["jobs"]["wait_us"]["max"] == pytest.approx(100e6)
+    assert done.summary["jobs"]["time_to_start_us"]["max"] == 0.0
     assert done.summary["tasks"]["wait_us"]["max"] == pytest.approx(100e6)
     assert done.summary["jobs"]["bounded_slowdown"]["max"] == pytest.approx(1.1)
 
@@ -54,7 +56,7 @@ def test_a_task_that_goes_on_at_once_elsewhere_waits_for_nothing_at_all(tmp_path
     assert done.tasks["init_us"].tolist() == [0.9]
     assert done.summary["tasks"]["wait_us"]["max"] == 0.0
     with open_result(tmp_path / "run") as result:
-        assert result.columns(TIMES["tasks.wait_us"].query)["x"].tolist() == [0.0]
+        assert TIMES["tasks.wait_us"].values(StoredColumns(result)).tolist() == [0.0]
 
 
 def test_a_gang_is_away_while_none_of_its_tasks_runs():
@@ -72,10 +74,10 @@ def test_a_stored_result_has_the_same_waits(tmp_path):
     done = preempted_at(500.0)
     write_result(tmp_path / "out", done)
     with open_result(tmp_path / "out") as result:
-        found = result.columns(TIMES["tasks.wait_us"].query + " ORDER BY x")
+        found = TIMES["tasks.wait_us"].values(StoredColumns(result))
     scenario = case([0.0, 500e6], [1000e6, 100e6], "priority", priority=[0.0, 1.0])
-    waits, _ = times_of(Tables(scenario, done.outcome), "tasks.wait_us")
-    assert found["x"].tolist() == sorted(waits.tolist()) == pytest.approx([0.0, 100e6])
+    waits = Tables(scenario, done.outcome).task_wait_us
+    assert found.tolist() == waits.tolist() == pytest.approx([100e6, 0.0])
 
 
 def test_a_job_that_was_withdrawn_waits_until_then(tmp_path):
@@ -90,7 +92,7 @@ def test_a_job_that_was_withdrawn_waits_until_then(tmp_path):
     assert slowest_jobs(tmp_path / "run", 3) == [0, 2, 1]
     with open_result(tmp_path / "run") as result:
         (queue,) = queues_of(result, [None])
-        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 110.0]))
+        causes = causes_of(result, read_record(result), np.array([0.0, 110.0]))
     assert (queue.time_us.tolist(), queue.length.tolist()) == ([0, 10, 20, 30, 100], [0, 1, 2, 1, 0])
     assert causes.waited_us == queue.waited_us == 20.0 + 80.0
     (mean,) = mean_queues(Tables(scenario, done.outcome), [None], 11)
@@ -142,7 +144,7 @@ def test_the_earlier_run_of_a_task_that_is_pending_at_the_end_is_no_waiting(tmp_
     scenario = case([0.0, 10.0], [100.0, 50.0], "priority", priority=[0.0, 1.0])
     recorded(tmp_path / "run", replace(scenario, horizon_us=40.0))
     with open_result(tmp_path / "run") as result:
-        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 10.0, 40.0]))
+        causes = causes_of(result, read_record(result), np.array([0.0, 10.0, 40.0]))
     found = waiting_of(tmp_path / "run", 0)
     assert causes.waited_us == found.waited_us == 30.0
     assert headline(found)[0] == "Job 0 waited 30.0 us and did not start again: arrived at 0 us; the run ended."

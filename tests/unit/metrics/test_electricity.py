@@ -171,7 +171,7 @@ def test_wrong_curves_are_refused(options, words):
         vs.ProcessorType("X", **options)
 
 
-def test_the_files_problems_are_all_told(tmp_path):
+def test_the_files_problems_are_all_reported(tmp_path):
     path = tmp_path / "price.csv"
     path.write_text("hour,price\n0,1\n0,x\n2\nlater,3\n5,inf\n")
     with pytest.raises(vs.InputError) as error:
@@ -193,7 +193,7 @@ def test_the_last_value_holds_for_as_long_as_the_one_before_it(tmp_path, rows, h
     assert read_series(path).length_us == hours * US_PER_HOUR
 
 
-@pytest.mark.skipif(not CARBON.exists(), reason="no carbon data beside the project")
+@pytest.mark.skipif(not CARBON.exists(), reason="no carbon data next to the project")
 def test_a_year_of_a_grid():
     series = read_series(CARBON)
     assert (len(series.values), series.length_us) == (8784, 8784 * US_PER_HOUR)

@@ -1,4 +1,4 @@
-"""Units that tasks hold beside the one that they run on, and types that run nothing, in every number of a result."""
+"""Units that tasks hold besides the one that they run on, and types that run nothing, in every number of a result."""
 
 import json
 from dataclasses import replace
@@ -131,8 +131,8 @@ def test_a_timeline_has_a_slice_for_each_held_unit(tmp_path):
     written = write_timeline(tmp_path / "run", tmp_path / "t.json")
     assert (written.n_tasks, written.n_slices, written.n_units) == (1, 4, 4)
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
-    told = [(event["tid"], event["args"].get("part")) for event in events if event.get("cat") == "task"]
-    assert told == [(1, None), (0, 1), (2, 2), (3, 3)]
+    reported = [(event["tid"], event["args"].get("part")) for event in events if event.get("cat") == "task"]
+    assert reported == [(1, None), (0, 1), (2, 2), (3, 3)]
 
 
 def test_a_gantt_chart_has_a_bar_for_each_held_unit(tmp_path):

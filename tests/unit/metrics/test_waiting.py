@@ -1,6 +1,8 @@
 """Why a task waited: by hand, and against looking at every unit at many instants."""
 
 import json
+import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -24,8 +26,8 @@ SLOTS = Limits(units=5, slowdown=False, horizons=False)
 
 def recorded(folder, scenario):
     result = vs.simulate(scenario, engine="reference")
-    groups = getattr(resolve(scenario.policy, scenario.options), "groups", ())
-    write_result(folder, result, lambda draft: write_record(draft, scenario, groups=groups))
+    policy = resolve(scenario.policy, scenario.options)
+    write_result(folder, result, lambda draft: write_record(draft, scenario, policy=policy))
     return result
 
 
@@ -116,8 +118,8 @@ def test_openings_are_what_one_sees_at_every_instant(tmp_path, limits):
                     continue
                 seen = looks_free(scenario, tasks, result.outcome.followers, found.task, middle)
                 seen = {unit for unit in seen if names[result.units["unit_type"][unit]] in usable}
-                told = {opening.unit for opening in found.openings if opening.free_us < middle < opening.end_us}
-                assert told == seen
+                reported = {opening.unit for opening in found.openings if opening.free_us < middle < opening.end_us}
+                assert reported == seen
                 if limits is EXCLUSIVE:
                     assert not seen, "HIGH leaves no unit idle on which the task could start"
                 compared += 1
@@ -198,7 +200,7 @@ def test_a_unit_that_is_free_while_the_task_runs_elsewhere_has_no_room_when_it_w
     assert of_other == [(1.0, 1.0, None), (4.5, 4.5, None)]
 
 
-def test_a_moved_task_is_told_where_it_started(tmp_path):
+def test_a_moved_task_is_reported_where_it_started(tmp_path):
     """0.7 on server 0; 0.6 and 0.35 on server 1, which move to server 0 at 5: a job that comes then starts on 1."""
     demand, operations = [0.7, 0.6, 0.35, 1.0], [4.0, 12.0, 30.0, 3.0]
     case = nodes(demand, operations, [0.0, 0.0, 0.0, 1.0], capacity=(1.0, 1.0), policy=Repack, period_us=5.0)
@@ -245,14 +247,14 @@ def test_jobs_are_found_by_their_own_numbers(tmp_path, vinesim, monkeypatch):  #
     (tmp_path / "s.yaml").write_text("datacenter: {racks: [{units: {GPU: 1}}]}\nworkload: {file: jobs.csv}\n")
     assert vinesim("run", "s.yaml", "--out", "run", "--explain").code == 0
     done = vinesim("explain", "run", "--job-id", 7002)
-    assert (done.code, done.out.startswith("Job 1 (job_id 7002) waited 4.00 s")) == (0, True)
+    assert (done.code, done.out.startswith("Job 7002 (--job 1) waited 4.00 s")) == (0, True)
     twice = vinesim("explain", "run", "--job-id", 7001)
-    assert [line[:5] for line in twice.out.splitlines() if "(job_id 7001)" in line] == ["Job 0", "Job 2"]
+    assert re.findall(r"Job 7001 \(--job (\d)\)", twice.out) == ["0", "2"]
     found = json.loads(vinesim("explain", "run", "--job-id", 7001, "--json").out)["jobs"]
     assert [(one["job"], one["job_id"]) for one in found] == [(0, 7001), (2, 7001)]
     assert read_table(tmp_path / "run" / "jobs.parquet")["job_id"].tolist() == [7001, 7002, 7001]
     assert vinesim("report", "run").code == 0
-    assert "job 2 (job_id 7001)" in (tmp_path / "run" / "report.html").read_text()
+    assert "job 7001 (--job 2)" in (tmp_path / "run" / "report.html").read_text()
     unknown = vinesim("explain", "run", "--job-id", 3)
     assert (unknown.code, "the job_id of a job" in unknown.err) == (2, True)
     both = vinesim("explain", "run", "--job-id", 7001, "--job", 1)
@@ -268,3 +270,42 @@ def test_numbers_that_count_from_0_are_no_column(tmp_path, vinesim, monkeypatch)
     assert vinesim("explain", "run", "--job", 1).out.startswith("Job 1 waited")
     none = vinesim("explain", "run", "--job-id", 1)
     assert (none.code, "Give --job N" in none.err) == (2, True)
+
+
+def test_the_record_of_another_run_is_refused(tmp_path):
+    """Results of versions without a list of checksums have nothing else that says so."""
+    recorded(tmp_path / "run", small_and_large([0.0, 1.0, 2.0], [6.0] * 3, [10.0] * 3))
+    recorded(tmp_path / "other", small_and_large([0.0], [6.0], [10.0]))
+    for name in ("explain.parquet", "explain.json"):
+        shutil.copy(tmp_path / "other" / name, tmp_path / "run")
+    (tmp_path / "run/SHA256SUMS").unlink()
+    with pytest.warns(vs.InputWarning), pytest.raises(vs.InputError, match="a row for each of the run's 3 tasks"):
+        waiting_of(tmp_path / "run", 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda found: found.update(task_types=["X"]), "explain.json: task_types"),
+        (lambda found: found.update(processor_types=found["processor_types"][:1]), "explain.json: processor_types"),
+        (lambda found: found.update(affinity=[[1.0]]), "explain.json: affinity"),
+        (lambda found: found.update(partitions=[]), "explain.parquet: partition"),
+        (lambda found: found.update(users=[]), "explain.parquet: user"),
+        (lambda found: found.update(lead_sets=[]), "explain.parquet: lead"),
+    ],
+)
+def test_codes_of_the_record_are_checked_against_what_they_stand_for(tmp_path, change, where):
+    from tests.unit.engine.test_partitions import scenario
+
+    jobs = [(0, 10, 3, "ada", "p"), (0, 4, 1, "bob", "p")]
+    case = scenario("high", jobs, [vs.Partition("p", [[0, 0]])])
+    work = replace(case.workload, lead_types=[0, 0], lead_sets=(("GPU",),))
+    recorded(tmp_path / "run", replace(case, workload=work))
+    file = tmp_path / "run/explain.json"
+    found = json.loads(file.read_text())
+    change(found)
+    file.write_text(json.dumps(found))
+    (tmp_path / "run/SHA256SUMS").unlink()
+    with pytest.warns(vs.InputWarning), pytest.raises(vs.InputError) as wrong:
+        waiting_of(tmp_path / "run", 1)
+    assert any(where in problem.where for problem in wrong.value.problems)

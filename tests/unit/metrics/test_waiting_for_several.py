@@ -35,7 +35,7 @@ def cluster(gpus, cores, times, arrivals):
     return vs.Scenario(center, work, "high", affinity=np.ones((2, 1)))
 
 
-def test_a_task_is_told_what_it_lacked(tmp_path):
+def test_a_task_learns_what_it_lacked(tmp_path):
     """At 10 one GPU is free at each node, so two on none; at 60 two are, with 2 of 8 cores; at 90 it starts."""
     case = cluster([1, 1, 1, 2], [2.0, 2.0, 6.0, 4.0], [60.0, 90.0, 20.0, 30.0], [0.0, 0.0, 0.0, 10.0])
     result = recorded(tmp_path / "run", case)
@@ -52,12 +52,12 @@ def test_a_task_is_told_what_it_lacked(tmp_path):
     assert waiting_of(tmp_path / "run", 0).shortage is None
 
 
-def test_a_share_of_a_unit_is_told_with_its_type(tmp_path, vinesim):  # noqa: F811
+def test_a_share_of_a_unit_is_reported_with_its_type(tmp_path, vinesim):  # noqa: F811
     case = cluster([1] * 5, [8.0, 8.0, 1.0, 1.0, 1.0], [60.0, 90.0, 20.0, 30.0, 9.0], [0.0, 0.0, 1.0, 1.0, 1.0])
     case = replace(case, workload=replace(case.workload, demand=[0.5] * 5))
     recorded(tmp_path / "run", case)
-    told = " ".join(vinesim("explain", tmp_path / "run", "--job", 4).out.split())
-    assert "4 GPU were free, on no node 0.5 of a GPU with 1 of CPU." in told
+    reported = " ".join(vinesim("explain", tmp_path / "run", "--job", 4).out.split())
+    assert "4 GPU were free, on no node 0.5 of a GPU with 1 of CPU." in reported
 
 
 def test_parts_on_different_nodes_are_fragmentation(tmp_path):
@@ -74,13 +74,13 @@ def test_parts_on_different_nodes_are_fragmentation(tmp_path):
 def test_the_command_says_it(tmp_path, vinesim):  # noqa: F811
     case = cluster([1, 1, 1, 2], [2.0, 2.0, 6.0, 4.0], [60.0, 90.0, 20.0, 30.0], [0.0, 0.0, 0.0, 10.0])
     recorded(tmp_path / "run", case)
-    told = " ".join(vinesim("explain", tmp_path / "run", "--job", 3).out.split())
-    assert "takes 2 GPU and 4 of CPU on one node" in told
-    assert "It needs 2 GPU and 4 of CPU on one node." in told
-    assert "At 10.0 us 1 GPU was free, on no node 2 with 4 of CPU." in told
-    assert "Lacking: no node had 2 GPU for 10.0 us." in told
-    assert "moved" not in told
-    assert "held beside: 4" in told
+    reported = " ".join(vinesim("explain", tmp_path / "run", "--job", 3).out.split())
+    assert "takes 2 GPU and 4 of CPU on one node" in reported
+    assert "It needs 2 GPU and 4 of CPU on one node." in reported
+    assert "For 10.0 us no node had room for it: at 10.0 us 1 GPU was free, on no node 2 with 4 of CPU." in reported
+    assert "Lacking: no node had 2 GPU for 10.0 us." in reported
+    assert "moved" not in reported
+    assert "held as companion: 4" in reported
 
 
 def test_each_unit_counts_with_its_own_capacity_and_only_types_asked_for(tmp_path):
@@ -121,10 +121,10 @@ def looks_free(case, held, task, until, time):
     order = np.lexsort((center.shelf, center.rack))
     number = np.argsort(order)
     names = [p.name for p in center.processor_types]
-    kind = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
+    type_of_task = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
     n_units = 1 if work.units is None else int(work.units[task])
     demand = float(demands_of(work)[task])
-    beside = {name: float(amount[task]) for name, amount in (work.companions or {}).items() if amount[task] > 0}
+    companions = {name: float(amount[task]) for name, amount in (work.companions or {}).items() if amount[task] > 0}
     code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
 
     def has(unit, takes):
@@ -132,23 +132,23 @@ def looks_free(case, held, task, until, time):
         load = sum(a for t, u, b, e, a in held if u == own and b < time < e and (t != task or b < until))
         return load < size * (1 - 1e-9) and load + takes <= size * (1 + 1e-9)
 
-    found, parts = set(), [False] * (1 + len(beside))
+    found, parts = set(), [False] * (1 + len(companions))
     for node in nodes_of(case):
         of = {}
         for unit in node:
             of.setdefault(names[center.unit_type[unit]], []).append(unit)
         for name, members in of.items():
             is_named = code == ANY_LEAD or name in work.lead_sets[code]
-            if not is_named or name in beside or case.affinity[names.index(name), kind] <= 0:
+            if not is_named or name in companions or case.affinity[names.index(name), type_of_task] <= 0:
                 continue
             sizes = [float(center.unit_capacity[unit]) for unit in members]
             if sum(taken(demand, size) <= size * (1 + 1e-9) for size in sizes) < n_units:
                 continue
             if any(max((float(center.unit_capacity[u]) for u in of.get(other, [])), default=0) * (1 + 1e-9) < amount
-                   for other, amount in beside.items()):  # fmt: skip
+                   for other, amount in companions.items()):  # fmt: skip
                 continue
             here = [sum(has(unit, taken(demand, size)) for unit, size in zip(members, sizes, strict=True)) >= n_units]
-            here += [any(has(unit, amount) for unit in of[other]) for other, amount in beside.items()]
+            here += [any(has(unit, amount) for unit in of[other]) for other, amount in companions.items()]
             parts = [a or b for a, b in zip(parts, here, strict=True)]
             if all(here):
                 found.add((int(center.rack[node[0]]), int(center.shelf[node[0]]), name))
@@ -180,8 +180,8 @@ def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, pol
                     continue
                 middle = (low + high) / 2
                 seen, parts = looks_free(case, held, found.task, until, middle)
-                told = {(o.rack, o.shelf, o.unit_type) for o in found.openings if o.free_us < middle < o.end_us}
-                assert told == seen, (seed, job, middle)
+                reported = {(o.rack, o.shelf, o.unit_type) for o in found.openings if o.free_us < middle < o.end_us}
+                assert reported == seen, (seed, job, middle)
                 compared += 1
                 if not seen:
                     nowhere += (high - low) * ~np.array(parts)

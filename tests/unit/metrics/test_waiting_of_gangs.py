@@ -15,7 +15,7 @@ def spans(found):
     return [(room.begin_us, room.end_us, room.n_tasks, room.nodes) for room in found.gang_rooms]
 
 
-def test_a_gang_is_told_how_much_of_it_had_room(tmp_path):
+def test_a_gang_is_reported_how_much_of_it_had_room(tmp_path):
     """Three nodes of 4 GPUs; jobs take 4, 2 and 4 of them until 10, 20 and 30. The gang needs 4 x 2."""
     jobs = [job(1, 4, 10), job(1, 2, 20), job(1, 4, 30), job(4, 2, 5, arrival=1)]
     recorded(tmp_path / "run", scenario("fcfs", jobs, 3, 4, 8, 8))
@@ -44,7 +44,7 @@ def test_a_gang_that_a_policy_leaves_waiting(tmp_path):
     assert spans(found) == [(1.0, 10.0, 2, [(0, 1, 2)]), (10.0, 20.0, 0, [])]
 
 
-def test_a_request_on_several_nodes_is_told_how_many_nodes_had_room(tmp_path):
+def test_a_request_on_several_nodes_says_how_many_nodes_had_room(tmp_path):
     """One of three nodes is free while the first one runs; none where the data is on nodes 0 and 2 only."""
     requests, units = [(0, "A"), (1, "A")], [(0, 0), (0, 1), (0, 2)]
     recorded(tmp_path / "run", case(requests, units))
@@ -77,7 +77,8 @@ def test_the_command_says_it(tmp_path, vinesim):  # noqa: F811
         tmp_path / "left", scenario("conservative_backfill", [job(1, 4, 10), job(2, 4, 10), job(2, 1, 50)], 2, 4, 8, 8)
     )
     text = " ".join(vinesim("explain", str(tmp_path / "left"), "--job", "2").out.split())
-    assert "room for all: the policy conservative_backfill left it waiting" in text
+    assert "room, but reserved for job 1 until 10.0 us" in text
+    assert "room for all: see above for whom" in text
 
 
 def test_there_is_never_room_for_all_while_a_policy_that_would_start_it_waits(tmp_path):

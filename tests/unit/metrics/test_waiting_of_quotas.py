@@ -9,7 +9,7 @@ import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.unit.engine.test_partitions import scenario
 from tests.unit.metrics.test_waiting import recorded
-from vinesim.formats.results.explain_record import read_record
+from vinesim.formats.results.explain_reader import read_record
 from vinesim.formats.results.tables import open_result
 from vinesim.metrics.causes import IMPOSSIBLE, causes_of
 from vinesim.metrics.quota_waits import QUOTA
@@ -83,10 +83,10 @@ def test_the_table_has_the_units_of_the_partition_alone(tmp_path, vinesim):  # n
     gpu, cpu = found.types
     assert (gpu.units, gpu.can_run, gpu.free_at_arrival, gpu.down_unit_us) == (4, True, 0, 0.0)
     assert (cpu.units, cpu.capacity) == (0, 8.0)
-    told = " ".join(vinesim("explain", tmp_path / "run", "--job", "2").out.split())
-    assert "takes 4 GPU on one node, in partition p, requests nothing." in told
-    assert "No GPU was free in partition p." in told
-    assert "GPU 4 yes 0 no node with room" in told
+    reported = " ".join(vinesim("explain", tmp_path / "run", "--job", "2").out.split())
+    assert "takes 4 GPU on one node, in partition p, requests nothing." in reported
+    assert "For 9.00 us no node had room for it: no GPU was free in partition p." in reported
+    assert "GPU 4 yes 0 no node with room" in reported
     everywhere = waiting_of(tmp_path / "run", 3)
     assert everywhere.partition is None
     assert [kind.units for kind in everywhere.types] == [8, 1]
@@ -99,23 +99,26 @@ def test_it_was_busy_until_a_task_in_the_partition_ends(tmp_path):
     assert waiting_of(tmp_path / "run", 2).types[0].busy_until_us == 10.0
 
 
-def test_a_type_that_the_partition_does_not_have_is_told(tmp_path, vinesim):  # noqa: F811
+def test_a_type_that_the_partition_does_not_have_is_reported(tmp_path, vinesim):  # noqa: F811
     jobs = [(0, 10, 4, "ada", "p"), (1, 5, 1, "ada", "p")]
     case = scenario("high", jobs, [vs.Partition("p", [[0, 0]])])
     recorded(tmp_path / "run", replace(case, affinity=np.ones((2, 1))))
-    told = " ".join(vinesim("explain", tmp_path / "run", "--job", "1").out.split())
-    assert "CPU 0 no, none where it may be 0 -" in told
+    reported = " ".join(vinesim("explain", tmp_path / "run", "--job", "1").out.split())
+    assert "CPU 0 no, none where it may be 0 -" in reported
 
 
 def test_the_command_and_the_causes_say_it(tmp_path, vinesim):  # noqa: F811
     case = scenario("high", JOBS, [vs.Partition("p", user_quota={"GPU": 4})])
     recorded(tmp_path / "run", case)
     text = " ".join(vinesim("explain", str(tmp_path / "run"), "--job", "2").out.split())
-    assert "from 1.00 us to 4.00 us: quota of user ada in partition p on GPU used: 4 of 4; it needs 2" in text
+    assert (
+        "from 1.00 us to 4.00 us: quota of user ada in partition p on GPU used: 4 of 4 by job 0 and job 1; it needs 2"
+        in text
+    )
     assert "see its quotas" in text
     assert "left them idle" not in text
     with open_result(tmp_path / "run") as result:
-        causes = causes_of(result, read_record(tmp_path / "run"), [0.0, 10.0])
+        causes = causes_of(result, read_record(result), [0.0, 10.0])
     assert causes.share == {QUOTA: pytest.approx(1.0)}
     assert IMPOSSIBLE not in causes.share
 
@@ -133,6 +136,6 @@ def test_what_a_preempted_task_held_itself_does_not_keep_it_waiting(tmp_path):
     assert [opening.free_us for opening in found.openings if opening.by_older is not None] == [5.0]
     assert found.shortage.nowhere_us[0] == 10.0
     with open_result(tmp_path / "run") as result:
-        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 5.0, 15.0, 25.0]))
+        causes = causes_of(result, read_record(result), np.array([0.0, 5.0, 15.0, 25.0]))
     assert causes.waited_us == 10.0
     assert sum(causes.over_time.values()).tolist() == [0.0, 1.0, 0.0]

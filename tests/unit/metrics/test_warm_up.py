@@ -57,7 +57,7 @@ def test_mser5_is_its_definition(latency_us):
     values = np.array(latency_us)
     kept = values[np.isfinite(values)]
     found, meant = mser5(values), slow_mser5(latency_us)
-    if found != meant:  # equal statistics, told apart by rounding
+    if found != meant:  # equal statistics, distinguished by rounding
         assert statistic(kept, np.isfinite(values[:found]).sum()) == pytest.approx(
             statistic(kept, np.isfinite(values[:meant]).sum()), rel=1e-6
         )
@@ -126,7 +126,7 @@ def test_a_summary_leaves_the_warm_up_out_of_the_latencies_only():
     assert cut["jobs"].pop("warm_up") == {"rule": {"share": 0.4}, "dropped": 4}
     assert "warm_up" not in whole["jobs"]
     for group, name in (
-        *(("jobs", "latency_us"), ("jobs", "wait_us"), ("jobs", "bounded_slowdown")),
+        *(("jobs", "latency_us"), ("jobs", "wait_us"), ("jobs", "time_to_start_us"), ("jobs", "bounded_slowdown")),
         *(("tasks", "latency_us"), ("tasks", "wait_us")),
     ):
         cut[group][name] = whole[group][name]

@@ -34,7 +34,7 @@ def test_a_type_that_cannot_run_anything_does_not_help():
     assert found.tolist() == [2.0, 1.0, np.inf]
 
 
-def test_what_tasks_hold_beside_their_lead_counts_too():
+def test_what_tasks_hold_next_to_their_lead_counts_too():
     held = np.array([[[2.0, 0.0, 8.0], [0.0, 1.0, 8.0], [np.inf] * 3]])  # 2 of type 0 or 1 of type 1, 8 of type 2
     own = Work(held, np.zeros((1, 3)), np.zeros((1, 3)), np.ones(3), True)
     capacity = np.array([[4.0, 2.0, 80.0], [4.0, 2.0, 10.0], [4.0, 0.0, 16.0], [4.0, 2.0, 0.0], [0.0, 0.0, 9.0]])

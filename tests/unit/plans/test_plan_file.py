@@ -57,6 +57,24 @@ def test_a_condition_makes_one_axis_of_two_choices(mapping):
     assert {CPUS: 1, "policy": "delay", "options.wait_us": 1} in changed
 
 
+def test_a_choice_of_any_form_may_have_a_label(mapping):
+    mapping["choose"] = {
+        CPUS: {"from": 1, "to": 2, "label": "fast CPUs"},
+        GPUS: [0, 1],
+        "arrivals.poisson.mean": {"values": [300, 400], "label": "mean gap"},
+        "policy": {"cases": {"greedy": {"policy": "high"}, "any": {"policy": "flat"}}, "label": "scheduler"},
+    }
+    found = plan(mapping)
+    assert [choice.title for choice in found.choices] == ["fast CPUs", "", "mean gap", "scheduler"]
+    assert found.space.axes[2].settings == ({"arrivals.poisson.mean": 300}, {"arrivals.poisson.mean": 400})
+    mapping["choose"][CPUS]["label"] = ""
+    mapping["choose"]["policy"]["label"] = 3
+    assert [text.partition(": expected")[0] for text in problems(mapping)] == [
+        f"choose.{CPUS}.label",
+        "choose.policy.label",
+    ]
+
+
 def test_the_space_is_a_study_of_its_own(mapping, tmp_path):
     from vinesim.formats.study.text import to_yaml
 
@@ -149,7 +167,7 @@ def test_numbers_that_the_scenario_does_not_have(mapping, change, part):
     assert any(part in problem for problem in found), found
 
 
-def test_energy_without_powers_is_told_before_any_run(mapping, tmp_path):
+def test_energy_without_powers_is_reported_before_any_run(mapping, tmp_path):
     del mapping["scenario"]["power"]
     mapping["minimize"] = "energy_j"
     with pytest.raises(InputError, match="energy_j: expected a number of this scenario, found no value"):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, t
 
 from vinesim.model.plan import LOOKS, Limit
 from vinesim.plans.candidate import Candidate, difference
-from vinesim.plans.verdicts import FEWEST_EQUAL, Verdict, judged, share_bounds, together
+from vinesim.plans.verdicts import FEWEST_EQUAL, UNSEEN, Verdict, judged, share_bounds, together
 
 BELOW = Limit("x", "below", 10.0)
 
@@ -91,3 +91,40 @@ def test_what_only_rounding_tells_apart_is_the_same():
     ))  # fmt: skip
     assert difference(one, other).estimate == 0.0
     assert difference(one, more).estimate > 0.0
+
+
+@pytest.mark.parametrize("n_looks", [1, 8])
+@pytest.mark.parametrize("side", ["below", "above"])
+def test_the_bounds_are_those_of_student_by_hand(n_looks, side):
+    """The bound on the limit's side also holds for one more value that is worse than all seen."""
+    values = np.array([8.1, 8.9, 8.4, 9.6, 8.2])
+    worse = 9.6 + UNSEEN * 1.5 / (np.sqrt(5) - 1) if side == "below" else 8.1 - UNSEEN * 1.5 / (np.sqrt(5) - 1)
+    found = judged(Limit("x", side, 9.0, confidence=0.9), values, n_looks)
+
+    def bounds(of):
+        half = t.ppf(1 - 0.1 / n_looks, len(of) - 1) * of.std(ddof=1) / np.sqrt(len(of))
+        return of.mean() - half, of.mean() + half
+
+    (low, high), (wide_low, wide_high) = bounds(values), bounds(np.append(values, worse))
+    expected = (low, max(high, wide_high)) if side == "below" else (min(low, wide_low), high)
+    assert (found.low, found.high) == pytest.approx(expected, rel=1e-12)
+    assert found.estimate == pytest.approx(values.mean())
+
+
+def test_bounds_stay_where_a_number_can_be():
+    values = np.array([0.0, 0.2, 0.9])
+    of = {name: judged(Limit(name, "below", 1.0), values, 8) for name in ("deadlines.missed_pct", "jobs.wait_us.p99")}
+    assert [found.low for found in of.values()] == [0.0, 0.0]
+    assert of["jobs.wait_us.p99"].high > of["deadlines.missed_pct"].high - 1e-9
+    percent = judged(Limit("deadlines.missed_pct", "above", 99.0), np.array([90.0, 100.0, 95.0]), 8)
+    assert percent.high == 100.0
+    assert judged(Limit("cost.total", "below", 1.0), values, 8).low < 0  # electricity may have a negative price
+
+
+def test_how_far_a_point_is_from_holding():
+    found = judged(BELOW, np.array([9.0, 10.0, 9.5]), 8)
+    assert found.doubt == pytest.approx((found.high - 10) / 10)
+    above = judged(Limit("x", "above", -10.0), -np.array([9.0, 10.0, 9.5]), 8)
+    assert above.doubt == pytest.approx(found.doubt)
+    share = judged(Limit("x", "below", 10.0, share=0.9), np.zeros(12), 8)
+    assert share.doubt == pytest.approx(0.9 - share.low)

@@ -1,4 +1,4 @@
-"""The arrays of a model have the same types whatever their numbers: a loop is compiled anew for others."""
+"""The arrays of a model have the same types whatever their numbers: a loop is compiled again for others."""
 
 from dataclasses import replace
 
@@ -10,7 +10,8 @@ from vinesim.state.build import build_model
 
 
 def kinds(case):
-    return {name: (array.dtype, array.flags.c_contiguous) for name, array in build_model(case)._asdict().items()}
+    arrays = build_model(case).arrays(lambda name: True)._asdict()
+    return {name: (array.dtype, array.flags.c_contiguous) for name, array in arrays.items()}
 
 
 def test_overheads_of_tasks_that_hold_several_units_are_in_the_usual_order():

@@ -7,7 +7,7 @@ from vinesim.state.build import build_model
 
 
 def groups_of(keys, **columns):
-    """The group of each of the tasks, each a job of its own, by what the policy tells apart."""
+    """The group of each of the tasks, each its own job, by what the policy distinguishes."""
     n = len(next(iter(columns.values())))
     names = tuple(f"U{i}" for i in range(n)) if "user" in columns else ()
     work = vs.Workload([0] * n, range(n + 1), [0.0] * n, [1.0] * n, *np.zeros((3, n)), [-1] * n,

@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
 
 
 def as_run(block, k):
-    """Run k of a block as a scenario of its own."""
+    """Run k of a block as its own scenario."""
     if block.arrival_us is None:
         return replace(block.scenario, seed=int(block.seeds[k]))
     work = replace(block.scenario.workload, arrival_us=block.arrival_us[k])
@@ -159,7 +159,7 @@ def test_no_block_is_larger_than_its_arrival_times_may_be(monkeypatch):
 @pytest.mark.parametrize(
     "arrivals", [{"times": [1, 2]}, {"times": [3, 1, 2]}, {"iat": "5 uss"}, {"file": "none.txt"}, {"iat": 1e308}]
 )
-def test_wrong_arrivals_are_told_with_their_point(arrivals):
+def test_wrong_arrivals_are_reported_with_their_point(arrivals):
     axes = {"arrivals": {"cases": {"right": {"arrivals": {"iat": 3}}, "wrong": {"arrivals": arrivals}}}}
     found = study({"scenario": SCENARIO, "axes": axes})
     with pytest.raises(InputError, match=r"^arrivals=wrong: "):
@@ -216,7 +216,7 @@ OWN_TABLES = {
         [1] * 4,
     ),
     "arrivals by the number of a period": ("p.csv", {"arrivals": {"iat": "1 ms"}}, [1] * 4),
-    "arrivals of their own": ("w.csv", {}, [4]),
+    "their own arrivals": ("w.csv", {}, [4]),
 }
 
 

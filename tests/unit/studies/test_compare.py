@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from vinesim import InputError
-from vinesim.cli.compare import _cells
-from vinesim.cli.shown import shown_label
+from vinesim.cli.compare import _difference, _p, _verdict
 from vinesim.model.result import Table
 from vinesim.studies.compare import compare, direction_of, paired_p
 
@@ -121,16 +120,16 @@ def test_a_verdict_never_contradicts_its_interval(seed, n_labels, n, spread, cor
         assert (pair.better is not None) == pair.significant
         if n > 1 and not math.isclose(pair.p_corrected, 1 - confidence, rel_tol=1e-9):
             assert pair.significant == (pair.p_corrected < 1 - confidence)
-        names = {label: label for label in map(shown_label, (pair.first, pair.second))}
-        interval, _, p, verdict = _cells(pair, found, names, narrow=False)[3:]
+        verdict = _verdict(found, pair, "first")
         assert (verdict in ("unclear", "-")) == (not pair.significant)
         if verdict == "unclear":
-            ends = [float(end.split()[0].replace(",", "")) for end in interval.split("[")[1].rstrip("]").split(", ")]
+            _, interval = _difference(found, pair)
+            ends = [float(end.split()[0].replace(",", "")) for end in interval.strip("[]").split(", ")]
             assert ends[0] <= 0 <= ends[1]
-        assert (p == "-") == (n == 1)
+        assert (_p(pair) == "-") == (n == 1)
 
 
-def test_equals_are_rarely_told_apart_whatever_their_number():
+def test_equals_are_rarely_distinguished_whatever_their_number():
     """8 equal labels are 28 pairs: without the correction some of them nearly always look different."""
     random, n_wrong = np.random.default_rng(7), {"bonferroni": 0, "none": 0}
     for _ in range(40):

@@ -22,7 +22,7 @@ SCENARIO = {
     "workload": {"generator": "identical", "options": {"n_jobs": 3}},
     "arrivals": {"iat": 7},
 }
-POLICY = "import beside\nfrom vinesim.policies.online.high import High\nclass Mine(High):\n    name = 'mine'\n"
+POLICY = "import helpers\nfrom vinesim.policies.online.high import High\nclass Mine(High):\n    name = 'mine'\n"
 
 # what each key may be, with values that decide different outcomes
 CHANGES = {
@@ -156,7 +156,7 @@ def test_files_count_by_content_not_by_place(tmp_path):
         "t.txt": "0 0 0 0 9 5 0\n",
         "a.txt": "0\n",
         "mine.py": POLICY,
-        "beside.py": "A = 1\n",
+        "helpers.py": "A = 1\n",
     }
     contents |= {"unused.py": "B = 1\n"}
     for folder in ("one", "two/three"):
@@ -208,19 +208,19 @@ def test_files_deep_in_a_section_count_by_content_not_by_place(tmp_path):
     assert set(scenario_of(found, expand(found)[0]).workload.operations) == {4.0}
 
 
-def test_a_package_beside_a_policy_counts_and_the_class_of_a_file(tmp_path):
+def test_a_package_next_to_a_policy_counts_and_the_class_of_a_file(tmp_path):
     document = {**SCENARIO, "policy": "mine.py:Mine"}
     (tmp_path / "mine.py").write_text(POLICY)
-    (tmp_path / "beside").mkdir()
+    (tmp_path / "helpers").mkdir()
     for name in ("__init__.py", "inner.py"):
-        (tmp_path / "beside" / name).write_text("")
+        (tmp_path / "helpers" / name).write_text("")
     first = id_of(document, tmp_path)
     assert id_of({**document, "policy": "mine.py"}, tmp_path) != first
-    (tmp_path / "beside" / "inner.py").write_text("A = 1")
+    (tmp_path / "helpers" / "inner.py").write_text("A = 1")
     assert id_of(document, tmp_path) != first
 
 
-def test_a_missing_file_is_told_with_its_point():
+def test_a_missing_file_is_reported_with_its_point():
     found = study({"scenario": SCENARIO, "axes": {"workload": [{"file": "none.txt"}]}})
     with pytest.raises(InputError, match=r"^workload=\{file: none.txt\}: .*none.txt: expected a file that can be read"):
         expand(found)

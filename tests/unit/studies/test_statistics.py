@@ -122,7 +122,7 @@ def test_labels_may_be_mixed_or_missing():
     assert list(found["y.mean"]) == [1.0, 2.0, 4.0]
 
 
-def test_unknown_names_and_text_are_refused():
+def test_wrong_names_and_text_are_refused():
     with pytest.raises(InputError, match=r"'polizy'\. Similar names: policy"):
         summarize_points(table(), ["polizy"], ["mean"])
     with pytest.raises(InputError, match=r"of: expected a column of the sweep, found 'means'\. Similar names: mean"):

@@ -1,4 +1,5 @@
 import json
+import math
 import pickle
 import re
 import tempfile
@@ -76,7 +77,7 @@ def test_the_example_is_valid_and_its_schema_the_current_one():
     assert not is_study(EXAMPLES / "quickstart.yaml")
 
 
-def test_a_study_is_told_in_full(read):
+def test_a_study_is_reported_in_full(read):
     found = read(
         TEXT
         + """
@@ -162,6 +163,13 @@ def test_spaced_values_have_exact_ends_and_twelve_digits():
     np.testing.assert_allclose(np.diff(np.log(values)), np.log(700000 / 3) / 49, rtol=1e-9)
     counts = study({"scenario": SCENARIO, "axes": {"workload.options.n_jobs": {"linear": [10, 1], "n": 10}}})
     assert column(counts, "workload.options.n_jobs") == list(range(10, 0, -1))
+
+
+@pytest.mark.parametrize("form", ["log", "linear"])
+def test_integers_beyond_64_bits_can_be_spaced(form):
+    found = study({"scenario": SCENARIO, "axes": {"horizon": {form: [1, 10**29], "n": 3}}})
+    middle = {"log": math.sqrt(1e29), "linear": 5e28}[form]
+    assert column(found, "horizon") == [1, pytest.approx(middle), 10**29]
 
 
 def test_policies_of_python():
@@ -319,7 +327,7 @@ def test_problems_of_points(problems):
     assert found[1].startswith("policy=flta, options={}, arrivals.iat=5 and 3 other points: policy: expected one of fl")
 
 
-def test_a_problem_of_all_points_is_told_where_it_stands(problems):
+def test_a_problem_of_all_points_is_reported_where_it_stands(problems):
     text = (
         "scenario:\n  datacenter: {racks: [{units: {GPUU: 3}}]}\n  workload: {generator: 500jobs}\n"
         "  arrivals: {iat: 3}\naxes: {policy: [high, flat]}\n"
@@ -351,6 +359,9 @@ def test_the_values_of_a_study_are_checked_in_python_too():
     assert Study(SCENARIO, (axis,), seed=2**63 - 1).n_runs == 1
 
 
+STEP_KEY = "processor_types[0].batching.step.exchange.toke"
+
+
 def test_every_key_of_the_document_is_known_and_no_other():
     for key in (
         "arrivals.poisson.mean",
@@ -362,10 +373,12 @@ def test_every_key_of_the_document_is_known_and_no_other():
         "overhead.file",
         "affinity.peak.GPU.INT",
         "task_types[4]",
+        "processor_types[0].batching.step.exchange.token",
+        "processor_types[0].batching.step.llama.exchange.token",
         *ScenarioDocument.model_fields,
     ):
         assert unknown_key(steps_of(key)) is None, key
-    for key in ("arrivals.mean", "datacenter.racks.units", "task_types.x", "seed.x", "datacenter[0]"):
+    for key in ("arrivals.mean", "datacenter.racks.units", "task_types.x", "seed.x", "datacenter[0]", STEP_KEY):
         assert unknown_key(steps_of(key)) is not None, key
 
 
@@ -375,7 +388,8 @@ def test_the_kinds_of_numbers_are_those_of_a_summary():
     optional = {
         kind
         for kind in NUMBERS
-        if kind.startswith(("deadlines.", "periods.", "energy.", "bound.", "utilization.by_resource", "outages."))
+        if kind.split(".")[0] in ("deadlines", "fairness", "periods", "energy", "bound", "outages", "serving")
+        or kind == "utilization.by_resource"
         or kind in ("jobs.killed", "jobs.withdrawn", "jobs.started")  # with limits, or withdrawals
     }
     assert {"jobs.latency_us", "tasks.response_us", "utilization.by_type", "exit_reason", "energy_j"} <= kinds

@@ -41,6 +41,12 @@ def test_on_off_keeps_the_mean_and_is_silent_in_between():
     assert silent.mean() - 50 == pytest.approx(900, rel=0.1)
 
 
+@pytest.mark.parametrize("stay_us", [1e-3, 1e-300])
+def test_more_stays_than_memory_has_room_for_are_refused_before_they_are_drawn(stay_us):
+    with pytest.raises(InputError, match="stay: expected stays that are not so short"):
+        drawn(Arrivals("poisson", 1e6, states=States((1.0, 0.0), (stay_us, stay_us))), 100)
+
+
 def test_states_give_each_its_share_of_time_and_rate():
     rates, stay = np.array([1.0, 5.0, 20.0]), np.array([1500.0, 1000.0, 500.0])
     times = drawn(Arrivals("poisson", 1.0, states=States(tuple(rates), tuple(stay))), 1_000_000)
@@ -67,8 +73,8 @@ def test_a_cycle_moves_times_in_order_keeps_the_mean_and_can_be_undone(daily, we
     assert cycle.steadied(moved) == pytest.approx(times, abs=1.0)
 
 
-def test_a_rate_that_is_next_to_nothing_beside_another_is_refused():
-    with pytest.raises(InputError, match=r"at least 1e-12 of the largest rate, found 4\.94066e-324 beside 1"):
+def test_a_rate_that_is_next_to_nothing_next_to_another_is_refused():
+    with pytest.raises(InputError, match=r"at least 1e-12 of the largest rate, found 4\.94066e-324 along with 1"):
         cycle_of([5e-324, 1.0])
 
 

@@ -120,7 +120,7 @@ def test_no_cycle_is_found_where_there_is_none():
     assert fit.gaps[0].name in ("exponential", "weibull", "gamma")
 
 
-def test_bursts_that_no_independent_times_have_are_told():
+def test_bursts_that_no_independent_times_have_are_reported():
     work = jobs(Arrivals("gamma", 10.0, cv=0.5, states=States((1, 1.2), (5000, 5000))), Exponential(5), n=100_000)
     fit = fit_log(work.arrival_us)
     assert fit.is_correlated

@@ -155,7 +155,7 @@ def test_placement_over_nodes_or_one_rack():
         ("mix", {"shares": {"INT": -1}}, "shares"),
         ("mix", {"shares": {"KNIT": 1}}, "KNIT"),
         ("sized", {"n_tasks": 100}, "at least"),
-        ("sized", {"small_share": 1.0, "medium_share": 0.5}, "shares"),
+        ("sized", {"small_share": 1.0, "medium_share": 0.5}, "small_share"),
     ],
 )
 def test_wrong_options_are_refused(name, options, says):
@@ -163,7 +163,7 @@ def test_wrong_options_are_refused(name, options, says):
         make(name, **options)
 
 
-def test_missing_options_unknown_names_and_seeds():
+def test_missing_options_wrong_names_and_seeds():
     with pytest.raises(InputError, match="n_jobs: expected a whole number, found nothing"):
         generator("identical").generate()
     with pytest.raises(InputError, match="500jobs, identical"):

@@ -113,11 +113,11 @@ def test_kinds_arrive_side_by_side_each_with_its_own():
 
 
 def test_a_kind_does_not_change_with_the_others():
-    alone, beside = mix(WEB, n_jobs=1000), mix(BATCH, WEB, n_jobs=1000)
-    own = np.array(beside.application_names)[beside.application] == "web"
+    alone, mixed = mix(WEB, n_jobs=1000), mix(BATCH, WEB, n_jobs=1000)
+    own = np.array(mixed.application_names)[mixed.application] == "web"
     n = int(own.sum())
-    assert np.array_equal(beside.arrival_us[own], alone.arrival_us[:n])
-    assert np.array_equal(beside.operations[np.repeat(own, np.diff(beside.job_first))], alone.operations[:n])
+    assert np.array_equal(mixed.arrival_us[own], alone.arrival_us[:n])
+    assert np.array_equal(mixed.operations[np.repeat(own, np.diff(mixed.job_first))], alone.operations[:n])
 
 
 def test_data_of_a_kind_lies_on_the_nodes():
@@ -151,7 +151,7 @@ def test_wrong_options_are_refused(options, says):
     ("kinds", "says"),
     [
         ([WEB, WEB], "web twice"),
-        ([JobKind("a", Arrivals(), {"size": 1})], "kinds: a: jobs: option"),
+        ([JobKind("a", Arrivals(), {"size": 1})], "kinds.a.jobs.option"),
         ([JobKind("a", Arrivals("list", times_us=[1, 2]), {"sizes": 1})], "at most the 2 jobs"),
         ([], "a list of kinds"),
     ],

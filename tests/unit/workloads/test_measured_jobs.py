@@ -59,7 +59,7 @@ def test_noise_and_load_leave_the_jobs_as_they_were():
     assert not np.array_equal(one.job_task_type, measured_jobs(MEASURED, 50, seed=4).job_task_type)
 
 
-def test_all_wrong_options_are_told():
+def test_all_wrong_options_are_reported():
     with pytest.raises(InputError) as caught:
         measured_jobs(MEASURED, 0, nodes=0, load=0, median_us=0, sd=-1, seed=-1)
     assert [p.where for p in caught.value.problems] == ["jobs", "nodes", "load", "duration", "duration-sd", "seed"]

@@ -1,4 +1,4 @@
-"""A generator of one's own: in a file, or in an installed package."""
+"""A custom generator: in a file, or in an installed package."""
 
 import importlib.metadata
 import os
@@ -128,8 +128,8 @@ WRONG = {
     ),
     "no workload": ("    return assemble", "    return 3 or assemble", "returns a Workload, found int"),
     "positional": ("setting, *, n_jobs", "setting, n_jobs", "options by keyword only"),
-    "no type": ("step: float = ", "step=", "staircase: step: expected a type"),
-    "other type": ("step: float = ", "step: set = ", "staircase: step: expected a type"),
+    "no type": ("step: float = ", "step=", "staircase.step: expected a type"),
+    "other type": ("step: float = ", "step: set = ", "staircase.step: expected a type"),
     "no setting": ("setting, *, ", "*, ", "a first parameter, setting"),
     "its own error": ("    sizes =", "    setting.oops()\n    sizes =", "AttributeError"),
     "wrong columns": ("* np.arange(1, n_jobs + 1)", "* -np.ones(n_jobs)", r"operations"),
@@ -137,7 +137,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_told_in_one_error(folder, case):
+def test_what_is_wrong_is_reported_in_one_error(folder, case):
     old, new, says = WRONG[case]
     edit(folder / "my_jobs.py", old, new)
     with pytest.raises(InputError, match=says):
@@ -152,11 +152,11 @@ def test_what_is_wrong_is_told_in_one_error(folder, case):
         ("jbos", r"Did you mean jobs\?"),
     ],
 )
-def test_unknown_names(folder, generator, says):
+def test_wrong_names(folder, generator, says):
     with pytest.raises(InputError, match=says):
         read_scenario(folder / "s.yaml", [f"workload.generator={generator}"])
 
 
-def test_unknown_options_are_told_with_the_closest(folder):
+def test_unknown_options_are_reported_with_the_closest(folder):
     with pytest.raises(InputError, match="Did you mean n_jobs"):
         read_scenario(folder / "s.yaml", ["workload.options.njobs=3"])

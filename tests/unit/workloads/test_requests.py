@@ -44,6 +44,11 @@ def test_a_spike_adds_its_area(shape, share):
     assert (np.diff(expected) >= 0).all()
 
 
+def test_more_spikes_than_can_be_drawn_are_refused():
+    with pytest.raises(vs.InputError, match="spikes: expected a number from 0 to 100,000"):
+        made(spikes=1_000_000_000)
+
+
 def test_spikes_of_applications_are_independent_and_leave_the_sizes_alone():
     plain, spiky = made(), made(spikes=3, spike_width_low_us=MINUTE, spike_width_high_us=MINUTE)
     assert spiky.n_jobs > plain.n_jobs

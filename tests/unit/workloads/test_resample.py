@@ -92,6 +92,12 @@ def test_a_block_that_is_too_long_is_refused():
         resampled(log([0, 5, 15]), 10.0, 0.0, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("block_us", [1e-7, 1e-300])
+def test_more_blocks_than_memory_has_room_for_are_refused_before_they_are_drawn(block_us):
+    with pytest.raises(InputError, match=r"block: expected 1\.5e-06 us or more: at most 10,000,000 blocks"):
+        resampled(log([0, 5, 15]), block_us, 0.0, np.random.default_rng(0))
+
+
 def test_selected_jobs_are_the_jobs():
     work = log([0, 1, 2], counts=[2, 1, 3])
     same = select_jobs(work, np.arange(3), work.arrival_us)
@@ -155,6 +161,7 @@ def test_the_seed_decides(folder):
     assert one.workload.n_jobs == pytest.approx(300, abs=60)
 
 
+@pytest.mark.filterwarnings("ignore:the policy .* does not look at")
 def test_other_arrivals_move_deadlines_and_withdrawals(folder):
     (folder / "log.csv").write_text("arrival_us,operations,deadline_us,withdraw_us\n5,1,9,\n6,1,7,8\n")
     given = ["workload={file: log.csv}", "arrivals.iat=100"]
@@ -163,6 +170,7 @@ def test_other_arrivals_move_deadlines_and_withdrawals(folder):
     assert work.withdraw_us.tolist() == [np.inf, 102]
 
 
+@pytest.mark.filterwarnings("ignore:the policy .* does not look at")
 def test_runs_whose_arrivals_move_deadlines_are_not_one_block(folder):
     (folder / "log.csv").write_text("arrival_us,operations,deadline_us\n0,10,10\n6,10,17\n")
     axes = {"arrivals": [{"iat": 5}, {"iat": 20}]}
@@ -185,7 +193,7 @@ def test_replications_differ_and_are_never_put_into_one_block(folder):
 
 
 @pytest.mark.parametrize(
-    ("workload", "arrivals", "replications", "is_told"),
+    ("workload", "arrivals", "replications", "is_reported"),
     [
         ({"file": "log.parquet"}, None, 2, True),
         ({"file": "log.parquet"}, None, 1, False),
@@ -195,13 +203,13 @@ def test_replications_differ_and_are_never_put_into_one_block(folder):
         ({"file": "log.parquet", "resample": {"block": 1000}}, None, 2, False),
     ],
 )
-def test_who_is_told_that_replications_are_the_same(folder, workload, arrivals, replications, is_told):
+def test_who_learns_that_replications_are_the_same(folder, workload, arrivals, replications, is_reported):
     scenario = {**yaml.safe_load(SCENARIO), "workload": workload, "arrivals": arrivals}
     study = vs.study({"scenario": scenario, "axes": {}, "replications": replications}, folder)
-    assert (same_workload(study) is not None) == is_told
+    assert (same_workload(study) is not None) == is_reported
     until = {"ci_width": 0.1, "of": "jobs.latency_us.mean"}
     assert (same_workload(replace(study, replications=1, until=Until(**until))) is None) == (
-        not is_told and replications > 1
+        not is_reported and replications > 1
     )
 
 
@@ -214,16 +222,52 @@ def test_who_is_told_that_replications_are_the_same(folder, workload, arrivals, 
         ("{generator: 500jobs, resample: {block: 1 d}}", "resample only with a file"),
     ],
 )
-def test_wrong_resampling_is_told(folder, workload, says):
+def test_wrong_resampling_is_reported(folder, workload, says):
     with pytest.raises(InputError) as error:
         read_scenario(folder / "s.yaml", [f"workload={workload}"])
     assert says in str(error.value)
 
 
+NODES = """
+extends: none
+processor_types: [{name: CPU}]
+network: none
+datacenter: {racks: [{nodes: [{count: 2, units: {CPU: {cores: 8}}, memory: 16 GB}]}]}
+partitions: [{name: batch, quota: {CPU: 4}}]
+workload: {file: jobs.csv}
+policy: fcfs
+"""
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "5,1,1,1 GB,gpu,",  # a partition that is not declared
+        "5,1,9,1 GB,,",  # more cores than a node has
+        "5,1,1,17 GB,,",  # more memory
+        "5,1,6,1 GB,batch,",  # more than the quota of its partition
+        "5,1,1,1 GB,,3",  # more nodes than there are
+    ],
+)
+def test_a_wrong_row_is_reported_as_it_was_written_whatever_is_drawn(tmp_path, row):
+    rows = [f"{10 * i},1,1,1 GB,," for i in range(2, 8)]
+    table = ["arrival_s,time_s,cores,memory,partition,nodes", "0,1,1,1 GB,batch,", row, *rows]
+    (tmp_path / "jobs.csv").write_text("\n".join(table))
+    (tmp_path / "s.yaml").write_text(NODES)
+
+    def reported(*changes: str) -> str:
+        with pytest.raises(InputError) as error:
+            read_scenario(tmp_path / "s.yaml", changes)
+        return str(error.value)
+
+    assert "jobs.csv:3" in reported()
+    block = "workload.resample.block=10 s"
+    assert {reported(block, f"seed={seed}") for seed in range(6)} == {reported()}
+
+
 def test_the_commands_tell_it(folder, capsys):
     from vinesim.cli.compare import compare
     from vinesim.cli.sweep import sweep as command
-    from vinesim.cli.validate import validate
 
     (folder / "study.yaml").write_text(
         "scenario: s.yaml\nreplications: 2\naxes:\n  policy: [high, flat]\n  workload: [{file: log.parquet}]\n"
@@ -235,5 +279,15 @@ def test_the_commands_tell_it(folder, capsys):
     assert words in capsys.readouterr().out
     assert CliRunner().invoke(app, ["report", str(folder / "out")]).exit_code == 0
     assert any(words in page.read_text() for page in (folder / "out").glob("*.html"))
-    validate(folder / "study.yaml", False)
-    assert words in capsys.readouterr().out
+    assert words in CliRunner().invoke(app, ["validate", str(folder / "study.yaml")]).output
+
+
+def test_jobs_wait_for_those_of_their_own_block():
+    """Jobs 1 and 3 are after the one before them in their block, job 2 is after one of another block."""
+    work = replace(log([0, 1, 10, 11, 20]), after_first=[0, 0, 1, 2, 3, 3], after=[0, 1, 2])
+    with pytest.warns(vs.InputWarning, match="times a job is after one that is not in its block"):
+        found = resampled(work, 10.0, 0.0, np.random.default_rng(1))
+    assert found.n_jobs == 4
+    job = np.repeat(np.arange(4), np.diff(found.after_first))
+    assert job.tolist() == [1, 3]
+    assert found.after.tolist() == [0, 2]

@@ -22,6 +22,10 @@ class NodePart(Part):
         json_schema_extra={"pattern": NODE_NAME},
     )
     units: Annotated[dict[str, UnitCount], Field(min_length=1)] = Field(description="Number of units of each type.")
+    gpus: dict[str, list[int | Name]] = Field(
+        default_factory=dict,
+        description="By type, CUDA_VISIBLE_DEVICES of each unit's processes: a GPU's number, or a MIG slice's name.",
+    )
     rack: Index = Field(0, description="Rack, from 0.")
     shelf: Index | None = Field(None, description="Shelf; default: the node's place in the list.")
     removed: bool = Field(False, description="It was removed: its units keep their numbers, and get no work.")

@@ -78,6 +78,10 @@ def _names(source: YamlSource, document: ClusterDocument, bad: set[str], folder:
     if not tasks:
         source.add(("task_types",), "at least one task type, or an application", "nothing", "Add task_types:.")
         return None
+    for i, part in enumerate(document.processor_types or []):
+        if part.batching is not None:
+            expected = "none: a live scheduler starts tasks on units, and what a serving engine does is its own"
+            source.add(("processor_types", i, "batching"), expected, "batching", "Give it a capacity instead.")
     sections = {"extends": "none", "processor_types": document.processor_types, "task_types": tasks}
     types = ScenarioDocument.model_validate(sections)
     return names_of(source, types, folder)
@@ -98,7 +102,13 @@ def _nodes(source: YamlSource, document: ClusterDocument, names: Names | None) -
         if any((one.rack, one.shelf) == (part.rack, shelf) for one in found):
             source.add(("nodes", i), "each rack and shelf once", f"rack {part.rack}, shelf {shelf} again")
         units = tuple(kind for kind, n in part.units.items() for _ in range(n))
-        found.append(NodeSpec(part.name, part.rack, shelf, units, part.removed))
+        for kind, gpus in part.gpus.items():
+            if kind not in part.units:
+                source.add_unknown(("nodes", i, "gpus", kind), list(part.units), "a type of the node's units")
+            elif len(gpus) != part.units[kind]:
+                source.add(("nodes", i, "gpus", kind), f"one for each of {part.units[kind]} units", f"{len(gpus)}")
+        all_gpus = tuple(str(one) for kind, n in part.units.items() for one in part.gpus.get(kind, [""] * n))
+        found.append(NodeSpec(part.name, part.rack, shelf, units, part.removed, all_gpus))
     return tuple(found)
 
 

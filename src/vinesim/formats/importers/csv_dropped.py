@@ -13,6 +13,7 @@ from vinesim.formats.scenario.workload_table import wrong_of
 from vinesim.formats.source.database import text_of
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.tokens import COUNTS
 
 STEP = r"^\d+([_+]\d+)?\.[a-z0-9]+$"  # such as 1001.batch, as Slurm numbers the steps of a job
 UNREADABLE = {  # by our name of the column
@@ -20,11 +21,18 @@ UNREADABLE = {  # by our name of the column
     TIME_ANYWHERE: "no duration that can be read, or an end before the start",
 }
 MOST_US = 4.1e15  # 130 years
-MOST = {"arrival_us": MOST_US, TIME_ANYWHERE: MOST_US, "cores": MAX_UNITS, "gpus": MAX_UNITS, "memory": 2.0**60}
+MOST = {
+    "arrival_us": MOST_US,
+    TIME_ANYWHERE: MOST_US,
+    "cores": MAX_UNITS,
+    "gpus": MAX_UNITS,
+    "total_gpus": MAX_UNITS,
+    "memory": 2.0**60,
+}
 
 
 def steps_of(source: TableSource) -> str:
-    """Return the SQL condition of the rows that are steps of a job with a row of its own."""
+    """Return the SQL condition of the rows that are steps of a job with its own row."""
     steps = []
     for name, cell in source.columns.items():
         if named(name).stem == "job_id":
@@ -36,13 +44,14 @@ def steps_of(source: TableSource) -> str:
 
 
 def sorted_out(
-    log: Path, source: TableSource, match: Mapping[str, tuple[str, float]], steps: str
+    log: Path, source: TableSource, match: Mapping[str, tuple[str, float]], steps: str, first_line: int = 2
 ) -> tuple[ImportReport, str]:
     """Return the report, with the rows that are dropped, and the SQL condition of those that are kept.
 
-    A row is dropped for the first reason that it gives. Raises :class:`InputError` if none is left.
+    A row is dropped for the first reason that it gives; ``first_line`` is the line of the first row.
+    Raises :class:`InputError` if none is left.
     """
-    reasons = {"a step of a job that has a line of its own": [steps]}
+    reasons = {"a step of a job that has its own line": [steps]}
     number = {
         ours: f"({number_of(ours, source.columns[name])} * {scale!r})::DOUBLE" for ours, (name, scale) in match.items()
     }
@@ -53,10 +62,12 @@ def sorted_out(
         reasons[f"{match[ours][0]}: too large to be true"] = [
             f"{number[ours]} > {MOST[ours]!r} AND NOT isnan({number[ours]})"
         ]
+    for ours in (ours for ours in COUNTS if ours in match):
+        reasons[f"{match[ours][0]}: empty"] = [f"{source.columns[match[ours][0]]} IS NULL"]
     if TIME_ANYWHERE in match:
         is_right = f"{number[TIME_ANYWHERE]} > 0 AND NOT isnan({number[TIME_ANYWHERE]})"
         reasons["a duration of 0, or none"] = [f"NOT coalesce({is_right}, false)"]
-    if amounts := [f"coalesce({number[name]}, 0)" for name in ("cores", "gpus") if name in match]:
+    if amounts := [f"coalesce({number[name]}, 0)" for name in ("cores", "gpus", "total_gpus") if name in match]:
         reasons["neither cores nor GPUs"] = [f"{' + '.join(amounts)} = 0"]
     cases = " ".join(f"WHEN {' OR '.join(f'({c})' for c in some)} THEN {i}" for i, some in enumerate(reasons.values()))
     rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
@@ -66,7 +77,7 @@ def sorted_out(
     report = ImportReport(str(log), n_lines)
     names = list(reasons)
     for row, code in zip(table["_row"].tolist(), table["why"].tolist(), strict=True):
-        report.drop(names[code], row + 2)
+        report.drop(names[code], row + first_line)
     n_jobs = n_lines - report.n_dropped
     report.made, report.numbers = f"{n_jobs:,} jobs", {"jobs": n_jobs}
     if not n_jobs:

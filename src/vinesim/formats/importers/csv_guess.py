@@ -27,15 +27,16 @@ from vinesim.formats.scenario.workload_columns import (
     GANG,
     IGNORE,
     KUBERNETES,
-    NODES,
     POINTS,
     REQUESTED,
     SLURM,
+    TOTAL,
     UNITS,
 )
+from vinesim.model.tokens import COUNTS
 
-MAY_BE_EMPTY = {  # in some rows; of the points in time rows without one are dropped
-    *(*EMPTY, *REQUESTED, *GANG, *NODES, *POINTS, "time_us", "user", "partition")
+MAY_BE_EMPTY = {  # in some rows; of the points in time and the tokens rows without one are dropped
+    *(*EMPTY, *REQUESTED, *GANG, *TOTAL, *POINTS, *COUNTS, "time_us", "user", "partition")
 }
 ONLY_A_NAME = ("job_id",)  # not worth a row: such a column is taken only if all its cells can be read
 BARE = "bare"  # the meaning, until the units are judged together, of a column of times or memory without one
@@ -137,7 +138,7 @@ def _point(stem: str, column: Column, unit: str) -> Guess:
 
 
 def _is_epoch(column: Column, us: float) -> bool:
-    """Whether numbers of a unit of so many us may be times since 1970, all of this time."""
+    """Whether numbers of a unit of ``us`` us may be times since 1970, all of this time."""
     return EPOCH_S[0] <= column.low_above_0 * us / 1e6 and column.high * us / 1e6 <= EPOCH_S[1]
 
 
@@ -187,6 +188,8 @@ def _without_superfluous(
 ) -> dict[str, Guess]:
     """Leave out what other columns already say, or what needs a column that is not there."""
     left_out: dict[str, str] = {}
+    if taken.keys() >= set(COUNTS):
+        left_out |= dict.fromkeys(("time", "end"), "an engine's steps say how long a request takes")
     if "time" in taken:
         left_out |= dict.fromkeys(("start", "end"), f"the time of a job is already {taken['time']}")
     elif "arrival" not in taken and "start" in taken:
@@ -196,12 +199,12 @@ def _without_superfluous(
     elif "end" not in taken:
         left_out["start"] = "the simulated policy decides when a job starts"
     left_out["partition"] = "name the partitions in a scenario first, then give it with --like"
-    if "gpus" not in taken:
-        left_out |= dict.fromkeys(("gpu_type", "gpu_share"), "there is no column of GPUs beside it")
+    if not {"gpus", "total_gpus"} & taken.keys():
+        left_out |= dict.fromkeys(("gpu_type", "gpu_share"), "there is no column of GPUs")
     if "nodes" in taken and "tasks_per_node" not in taken and columns[taken["nodes"]].largest > 1:
         left_out["nodes"] = "here a job's cores would count on each node: if they do, say --column NAME=nodes"
     if not {"gang", "nodes"} & (taken.keys() - left_out.keys()):
-        left_out |= dict.fromkeys(("tasks_per_node", "spread"), "there is no column gang or nodes beside it")
+        left_out |= dict.fromkeys(("tasks_per_node", "spread"), "there is no column gang or nodes")
     for stem, why in left_out.items():
         if stem in taken and found[taken[stem]].why != "as given" and stem_of(found[taken[stem]].meaning) == stem:
             found[taken[stem]] = Guess(IGNORE, why, is_doubtful=stem == "nodes")

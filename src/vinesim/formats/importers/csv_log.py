@@ -1,6 +1,6 @@
 """Any log with a row per job, as a CSV file: what its columns mean is guessed, and the user may correct it.
 
-The rows that are jobs are copied as they stand, and a scenario beside them says what their columns are, so that the
+The rows that are jobs are copied as they stand, and a scenario next to them says what their columns are, so that the
 guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`` for what columns may hold.
 """
 
@@ -8,35 +8,53 @@ guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
 from vinesim.formats.importers.csv_dropped import sorted_out, steps_of
+from vinesim.formats.importers.csv_files import in_log, open_log
+from vinesim.formats.importers.csv_forms import Form, read_forms
 from vinesim.formats.importers.csv_guess import guessed
+from vinesim.formats.importers.csv_mapping import mapping_text, read_mapping
 from vinesim.formats.importers.csv_names import STATUS, words_of
 from vinesim.formats.importers.csv_scenario import csv_scenario, like_another, made_for, types_for
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
+from vinesim.formats.importers.job_rows import on_nodes, types_of
+from vinesim.formats.importers.made_engine import ON_ENGINE, has_tokens
 from vinesim.formats.importers.made_nodes import ON_WHAT
+from vinesim.formats.importers.nodes_table import read_nodes_table
 from vinesim.formats.importers.report import MAX_VALUES, Finding, Guess, ImportReport, zone_assumed
 from vinesim.formats.scenario.workload_columns import GENERAL_LEAD, IGNORE, NAMES, SLURM, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns, slurm_bytes
 from vinesim.formats.source.database import file_of, name_of, text_of
-from vinesim.formats.source.files import GZIP, opened, read_text, replacing
+from vinesim.formats.source.files import replacing
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.formats.source.table_source import TableSource, open_table, run
+from vinesim.formats.source.table_source import TableSource, run
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.tokens import COUNTS
 
 LEFT_OUT = ("when and where the log's own scheduler started a job: the simulated policy decides",)
 
 
 def import_csv(
-    log: Annotated[Path, Argument("A CSV file with a header and a row per job, plain or gzip; or a Parquet file.")],
-    output: Annotated[Path, Option("The rows that are jobs, a CSV file; a scenario is written beside it.", short="-o")],
+    log: Annotated[
+        Path, Argument("A row per job: CSV with a header, tab-separated or JSON Lines, plain or gzip; or Parquet.")
+    ],
+    output: Annotated[
+        Path, Option("The rows that are jobs, a CSV file; a scenario is written next to it.", short="-o")
+    ],
     column: Annotated[
         tuple[str, ...], Option("What a column is, instead of the guess; may be repeated.", metavar="NAME=MEANING")
     ] = (),
+    mapping: Annotated[
+        Path | None, Option("What columns are, as an earlier import wrote it and you corrected it.")
+    ] = None,
+    date_format: Annotated[
+        str, Option("How dates are written: d/m/y, m/d/y, or a format such as %d.%m.%Y %H:%M.", metavar="FORMAT")
+    ] = "",
+    decimal: Annotated[str, Option("The decimal mark of numbers: comma or point; else it is guessed.")] = "",
+    nodes: Annotated[Path | None, Option("A table of the nodes; else some are made for the log.")] = None,
     like: Annotated[
         Path | None, Option("A scenario whose datacenter and types to take; else one is made for the log.")
     ] = None,
@@ -44,61 +62,71 @@ def import_csv(
     """Import any log with a row per job: guess what its columns mean, and write the guess for you to correct."""
     if output.suffix != ".csv":
         raise InputError([Problem("-o", "a name that ends in .csv", str(output))])
-    scenario = output.with_suffix(".yaml")
+    if nodes is not None and like is not None:
+        raise InputError([Problem("--nodes", "the nodes once", "--like too", "Keep one of them.")])
+    of_nodes = ImportReport("")
+    places = [] if nodes is None else read_nodes_table(nodes, of_nodes)
+    scenario, written = output.with_suffix(".yaml"), output.with_suffix(".mapping.yaml")
+    saved = {} if mapping is None else read_mapping(mapping)
+    forms = {"decimal": decimal or saved.get("decimal", ""), "date_format": date_format or saved.get("date_format", "")}
     with tempfile.TemporaryDirectory() as folder:
-        source = open_table(_unpacked(log, Path(folder)))
+        table, first_line = open_log(log, Path(folder))
+        given = _given([*(f"{name}={is_}" for name, is_ in saved.get("columns", {}).items()), *column], table)
+        source, rewritten = read_forms(table, given, **forms)
         steps = steps_of(source)
         columns = columns_of(source, f"NOT ({steps})")
-        found = guessed(columns, _given(column, source))
+        found = _with_forms(guessed(columns, given), rewritten)
         _check(log, found)
-        mapping = {name: guess.meaning for name, guess in found.items()}
-        if like is None and "partition" in mapping.values():
+        meanings = {name: guess.meaning for name, guess in found.items()}
+        if like is None and "partition" in meanings.values():
             remedy = "Give --like SCENARIO.yaml, which names the partitions and their nodes."
             raise InputError(
                 [Problem("--column", "no partition, as the datacenter is made for the log", "one", remedy)]
             )
-        in_us, ours = as_columns(source, mapping)
-        types = types_for(in_us, ours)
+        in_us, ours = as_columns(source, meanings)
+        types = types_of(places) if places else types_for(in_us, ours)
         match = matched(in_us, types, ours)
-        report, kept = sorted_out(log, in_us, match, steps)
+        report, kept = sorted_out(log, in_us, match, steps, first_line)
         report.left_out = LEFT_OUT
-        report.columns = dict(found)
+        report.columns = dict(found) | of_nodes.columns
         report.findings = _findings(source, found, match, kept)
         report.time_zone = _time_zone(columns, found)
         _count_statuses(report, in_us, columns, kept)
         report.unused = {c.name: c.n_filled for c in columns if found[c.name].meaning == IGNORE and c.n_filled}
         copy = Path(folder) / "jobs.csv"
         _copy(source, kept, copy)
-        if like is None:
+        if places:
+            on = on_nodes(output, places, types)
+        elif like is None:
             try:
-                on = made_for(copy, types, mapping)
+                on = made_for(copy, types, meanings)
             except InputError as error:
-                raise _in_log(error, log, copy, source, kept) from None
-            report.notes.append(f"{ON_WHAT}, or give --like")
+                lines = _lines(source, kept, first_line)
+                raise in_log(error, log, str(copy), lines.__getitem__) from None
+            are_requests = has_tokens(set(meanings.values()))
+            report.notes.append(ON_ENGINE if are_requests else f"{ON_WHAT}, or give --nodes or --like")
         else:
             on = like_another(like, output.parent, is_timed=TIME_ANYWHERE in ours.values())
         with replacing(output) as draft:
             shutil.copyfile(copy, draft)
     with replacing(scenario) as draft:
         draft.write_text(csv_scenario(log, output, found, on), encoding="utf-8")
-    return Imported(report, output, f"{report.numbers['jobs']:,} jobs", scenario)
+    with replacing(written) as draft:
+        draft.write_text(mapping_text(log, written.name, found, forms), encoding="utf-8")
+    return Imported(report, output, f"{report.numbers['jobs']:,} jobs", scenario, mapping=written)
 
 
 IMPORTER = Importer("csv", import_csv)
 
 
-def _unpacked(log: Path, folder: Path) -> Path:
-    """Return the log, or a copy of it without its compression."""
-    with opened(log) as stream:
-        is_gzip = stream.read(2) == GZIP
-    if not is_gzip:
-        if log.suffix not in (".csv", ".parquet"):
-            remedy = "For other logs there are vinesim import slurm (the output of sacct) and vinesim import swf."
-            raise InputError([Problem(str(log), "a name that ends in .csv, .csv.gz or .parquet", log.name, remedy)])
-        return log
-    copy = folder / f"{log.stem.removesuffix('.csv')}.csv"
-    copy.write_text(read_text(log), encoding="utf-8")
-    return copy
+def _with_forms(found: Mapping[str, Guess], forms: Mapping[str, Form]) -> dict[str, Guess]:
+    """Return the guesses with how the cells of their columns are written."""
+    return {
+        name: Guess(guess.meaning, f"{guess.why}; {forms[name].words}", guess.is_doubtful or forms[name].is_doubtful)
+        if name in forms and guess.meaning != IGNORE
+        else guess
+        for name, guess in found.items()
+    }
 
 
 def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
@@ -110,7 +138,9 @@ def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
             problems.append(Problem("--column", "NAME=MEANING, such as duration=time_min", repr(text)))
         elif name not in source.columns:
             remedy = did_you_mean(name, source.columns)
-            problems.append(Problem("--column", "a column: " + ", ".join(source.columns), repr(name), remedy))
+            problems.append(
+                Problem("--column or --mapping", "a column: " + ", ".join(source.columns), repr(name), remedy)
+            )
         elif meaning not in (*NAMES, IGNORE) and "." not in meaning:
             remedy = did_you_mean(meaning, NAMES)
             problems.append(Problem("--column", "the name of a column of a workload, or ignore", repr(meaning), remedy))
@@ -123,10 +153,12 @@ def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
 def _check(log: Path, found: Mapping[str, Guess]) -> None:
     """Raise :class:`InputError` if no column says when jobs arrive, or how long they take."""
     meanings = [guess.meaning for guess in found.values()]
-    lacking = (
+    lacking = [
         ("when jobs arrive", ("arrival_", "period"), "--column NAME=arrival_s, or arrival_date"),
         ("how long jobs take", ("time_", "end_", "operations"), "--column NAME=time_s, or end_date"),
-    )
+    ]
+    if set(COUNTS) & set(meanings):
+        lacking[1:] = [(f"the {name} of a request", (name,), f"--column NAME={name}") for name in COUNTS]
     guesses = "; ".join(f"{name}: {guess.meaning} ({guess.why})" for name, guess in found.items())
     problems = [
         Problem(str(log), f"a column that says {what}", guesses[:400], f"Say which: {remedy}.")
@@ -142,7 +174,7 @@ def _findings(source: TableSource, found: Mapping[str, Guess], match: Mapping[st
     findings = []
     if doubtful := [name for name, guess in found.items() if guess.is_doubtful]:
         findings.append(Finding("columns", f"in doubt, marked above: {', '.join(doubtful)}", True, {"names": doubtful}))
-    if not match.keys() & {"cores", "gpus", *GENERAL_LEAD}:
+    if not match.keys() & {"cores", "gpus", "total_gpus", *GENERAL_LEAD, *COUNTS}:
         words = "no column says how many cores or GPUs: each job takes one"
         findings.append(Finding("size of jobs", words, True))
     for name, guess in found.items():
@@ -156,20 +188,11 @@ def _findings(source: TableSource, found: Mapping[str, Guess], match: Mapping[st
     return findings
 
 
-def _in_log(error: InputError, log: Path, copy: Path, source: TableSource, kept: str) -> InputError:
-    """Return an error about the copy of the rows that are kept as one about the log, with its lines."""
+def _lines(source: TableSource, kept: str, first_line: int) -> list[int]:
+    """Return the line of the log of each row that is kept."""
     rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
-    line = source.query(f"SELECT _row + 2 AS line FROM {rows} WHERE {kept} ORDER BY _row")["line"].tolist()
-
-    def where(text: str) -> str:
-        name, _, number = text.rpartition(":")
-        return (
-            f"{log}:{line[int(number) - 2]}"
-            if name == str(copy) and number.isdigit()
-            else text.replace(str(copy), str(log))
-        )
-
-    return InputError([replace(one, where=where(one.where)) for one in error.problems], error.n_problems)
+    found = source.query(f"SELECT _row + {first_line} AS line FROM {rows} WHERE {kept} ORDER BY _row")
+    return list(found["line"].tolist())
 
 
 def _time_zone(columns: Sequence[Column], found: Mapping[str, Guess]) -> str:

@@ -69,12 +69,15 @@ def named(name: str) -> Named:
             return Named("", why_not=f"its name says {stem}, but in {unit}, which is no unit of it")
         if stem:
             return Named(stem, unit, rank)
+    if "." in name:  # a key of an object in an object
+        return named(name.rpartition(".")[2])._replace(rank=4)
     return Named("", why_not="no meaning is known for this name")
 
 
 def words_of(name: str) -> tuple[list[str], str]:
     """Return the words of a column's name in lower case, and the unit that its last word is."""
     plain = re.sub(r"\b([kKMGT]i?B)\b", lambda found: found[1].lower(), name)
+    plain = re.sub(r"(?<=[A-Z])s\b", "S", plain)  # GPUs
     words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", plain)]
     last = words[-1] if len(words) > 1 else ""
     if last in (*TIME_WORDS, MILLI) or (last in SIZE_WORDS and {"mem", "memory", "ram"} & set(words)):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.importers.csv_mapping import as_lines
+from vinesim.formats.importers.made_engine import ENGINE, has_tokens, made_engine
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
 from vinesim.formats.importers.report import Guess
 from vinesim.formats.scenario.document import ScenarioDocument
@@ -26,10 +28,12 @@ OF_THE_LOG = ("file", "columns")  # keys of workload that the imported log sets
 
 
 def types_for(source: TableSource, named: Mapping[str, str]) -> tuple[ProcessorType, ...]:
-    """Return CPUs, the models of GPUs that the jobs of a log name, and memory."""
+    """Return CPUs, the models of GPUs that the jobs of a log name, and memory; of requests with tokens an engine."""
+    if has_tokens(set(named.values())):
+        return (ProcessorType(ENGINE),)
     cell = next((source.columns[name] for name, meaning in named.items() if meaning == "gpu_type"), None)
     models = sorted({model.strip() for text in used_names(source, cell) for model in text.split("|") if model.strip()})
-    gpus = models or ([ANY_GPU] if "gpus" in named.values() else [])
+    gpus = models or ([ANY_GPU] if {"gpus", "total_gpus"} & set(named.values()) else [])
     return tuple(map(ProcessorType, (CPU, *gpus, MEMORY)))
 
 
@@ -39,21 +43,13 @@ def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mappin
     above = {"description": f"Jobs of the log {log.name}."} | {key: on[key] for key in on if key != "workload"}
     text = as_yaml(above) + "workload:\n" + indent(as_yaml(workload), "  ")
     text += "  columns:  # what the log's columns were taken for: correct what is wrong\n"
-    for name, guess in found.items():
-        line = as_yaml({name: guess.meaning}).rstrip("\n")
-        text += f"{indent(line, '    ')}  # {_one_line(guess.why)}\n"
-    return text
-
-
-def _one_line(text: str) -> str:
-    """Return a text as it may stand in a comment: what it quotes of the log may be anything."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return text + indent(as_lines(found), "    ")
 
 
 def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
     """Return what a scenario in a folder takes from another one: all but its workload, and what only concerns that.
 
-    Jobs with times of their own need no affinity. Raises :class:`InputError`.
+    Jobs with their own times need no affinity. Raises :class:`InputError`.
     """
     source = read_source(like)
     checked(source, ScenarioDocument, ("datacenter",))
@@ -71,8 +67,11 @@ def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
 
 def made_for(copy: Path, types: tuple[ProcessorType, ...], columns: Mapping[str, str]) -> dict[str, Any]:
     """Return types and a datacenter on which the load of a log is ``LOAD``: nodes as large as its largest jobs, of one
-    kind for each GPU model and one for the jobs without GPUs. Raises :class:`InputError`."""
+    kind for each GPU model and one for the jobs without GPUs; for requests with tokens an engine. Raises
+    :class:`InputError`."""
     work = read_workload(copy, types, offer=Offer.of(types, resources=(MEMORY,)), columns=columns)
+    if work.input_tokens is not None:
+        return made_engine(work)
     if work.times_us is None:
         remedy = "Give --like SCENARIO, which says how fast its processors are."
         raise InputError([Problem(str(copy.name), "how long jobs take", "only their operations", remedy)])

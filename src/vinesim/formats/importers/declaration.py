@@ -35,6 +35,7 @@ class Imported(NamedTuple):
     holds: str  # what is in the output
     scenario: Path | None = None  # a scenario that runs the output
     arrival_us: np.ndarray | None = None  # of an output that is no workload: when its jobs arrive, increasing
+    mapping: Path | None = None  # a file that says what the columns of the log were taken for
 
 
 @dataclass(frozen=True)

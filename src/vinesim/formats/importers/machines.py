@@ -22,18 +22,23 @@ def read_machines(path: str | os.PathLike[str]) -> Datacenter:
 
     All clusters must be equally fast, since there is one processor type. Raises :class:`InputError`.
     """
-    clusters = _read_clusters(path)
+    return processors_of(read_clusters(path))
+
+
+def processors_of(clusters: Clusters) -> Datacenter:
+    """Return a datacenter with one ``CPU`` unit per processor."""
     rack = np.concatenate([np.full(n * p, c) for c, (n, p) in enumerate(clusters)])
     shelf = np.concatenate([np.repeat(np.arange(n), p) for n, p in clusters])
     return Datacenter(np.zeros(len(rack)), rack, shelf, (PROCESSOR_TYPE,))
 
 
 def read_nodes(path: str | os.PathLike[str]) -> Datacenter:
-    """Return the same clusters with one unit per node; a type ``NODE_12`` has the capacity of 12 processors.
+    """Return the same clusters with one unit per node. Raises :class:`InputError`."""
+    return nodes_of(read_clusters(path))
 
-    Raises :class:`InputError`.
-    """
-    clusters = _read_clusters(path)
+
+def nodes_of(clusters: Clusters) -> Datacenter:
+    """Return a datacenter with one unit per node; a type ``NODE_12`` has the capacity of 12 processors."""
     widths = sorted({processors for _, processors in clusters})
     types = tuple(ProcessorType(f"NODE_{n}", capacity=n, attributes={"cores": n}) for n in widths)
     unit_type = np.concatenate([np.full(n, widths.index(p)) for n, p in clusters])
@@ -42,7 +47,8 @@ def read_nodes(path: str | os.PathLike[str]) -> Datacenter:
     return Datacenter(unit_type, rack, shelf, types)
 
 
-def _read_clusters(path: str | os.PathLike[str]) -> Clusters:
+def read_clusters(path: str | os.PathLike[str]) -> Clusters:
+    """Return the clusters of a machines file. Raises :class:`InputError`."""
     problems = []
     clusters: Clusters = []
     speeds: set[str] = set()

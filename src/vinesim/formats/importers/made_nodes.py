@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import NODE, Workload
+from vinesim.model.workload import NO_GANG, NODE, Workload
 
 CPU, ANY_GPU = "CPU", "GPU"
 LOAD = 0.7  # of the datacenter
@@ -55,7 +55,7 @@ def _kinds(work: Workload, names: list[str], time_us: np.ndarray) -> list[tuple[
             largest[names[kind]] = float((units * at_node)[mine].max())
         busiest = max(float((held[name] * time_us).sum()) / most for name, most in largest.items())
         by_load = math.ceil(busiest / (LOAD * span_us)) if span_us else 1
-        found.append((max(by_load, _widest(work, mine)), largest))
+        found.append((max(by_load, _widest(work, mine), _of_gangs(work, held, largest)), largest))
     return found
 
 
@@ -76,6 +76,19 @@ def _widest(work: Workload, mine: np.ndarray) -> int:
         return 1
     of_job = np.add.reduceat(mine.astype(np.int64), work.job_first[:-1])
     return max(1, int(np.where(work.tasks_per_node > 0, -(-of_job // np.maximum(work.tasks_per_node, 1)), 1).max()))
+
+
+def _of_gangs(work: Workload, held: Mapping[str, np.ndarray], largest: Mapping[str, float]) -> int:
+    """Return how many nodes the gang needs that needs most, if its tasks share nodes only with those that are alike."""
+    if work.gang_within is None:
+        return 1
+    at_once = np.full(work.n_tasks, np.inf)  # how many tasks like each a node holds
+    for name, most in largest.items():
+        amount = held[name]
+        fit = np.divide(most * (1.0 + 1e-9), amount, out=np.full(work.n_tasks, np.inf), where=amount > 0)
+        at_once = np.minimum(at_once, np.floor(fit))
+    nodes = np.add.reduceat(1.0 / at_once, work.job_first[:-1])
+    return max(1, math.ceil(np.where(work.gang_within != NO_GANG, nodes, 1.0).max() - 1e-9))
 
 
 def _units(largest: Mapping[str, float]) -> dict[str, int]:

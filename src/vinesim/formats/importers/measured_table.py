@@ -13,7 +13,7 @@ from vinesim.model.workload import Workload
 from vinesim.workloads.measured import Measured
 
 # the options that drawing from a table of measured times takes
-Output = Annotated[Path, Option("The workload, a Parquet file; a scenario is written beside it.", short="-o")]
+Output = Annotated[Path, Option("The workload, a Parquet file; a scenario is written next to it.", short="-o")]
 Jobs = Annotated[int, Option("Number of jobs to draw.")]
 Nodes = Annotated[int, Option("Nodes of the scenario, each with one unit of each type.")]
 Load = Annotated[float, Option("Rate of arriving work, as a share of what all units can do.")]
@@ -34,7 +34,7 @@ def report_on(
 
 
 def write_measured(output: Path, measured: Measured, workload: Workload, nodes: int, report: ImportReport) -> Imported:
-    """Write the workload, and beside it a scenario that runs it on ``nodes`` nodes with one unit of each type.
+    """Write the workload, and next to it a scenario that runs it on ``nodes`` nodes with one unit of each type.
 
     Raises :class:`InputError`.
     """

@@ -37,7 +37,7 @@ LEFT_OUT = (
 def import_openb(
     nodes: Annotated[Path, Argument("Nodes: sn, cpu_milli, memory_mib, gpu, model; plain or gzip.")],
     pods: Annotated[Path, Argument("Pods: cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, creation_time ...")],
-    output: Annotated[Path, Option("The workload, a Parquet file; a scenario is written beside it.", short="-o")],
+    output: Annotated[Path, Option("The workload, a Parquet file; a scenario is written next to it.", short="-o")],
     gpu_nodes: Annotated[bool, Option("Take only the nodes with GPUs.")] = False,
     start: Annotated[float, Option("Leave out the pods created before this time, s.")] = 0.0,
 ) -> Imported:

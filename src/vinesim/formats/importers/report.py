@@ -78,7 +78,7 @@ class ImportReport:
         if not self.dropped:
             lines.append("nothing dropped")
         for column, values in self.values.items():
-            shown = "; ".join(_told(value, *counts) for value, counts in list(values.items())[:MAX_VALUES])
+            shown = "; ".join(_counted(value, *counts) for value, counts in list(values.items())[:MAX_VALUES])
             lines.append(f"{column}: {shown}" + ("; ..." if len(values) > MAX_VALUES else ""))
         if self.unused:
             lines.append("not used: " + ", ".join(f"{name} ({n:,} lines)" for name, n in self.unused.items()))
@@ -107,10 +107,10 @@ class ImportReport:
 
 
 def zone_assumed(n_dates: int) -> str:
-    """Return in words that so many dates have no time zone."""
+    """Return in words how many dates have no time zone."""
     return f"UTC is assumed for {n_dates:,} dates without one"
 
 
-def _told(value: str, n_kept: int, n_dropped: int) -> str:
+def _counted(value: str, n_kept: int, n_dropped: int) -> str:
     words = [f"{n_kept:,} kept"] * bool(n_kept) + [f"{n_dropped:,} dropped"] * bool(n_dropped)
     return f"{value} {', '.join(words)}"

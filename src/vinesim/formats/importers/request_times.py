@@ -24,7 +24,7 @@ def import_requests(
     interval: Annotated[str, Option("Length of the intervals in which requests are counted.")] = "1 s",
     output: Annotated[Path, Option("The series of counts, a CSV file.", short="-o")],
 ) -> Imported:
-    """Count the requests of a log: a series of arrivals for the generator `requests`."""
+    """Turn a request log into counts per interval for the generator `requests`."""
     interval_us = time_us(interval, "--interval")
     times_us, report = read_request_times(log, time)
     counts = counted(times_us, interval_us)

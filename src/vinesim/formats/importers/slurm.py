@@ -7,6 +7,7 @@ scontrol, Slurm 23.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,44 +17,61 @@ from vinesim.formats.importers.declaration import Argument, Imported, Importer, 
 from vinesim.formats.importers.made_nodes import ON_WHAT
 from vinesim.formats.importers.report import Finding, ImportReport
 from vinesim.formats.importers.slurm_fit import Fit, Tasks
-from vinesim.formats.importers.slurm_jobs import ALL_MEMORY, COMMAND, SlurmJob, slurm_jobs
+from vinesim.formats.importers.slurm_jobs import ALL_MEMORY, COMMAND, NO_ZONE, SlurmJob, slurm_jobs
 from vinesim.formats.importers.slurm_nodes import SlurmNode, read_slurm_nodes
 from vinesim.formats.importers.slurm_scenario import scenario_of, types_of, workload_of
+from vinesim.formats.importers.slurm_site import import_site
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.slurm.anonymous import Numbers
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NODE
 
 LEFT_OUT = (
-    "names and racks of nodes: all nodes are in one rack, in the order of the file",
+    "racks of nodes: all nodes are in one rack, in the order of the file",
     "when and where Slurm started a job: the simulated policy decides",
-    "priorities, which Slurm computes anew as jobs age; dependencies, except that a job arrives when it is eligible",
+    "priorities, which Slurm recomputes as jobs age; dependencies, except that a job arrives when it is eligible",
     "how many jobs of an array may run at once",
 )
 
 
 def import_slurm(
-    jobs: Annotated[Path, Argument("The jobs: the output of sacct --allocations --parsable2, plain or gzip.")],
-    output: Annotated[Path, Option("The workload, a Parquet file; a scenario is written beside it.", short="-o")],
+    jobs: Annotated[Path, Argument("A folder with the files of a site; or only the output of sacct -P --allocations.")],
+    output: Annotated[Path, Option("The workload, a Parquet file; a scenario is written next to it.", short="-o")],
     nodes: Annotated[
         Path | None, Option("The nodes: the output of scontrol show nodes -o; else nodes are made for the jobs.")
     ] = None,
+    anonymous: Annotated[bool, Option("Put numbers in place of users, accounts and names of jobs.")] = False,
 ) -> Imported:
-    """Import the jobs and nodes of a Slurm cluster, as sacct and scontrol print them."""
+    """Import a Slurm site: jobs, nodes, partitions, limits, reservations and parameters; or only its jobs and nodes."""
+    if jobs.is_dir():
+        return import_site(jobs, output, is_anonymous=anonymous)
     check_workload(output)
     places = [] if nodes is None else read_slurm_nodes(nodes)
     kept, tasks, report = _read(jobs, places)
+    if anonymous:
+        number = Numbers("user")
+        kept = [job._replace(user=number(job.user)) for job in kept]
     types = types_of(kept, places)
     workload = workload_of(kept, tasks, types, sorted({name for node in places for name in node.partitions}))
     scenario = output.with_suffix(".yaml")
-    document = scenario_of(workload, places, types, output)
+    document = scenario_of(workload, places, types, output, _date(kept[0].arrival_s, report))
     write_workload(output, workload, types)
     write_yaml(scenario, document)
     return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)
 
 
 IMPORTER = Importer("slurm", import_slurm)
+
+
+def _date(s: float, report: ImportReport) -> datetime | None:
+    """Return a time of the log as a date: in UTC, or without a zone if the log says none. None: it can be no date."""
+    try:
+        date = datetime.fromtimestamp(s, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return date.replace(tzinfo=None) if report.time_zone == NO_ZONE else date
 
 
 def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], list[Tasks], ImportReport]:

@@ -39,13 +39,14 @@ ONLY_ACCOUNTED = ("billing", "energy", "fs", "ic", "pages", "vmem")  # what jobs
 UNKNOWN = ("", "Unknown", "None")  # in place of a time
 MAX_NODES = 1_000_000  # of a job
 ALL_MEMORY = math.inf  # of each of its nodes
-STEP = "a step of a job that has a line of its own"
+NO_ZONE = "UTC is assumed: Slurm writes the cluster's local time"
+STEP = "a step of a job that has its own line"
 _GPU = re.compile(r"gres/gpu(?::(.+))?")
 _PART = re.compile(r"(\d+)\+\d+", re.ASCII)
 
 
 class Part(NamedTuple):
-    """What a job holds of its nodes together; a heterogeneous job has several parts, each with nodes of its own."""
+    """What a job holds of its nodes together; a heterogeneous job has several parts, each with its own nodes."""
 
     partition: str
     n_nodes: int
@@ -108,7 +109,7 @@ def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[S
             yield job
     report.time_zone = "as the dates say" if n_dates else "UTC, as times since 1970"
     if n_without_zone:
-        report.time_zone = "UTC is assumed: Slurm writes the cluster's local time"
+        report.time_zone = NO_ZONE
     for name, jobs in parts.items():
         if name in incomplete:
             report.drop("a part of a heterogeneous job of which another part is dropped", *(job.line for job in jobs))

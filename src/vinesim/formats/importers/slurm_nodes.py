@@ -22,8 +22,9 @@ _GPU = re.compile(r"gpu(?::([^:,()]+))?:(\d+)(?:\([^)]*\))?$")
 
 
 class SlurmNode(NamedTuple):
-    """What a node has, and the partitions that it is in."""
+    """What a node has, the partitions that it is in, and its name."""
 
+    name: str
     cores: int
     memory_bytes: int
     gpus: tuple[tuple[str, int], ...]  # type, number
@@ -86,7 +87,7 @@ def _node(where: str, fields: dict[str, str], names: set[str], problems: list[Pr
         problems.append(Problem(where, f"Gres: types of GPUs other than {CPU} and {MEMORY}", ", ".join(taken)))
     partitions = tuple(filter(None, fields.get("Partitions", "").split(",")))
     is_off = any(state in fields.get("State", "") for state in IS_OFF)
-    return SlurmNode(cores, memory * MIB, gpus, partitions, is_off)
+    return SlurmNode(name, cores, memory * MIB, gpus, partitions, is_off)
 
 
 def gpus_of(gres: str) -> tuple[tuple[str, int], ...]:

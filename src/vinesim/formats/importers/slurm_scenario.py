@@ -1,12 +1,14 @@
 """The workload of a Slurm cluster's jobs, and the scenario of its nodes."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vinesim.formats.importers.job_starts import started_s
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
 from vinesim.formats.importers.slurm_fit import Task, Tasks
 from vinesim.formats.importers.slurm_jobs import SlurmJob
@@ -74,6 +76,7 @@ def workload_of(
         withdraw_us=withdraw_us - arrival_us[0] if np.isfinite(withdraw_us).any() else None,
         gang_within=within,
         tasks_per_node=np.where(within == ANYWHERE, 1, 0),
+        **started_s(np.array([job.arrival_s + job.waited_s for job in jobs]) - jobs[0].arrival_s),
     )
 
 
@@ -92,16 +95,20 @@ def _partition(job: SlurmJob, partitions: list[str]) -> int:
 
 
 def scenario_of(
-    work: Workload, nodes: Sequence[SlurmNode], types: tuple[ProcessorType, ...], workload: Path
+    work: Workload,
+    nodes: Sequence[SlurmNode],
+    types: tuple[ProcessorType, ...],
+    workload: Path,
+    start: datetime | None,
 ) -> dict[str, Any]:
-    """Return the scenario of the nodes and jobs."""
+    """Return the scenario of the nodes and jobs, the first of which arrives at the date ``start``, if it is known."""
     units = [p.name for p in types if p.name != MEMORY]
-    groups = [(node, len(list(same))) for node, same in groupby(node._replace(is_off=False) for node in nodes)]
+    groups = [list(same) for _, same in groupby(nodes, lambda node: node._replace(name="", is_off=False))]
     partitions = [
-        {"name": name, "groups": sorted({_group(node) for node, _ in groups if name in node.partitions})}
+        {"name": name, "groups": sorted({_group(node) for node in nodes if name in node.partitions})}
         for name in work.partition_names
     ]
-    made = [_node(node, count) for node, count in groups] or made_nodes(work, [*units, MEMORY], work.operations)
+    made = [_equal_nodes(same) for same in groups] or made_nodes(work, [*units, MEMORY], work.operations)
     return {
         "description": "Jobs and nodes of a Slurm cluster.",
         "extends": "none",
@@ -109,6 +116,7 @@ def scenario_of(
         "task_types": [JOB.name],
         "affinity": {"absolute": {name: {JOB.name: 1.0} for name in units}},
         "network": "none",
+        **({} if start is None else {"start_date": f"{start}"}),
         "datacenter": {"racks": [{"nodes": made}]},
         **({"partitions": partitions} if partitions else {}),
         "workload": {"file": workload.name},
@@ -116,10 +124,12 @@ def scenario_of(
     }
 
 
-def _node(node: SlurmNode, count: int) -> dict[str, Any]:
-    """Return equal nodes as the scenario file has them."""
+def _equal_nodes(nodes: Sequence[SlurmNode]) -> dict[str, Any]:
+    """Return nodes that are equal but for their names, as the scenario file has them."""
+    node = nodes[0]
     units: dict[str, Any] = {CPU: {"cores": node.cores}, **dict(node.gpus)}
-    found = {"count": count, "units": units, "memory": f"{node.memory_bytes // MIB} MiB"}
+    found = {"count": len(nodes), "units": units, "memory": f"{node.memory_bytes // MIB} MiB"}
+    found["names"] = [node.name for node in nodes]
     return found | ({"group": _group(node)} if node.partitions else {})
 
 

@@ -16,7 +16,10 @@ from typing import Annotated
 import numpy as np
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
-from vinesim.formats.importers.machines import PROCESSOR_TYPE, read_machines, read_nodes
+from vinesim.formats.importers.job_starts import started_s
+from vinesim.formats.importers.machines import PROCESSOR_TYPE, nodes_of, processors_of, read_clusters
+from vinesim.formats.importers.report import Finding
+from vinesim.formats.importers.swf_header import read_header
 from vinesim.formats.importers.swf_lines import (
     ALLOCATED,
     FIELDS,
@@ -38,7 +41,7 @@ AFTER_1990_S = 6.3e8  # larger times are since 1970
 LEFT_OUT = (
     "node boundaries: the processors of a job may be on any nodes",
     "memory, queues, priorities, users, requested times and dependencies between jobs",
-    "the log's own waiting times: the simulated policy decides when a job starts",
+    "when jobs started, except for a back-test: the simulated policy decides",
 )
 LEFT_OUT_WHOLE = (
     "jobs on several nodes: a job takes all its processors from one node, wherever they were",
@@ -50,9 +53,7 @@ LEFT_OUT_WHOLE = (
 def import_swf(
     log: Annotated[Path, Argument("The log in the Standard Workload Format, plain or gzip.")],
     output: Annotated[Path, Option("The workload, a Parquet file.", short="-o")],
-    machines: Annotated[
-        Path | None, Option("The log's clusters (.machines); also writes a scenario that uses them.")
-    ] = None,
+    machines: Annotated[Path | None, Option("The log's clusters (.machines); else those of its header.")] = None,
     task: Annotated[
         str, Option("What becomes a task: each processor of a job, or the whole job on one node.")
     ] = "processor",
@@ -70,7 +71,7 @@ def import_swf(
     scenario = None
     if datacenter is not None:
         scenario = output.with_suffix(".yaml")
-        write_swf_scenario(scenario, output, datacenter, task)
+        write_swf_scenario(scenario, output, datacenter, task, read_header(log).computer)
     return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)
 
 
@@ -84,28 +85,29 @@ def read_swf(
     partitions: Sequence[int] = (),
     processors: str = ALLOCATED,
 ) -> tuple[Workload, Datacenter | None, SwfReport]:
-    """Return the workload of a log, the datacenter of its machines file if one is given, and a report.
+    """Return the workload of a log, the datacenter of its machines file or else of its header, and a report.
 
     ``task`` says what becomes a task: each ``processor`` of a job, which start together, or the whole ``job``, which
-    needs the machines file. ``partitions`` selects jobs; by default all are taken. ``processors`` says whether a job
+    needs the nodes. ``partitions`` selects jobs; by default all are taken. ``processors`` says whether a job
     has those that were ``allocated`` or ``requested``. The first arrival is at 0. Units do 1 us of the only task type
     in 1 us. Lines that are not jobs, jobs cancelled before they ran, and parts of a job that has a line of its own are
     dropped and reported. A file that has no job or cannot be read raises :class:`InputError`.
     """
-    _check_task(task, machines)
+    header = read_header(path)
+    clusters = header.clusters if machines is None else read_clusters(machines)
+    _check_task(task, has_nodes=bool(clusters))
     if processors not in PROCESSORS:
         raise InputError([Problem("processors", " or ".join(PROCESSORS), repr(processors))])
     is_whole = task == "job"
     report = SwfReport(str(path), left_out=LEFT_OUT_WHOLE if is_whole else LEFT_OUT)
-    read = read_nodes if is_whole else read_machines
-    datacenter = read(machines) if machines is not None else None
+    datacenter = (nodes_of if is_whole else processors_of)(clusters) if clusters else None
     widest = MAX_PROCESSORS
     if datacenter is not None:
         capacities = np.array([p.capacity for p in datacenter.processor_types])
         report.n_processors = int(capacities[datacenter.unit_type].sum())
         widest = int(capacities.max()) if is_whole else min(MAX_PROCESSORS, report.n_processors)
     found = list(jobs_of(path, report, widest, is_whole, frozenset(partitions), processors))
-    jobs = np.array(found, np.float64).reshape(-1, 6)
+    jobs = np.array(found, np.float64).reshape(-1, 7)
     _check_partitions(path, report, partitions)
     if not len(jobs):
         words = f"none in {report.n_lines} lines"
@@ -114,7 +116,7 @@ def read_swf(
         raise InputError([Problem(str(path), "a log in the Standard Workload Format with at least one job", words)])
     order = np.argsort(jobs[:, 1], kind="stable")
     report.n_resorted = int((jobs[1:, 1] < np.maximum.accumulate(jobs[:-1, 1])).sum())
-    job_id, submit_s, run_s, held, asked_s, other = jobs[order].T
+    job_id, submit_s, run_s, held, asked_s, other, wait_s = jobs[order].T
     counts = np.ones(len(jobs), np.int64) if is_whole else held.astype(np.int64)
     n_tasks = int(counts.sum())
     run_us = run_s * 1e6
@@ -132,12 +134,20 @@ def read_swf(
         estimate_us=np.where(asked_s > 0, asked_s * 1e6, run_us) if is_whole else None,
         gang_within=np.where(counts > 1, ANYWHERE, NO_GANG),
         task_types=(JOB_TYPE if is_whole else PROCESSOR_TIME,),
+        **started_s(np.where(wait_s >= 0, submit_s - submit_s[0] + wait_s, np.nan)),
     )
     report.n_jobs, report.n_tasks = workload.n_jobs, workload.n_tasks
     report.n_unasked = int((asked_s == 0).sum()) if is_whole else 0
     report.span_us = float(workload.arrival_us[-1])
     report.work_us = float((run_us * held).sum())
-    if submit_s[0] > AFTER_1990_S:
+    if machines is None and clusters:
+        report.notes.append(header.on_what)
+        if header.is_unequal:
+            words = "MaxProcs is no multiple of MaxNodes: nodes of two sizes"
+            report.findings.append(Finding("datacenter", words, True, {"clusters": clusters}))
+    if began := header.began(float(submit_s[0])):
+        report.time_zone = began
+    elif submit_s[0] > AFTER_1990_S:
         report.time_zone = "UTC, as times since 1970"
     if n_others := int((held != other).sum()):
         report.notes.append(
@@ -148,12 +158,12 @@ def read_swf(
     return workload, datacenter, report
 
 
-def _check_task(task: str, machines: str | os.PathLike[str] | None) -> None:
+def _check_task(task: str, *, has_nodes: bool) -> None:
     if task not in TASKS:
         raise InputError([Problem("task", " or ".join(TASKS), repr(task))])
-    if task == "job" and machines is None:
+    if task == "job" and not has_nodes:
         remedy = "Give the machines file: it says how many processors a node has."
-        raise InputError([Problem("task job", "a machines file beside the log", "none", remedy)])
+        raise InputError([Problem("task job", "a machines file, or MaxNodes in the header", "none", remedy)])
 
 
 def _check_partitions(path: str | os.PathLike[str], report: SwfReport, partitions: Sequence[int]) -> None:

@@ -1,5 +1,6 @@
 """The lines of an SWF log: which of their fields are used, and which lines are jobs that ran."""
 
+import math
 import os
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,10 +19,10 @@ FIELDS = (
     *("partition", "preceding job", "think time"),
 )
 UNUSED = tuple(i for i, name in enumerate(FIELDS) if name in (
-    *("wait time", "average CPU time", "used memory", "requested memory", "user", "group", "executable", "queue"),
+    *("average CPU time", "used memory", "requested memory", "user", "group", "executable", "queue"),
     *("preceding job", "think time"),
 ))  # fmt: skip
-REQUESTED_TIME, STATUS, PARTITION = (FIELDS.index(name) for name in ("requested time", "status", "partition"))
+WAIT, REQUESTED_TIME, STATUS, PARTITION = map(FIELDS.index, ("wait time", "requested time", "status", "partition"))
 CANCELLED, PARTS = 5, (2, 3, 4)  # status codes
 STATUSES = {-1: "not given", 0: "failed", 1: "completed", 2: "part", 3: "last part", 4: "last part, failed"}
 STATUSES[CANCELLED] = "cancelled"
@@ -47,8 +48,10 @@ def jobs_of(
     partitions: frozenset[int],
     processors: str = ALLOCATED,
 ) -> Iterator[tuple[float, ...]]:
-    """(id, submit s, run s, processors, requested s or 0, the other number of processors) of each usable line; the
-    others go to the report. ``processors`` says which of the two numbers a job has, where it has both."""
+    """(id, submit s, run s, processors, requested s or 0, the other number of processors, wait s or NaN) of each line.
+
+    Lines that cannot be used go to the report. ``processors`` says which of two numbers a job has, where it has both.
+    """
     total = 0
     for number, line in enumerate(lines_of(path), 1):
         if line.startswith(b";") or not line.strip():
@@ -72,7 +75,7 @@ def jobs_of(
             remedy = "Is this the right file?"
             raise InputError([Problem(f"{path}:{number}:1", "at most 500 million tasks in all", "more", remedy)])
         held, other = (float(int(n)) if 0 < n < LARGEST[-1] else 0.0 for n in (job.processors, job.other))
-        yield *job[:3], held, _asked_s(fields[REQUESTED_TIME]), other or held
+        yield *job[:3], held, _time_s(fields[REQUESTED_TIME]) or 0.0, other or held, _wait_s(fields[WAIT])
 
 
 def _count_unused(report: ImportReport, fields: list[bytes], is_whole: bool) -> None:
@@ -137,10 +140,16 @@ def _code(text: bytes) -> int:
     return int(value) if abs(value) < 2**31 and value == int(value) else -1
 
 
-def _asked_s(text: bytes) -> float:
-    """The time that was asked for; 0 where there is none."""
+def _time_s(text: bytes) -> float | None:
+    """A time; None where there is none."""
     try:
         value = float(text)
     except ValueError:
-        return 0.0
-    return value if 0 < value < 2**53 else 0.0
+        return None
+    return value if 0 <= value < 2**53 else None
+
+
+def _wait_s(text: bytes) -> float:
+    """How long a job waited; NaN where the log does not say."""
+    found = _time_s(text)
+    return math.nan if found is None else found

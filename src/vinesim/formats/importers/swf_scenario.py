@@ -17,13 +17,13 @@ OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is
 OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
 
 
-def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task: str = "processor") -> None:
-    """Write the scenario beside its workload. A cluster is a rack, a node is a shelf; a unit is a processor, or a node
+def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task: str, computer: str = "") -> None:
+    """Write the scenario next to its workload. A cluster is a rack, a node is a shelf; a unit is a processor, or a node
     if each job is one task."""
     is_whole = task == "job"
     task_type = (JOB_TYPE if is_whole else PROCESSOR_TIME).name
     document = {
-        "description": OF_JOBS if is_whole else OF_PROCESSORS,
+        "description": (OF_JOBS if is_whole else OF_PROCESSORS) + f" Computer: {computer}." * bool(computer),
         "extends": "none",
         "processor_types": [_type(processor) for processor in datacenter.processor_types],
         "task_types": [task_type],

@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.plan.document import RangePart, ValuesPart
+from vinesim.formats.plan.document import ChoicePart, RangePart, ValuesPart
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import YamlSource, shown
@@ -23,31 +23,31 @@ def choices(
     reader = AxesReader(source, scenario, folder, scenario_folder, SECTION)
     found: dict[str, Choice] = {}
     for name, value in given.items():
-        form, when = _form(source, name, value)
+        form, part = _form(source, name, value)
         axes = () if form is None else reader.axes({name: form})
         for axis in axes:
             labels = tuple(label[0] if len(label) == 1 else label_of(list(label)) for label in axis.labels)
             is_ordered = len(labels) > 1 and all(isinstance(x, int | float) and not isinstance(x, bool) for x in labels)
-            found[name] = Choice(name, labels, axis.settings, is_ordered, _when(source, name, when, found))
+            when = _when(source, name, part.when, found)
+            found[name] = Choice(name, labels, axis.settings, is_ordered, when, part.label or "")
     return tuple(found.values())
 
 
-def _form(source: YamlSource, name: str, value: Any) -> tuple[Any, Mapping[str, Any] | None]:
-    """Return a choice in the form of a study's axis, and its condition."""
+def _form(source: YamlSource, name: str, value: Any) -> tuple[Any, Any]:
+    """Return a choice in the form of a study's axis, None if it is wrong; and its label and condition."""
     path = (SECTION, name)
     if not isinstance(value, dict):
-        return value, None
+        return value, ChoicePart(label=None, when=None)
+    part: Any
     if "values" in value:
-        values = checked_part(source, path, ValuesPart, value)
-        return (None, None) if values is None else (values.values, values.when)
+        part = checked_part(source, path, ValuesPart, value)
+        return (None if part is None else part.values), part
     if "from" in value or "to" in value:
         part = checked_part(source, path, RangePart, value)
-        return (None, None) if part is None else (_spaced(source, path, part), part.when)
-    when = value.get("when")
-    if "when" in value and not (isinstance(when, dict) and when):
-        source.add((*path, "when"), "names of other choices with their labels, such as {policy: delay}", shown(when))
-        return None, None
-    return {key: item for key, item in value.items() if key != "when"}, when
+        return (None if part is None else _spaced(source, path, part)), part
+    common = {key: item for key, item in value.items() if key in ChoicePart.model_fields}
+    part = checked_part(source, path, ChoicePart, common)
+    return (None if part is None else {key: item for key, item in value.items() if key not in common}), part
 
 
 def _spaced(source: YamlSource, path: tuple[str, ...], part: Any) -> Any:

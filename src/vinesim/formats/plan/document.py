@@ -20,6 +20,7 @@ from vinesim.formats.scenario.values import Name, Number, Positive, PositiveTime
 from vinesim.formats.source.parts import Part, wrong
 from vinesim.formats.study.document import FORMS, WarmUp
 from vinesim.model.plan import LOOKS, MAX_POINTS
+from vinesim.model.python_file import split_file
 
 _MOST = 100_000_000
 
@@ -41,13 +42,20 @@ Share = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"type": "string"}]}),
 ]
 OpenShare = Annotated[float, Field(gt=0, lt=1)]
-When = Annotated[
-    dict[str, Any],
-    Field(min_length=1, description="Made only if other choices have one of these labels: {policy: delay}."),
-]
+Label = Annotated[str, Field(min_length=1, max_length=100)]
+When = Annotated[dict[str, Any], Field(min_length=1)]
 
 
-class _Spacing(Part):
+class ChoicePart(Part):
+    """What a choice of any form may have."""
+
+    label: Label | None = Field(
+        None, description="What the answer calls the choice, such as nodes with 8 GPUs; default: its key."
+    )
+    when: When | None = Field(None, description="Made only if other choices have one of these labels: {policy: delay}.")
+
+
+class _Spacing(ChoicePart):
     """Numbers from one value to another, both included."""
 
     step: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
@@ -55,7 +63,6 @@ class _Spacing(Part):
     )
     n: Annotated[int, Field(ge=2, le=MAX_POINTS)] | None = Field(None, description="Number of values, instead of step.")
     log: bool = Field(False, description="With n: evenly spaced on a logarithmic scale.")
-    when: When | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> "_Spacing":
@@ -73,11 +80,10 @@ _ENDS: Any = {
 RangePart = create_model("RangePart", __base__=_Spacing, __doc__=_Spacing.__doc__, **_ENDS)  # `from` is a keyword
 
 
-class ValuesPart(Part):
-    """A list of values, if it needs a condition."""
+class ValuesPart(ChoicePart):
+    """A list of values, if it needs a label or a condition."""
 
     values: Annotated[list[Any], Field(min_length=1)] = Field(description="The values.")
-    when: When | None = None
 
 
 class LimitPart(Part):
@@ -134,7 +140,7 @@ class ConfirmPart(Part):
     )
     longer: dict[str, Any] = Field(
         default_factory=dict,
-        description="Scenario keys and values that make the workload so much longer; default: the count of the "
+        description="Scenario keys and values that make the workload longer by that factor; default: the count of the "
         "workload's generator.",
     )
 
@@ -150,6 +156,22 @@ def _objective_schema() -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [{"type": "string"}, names, UtilityPart.model_json_schema()]})
 
 
+class WhatIfPart(Part):
+    """What the recommendation is asked besides the plan's own question."""
+
+    load: Annotated[list[Positive], Field(min_length=1, max_length=20)] = Field(
+        description="Times the load of the workload: [0.9, 1.1]. The recommendation is run with each, and where it "
+        "misses a limit, points with a worse objective until one keeps them all."
+    )
+
+
+def _function(name: str) -> str:
+    file, rest = split_file(name)
+    if not file or not rest.removeprefix(":"):
+        raise wrong("a function of a result, file.py:function", repr(name)[:60])
+    return name
+
+
 def _looks(values: list[int]) -> list[int]:
     if sorted(set(values)) != values or not values or values[0] < 1 or values[-1] > 1000:
         raise wrong("increasing numbers of replications, from 1 to 1000", f"{values}")
@@ -160,6 +182,8 @@ def _choose_schema() -> WithJsonSchema:
     values = {"type": "array", "minItems": 1}
     kinds: tuple[type[Part], ...] = (RangePart, ValuesPart, *FORMS.values())
     forms = [kind.model_json_schema() for kind in kinds]
+    for form in forms:
+        form["properties"] |= ChoicePart.model_json_schema()["properties"]
     return WithJsonSchema({"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [values, *forms]}})
 
 
@@ -178,8 +202,8 @@ class PlanDocument(Part):
     choose: Annotated[dict[str, Any], Field(min_length=1), _choose_schema()] = Field(
         default_factory=dict,
         description="What may be chosen, by key of the scenario: a list, {from: 0, to: 24}, {from: 1, to: 100, n: 9, "
-        "log: true}, {values: [...]}, {cases: {label: {key: value}}}, {zip: {key: values}}; each may have a condition, "
-        "when: {name: label}.",
+        "log: true}, {values: [...]}, {cases: {label: {key: value}}}, {zip: {key: values}}; each may have a label, "
+        "label: nodes with 8 GPUs, and a condition, when: {name: label}.",
     )
     minimize: Annotated[Any, _objective_schema()] = Field(
         None, description="A number of a run, several (a Pareto front), or {utility: expression}."
@@ -188,6 +212,12 @@ class PlanDocument(Part):
     limits: Annotated[dict[str, Any], _limits_schema()] = Field(
         default_factory=dict, description="Limits by number: {jobs.latency_us.p99: {below: 1300 us}}."
     )
+    record: list[Annotated[Name, AfterValidator(_function)]] = Field(
+        default_factory=list,
+        description="Functions of a result, as file.py:function, whose numbers objectives and limits may name: "
+        "fairness for my.py:fairness, or fairness.worst if it returns several.",
+    )
+    what_if: WhatIfPart | None = Field(None, description="Other loads for the recommendation.")
     cost: CostPart | None = Field(None, description="How costs are added up.")
     budget: BudgetPart = Field(default_factory=lambda: BudgetPart(), description="When the search ends.")  # type: ignore[call-arg]
     confirm: ConfirmPart = Field(default_factory=lambda: ConfirmPart(), description="How the winner is run again.")  # type: ignore[call-arg]

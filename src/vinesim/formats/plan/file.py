@@ -5,7 +5,8 @@ Its keys are declared in ``document``, which ``plan_schema`` gives as JSON Schem
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from vinesim.formats.plan.choices import axes, choices
 from vinesim.formats.plan.document import REQUIRED, CostPart, PlanDocument
 from vinesim.formats.plan.goals import limits, objectives
 from vinesim.formats.scenario.document import schema_around_scenario
-from vinesim.formats.scenario.extends import with_extended_scenario
+from vinesim.formats.scenario.extends import KEY as EXTENDS
+from vinesim.formats.scenario.extends import SUFFIXES, with_extended_scenario
+from vinesim.formats.scenario.keys import moved_code
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import YamlSource
@@ -24,16 +27,36 @@ from vinesim.model.study import Study
 from vinesim.model.time import US_PER_S
 
 
-def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Read the plan of a YAML file; file names in it are relative to its folder.
+def read_plan(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Plan:
+    """Read the plan of a YAML file with ``key=value`` changes; file names in it are relative to its folder.
 
     Raises :class:`InputError` with file, line and column of every problem.
     """
-    source = YamlSource(path, what="a plan", merge=with_extended_scenario)
+    source = YamlSource(path, overrides, what="a plan", merge=with_extended_scenario)
     if isinstance(source.data, dict) and "choose" not in source.data and {"axes", "datacenter"} & source.data.keys():
         kind, verb = ("a study", "sweep") if "axes" in source.data else ("a scenario", "run")
         raise InputError([Problem(str(path), "a plan", kind, f"Run it with `vinesim {verb}`.")])
-    return _plan(source, Path(os.path.abspath(path)).parent)
+    return replace(_plan(source, Path(os.path.abspath(path)).parent), files=tuple(_files(Path(path))))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a plan's or a scenario's file, and the files with its scenario and what that extends."""
+    yield path
+    data = YamlSource(path).data
+    scenario = data.get("scenario")
+    home = path.parent / str(data.get("folder", "."))
+    if isinstance(scenario, str):
+        yield from _files(home / scenario)
+    for part in (data, scenario):
+        other = part.get(EXTENDS) if isinstance(part, dict) else None
+        if isinstance(other, str) and other.endswith(SUFFIXES):
+            yield from _files(path.parent / other)
+
+
+def is_plan(path: str | os.PathLike[str]) -> bool:
+    """Whether a YAML file is a plan, judging by its keys. Raises :class:`InputError`."""
+    data = YamlSource(path, what="a scenario, a study or a plan").data
+    return isinstance(data, dict) and "choose" in data
 
 
 def plan(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Plan:
@@ -64,8 +87,10 @@ def _plan(source: YamlSource, folder: Path) -> Plan:
         axes=axes(chosen),
         seed=given_seed(scenario, document.seed),
         warm_up=warm_up,
+        record=tuple(moved_code(name, folder, home) for name in document.record),
         folder=home,
         origin=None if is_file else scenario,
+        warm_up_at=source.where(("warm_up", "jobs")),
     )
     costs = document.cost
     return Plan(
@@ -79,6 +104,7 @@ def _plan(source: YamlSource, folder: Path) -> Plan:
         looks=tuple(document.looks),
         screen=document.screen,
         more_is_better=more,
+        loads=() if document.what_if is None else tuple(document.what_if.load),
         description=document.description or "",
     )
 

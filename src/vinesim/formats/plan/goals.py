@@ -1,5 +1,6 @@
 """The objectives and limits of a plan file."""
 
+from collections.abc import Collection
 from typing import Any
 
 from vinesim.formats.plan.document import LimitPart, PlanDocument, UtilityPart
@@ -7,12 +8,12 @@ from vinesim.formats.plan.numbers import wrong_number
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.yaml_source import YamlSource, shown
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Steps
 from vinesim.model.expression import Expression, parsed
 from vinesim.model.plan import Limit, Objective
+from vinesim.model.python_file import split_file
 
 DEFAULT_CONFIDENCE = 0.95
-Steps = tuple[str | int, ...]
 
 
 def objectives(source: YamlSource, document: PlanDocument) -> tuple[Objective, ...]:
@@ -23,7 +24,7 @@ def objectives(source: YamlSource, document: PlanDocument) -> tuple[Objective, .
         if given is None:
             continue
         for path, text in _texts(source, key, given):
-            expression = _expression(source, path, text)
+            expression = _expression(source, path, text, functions_of(document))
             if expression is None:
                 continue
             if any(str(other) == expression.text for other in found):
@@ -32,6 +33,11 @@ def objectives(source: YamlSource, document: PlanDocument) -> tuple[Objective, .
     if document.minimize is None and document.maximize is None:
         source.add(("minimize",), "what shall be best, such as minimize: cost.total", "nothing", "Add minimize:.")
     return tuple(found)
+
+
+def functions_of(document: PlanDocument) -> list[str]:
+    """Return the names of the functions that a plan records."""
+    return [split_file(name)[1].removeprefix(":") for name in document.record]
 
 
 def _texts(source: YamlSource, key: str, given: Any) -> list[tuple[Steps, str]]:
@@ -52,7 +58,7 @@ def _texts(source: YamlSource, key: str, given: Any) -> list[tuple[Steps, str]]:
     return texts
 
 
-def _expression(source: YamlSource, path: Steps, text: str) -> Expression | None:
+def _expression(source: YamlSource, path: Steps, text: str, functions: Collection[str]) -> Expression | None:
     try:
         found = parsed(text)
     except InputError as error:
@@ -62,17 +68,17 @@ def _expression(source: YamlSource, path: Steps, text: str) -> Expression | None
     if not found.names:
         source.add(path, "an expression with at least one number of a run", repr(text)[:60])
     for name in found.names:
-        if problem := wrong_number(name, ""):
+        if problem := wrong_number(name, functions):
             source.add(path, problem.expected, problem.found, problem.remedy)
     return found
 
 
 def limits(source: YamlSource, document: PlanDocument) -> tuple[Limit, ...]:
     """Return the limits; problems are added to the source."""
-    found = []
+    found, functions = [], functions_of(document)
     for number, given in document.limits.items():
         path = ("limits", number)
-        if problem := wrong_number(number, ""):
+        if problem := wrong_number(number, functions):
             source.add(path, problem.expected, problem.found, problem.remedy, at_key=True)
             continue
         part = checked_part(source, path, LimitPart, given)

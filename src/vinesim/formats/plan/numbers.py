@@ -1,5 +1,7 @@
 """The names of numbers in a plan: those of a run, and those that the plan adds."""
 
+from collections.abc import Collection
+
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.study.document import is_number
 from vinesim.model.errors import Problem
@@ -20,9 +22,9 @@ def is_own(name: str) -> bool:
     return any(f"{name}.".startswith(f"{kind}.") for kind in OWN)
 
 
-def wrong_number(name: str, where: str) -> Problem | None:
-    """Return a problem if there is no number of that name."""
-    if is_own(name) or is_number(name):
+def wrong_number(name: str, functions: Collection[str] = ()) -> Problem | None:
+    """Return a problem if there is no number of that name: VineSim's, or of the functions that the plan records."""
+    if is_own(name) or is_number(name) or name.partition(".")[0] in functions:
         return None
     expected = "a number of a run or of a plan, such as jobs.latency_us.p99, energy_j or cost.total"
-    return Problem(where, expected, repr(name)[:60], did_you_mean(name, [*OWN, *NUMBERS, *_EXAMPLES]))
+    return Problem("", expected, repr(name)[:60], did_you_mean(name, [*functions, *OWN, *NUMBERS, *_EXAMPLES]))

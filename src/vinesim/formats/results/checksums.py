@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from vinesim.formats.source.files import read_bytes, read_text
+from vinesim.formats.source.files import opened, read_bytes, read_text
 from vinesim.model.errors import InputError, Problem
 
 BLANK = "sha256:" + 64 * "0"  # placeholder until the checksum is known
@@ -55,27 +55,41 @@ def is_text_intact(path: str | os.PathLike[str]) -> bool:
     return _COMMENT.search(data) is None or is_intact(data)
 
 
+def check_text(path: str | os.PathLike[str], what: str) -> None:
+    """Raise :class:`InputError` if a text, which is ``what``, does not match the checksum in its comment."""
+    if not is_text_intact(path):
+        remedy = "If you edited it, remove its last line; if not, use the file that it was made from."
+        raise InputError([Problem(str(path), f"{what} whose checksum matches", "a damaged or edited file", remedy)])
+
+
 def write_sums(folder: Path) -> None:
-    """Write the checksums of the files in a folder, in the order of their names. Raises OSError."""
-    files = sorted(file for file in folder.iterdir() if file.is_file() and file.name != SUMS)
-    (folder / SUMS).write_text("".join(f"{_digest(file)}  {file.name}\n" for file in files))
+    """Write the checksums of all files in a folder, in the order of their names, without links. Raises OSError."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    names = [(file, file.relative_to(folder).as_posix()) for file in files]
+    lines = [f"{_digest(file)}  {name}\n" for file, name in names if name != SUMS]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def listed(folder: Path) -> set[str]:
+    """Return the names in a folder's list of checksums; none without a list that can be read."""
+    try:
+        return {name for _, name in map(_columns, read_text(folder / SUMS).splitlines())}
+    except (InputError, ValueError):
+        return set()
 
 
 def check_sums(folder: Path, names: Iterable[str], remedy: str) -> list[Problem]:
     """Return what is wrong with a folder: each listed file must be there unchanged, and each of ``names`` that is there
     must be listed."""
     try:
-        listed = {name: digest for digest, name in map(_columns, read_text(folder / SUMS).splitlines())}
+        sums = {name: digest for digest, name in map(_columns, read_text(folder / SUMS).splitlines())}
     except InputError as error:
         return error.problems
     except ValueError:
         return [Problem(str(folder / SUMS), "a checksum and a file name on each line", "other text", remedy)]
     there = {name for name in names if (folder / name).exists()}
-    return [
-        Problem(str(folder / name), *difference, remedy)
-        for name in sorted(there | listed.keys())
-        if (difference := _difference(folder / name, listed.get(name)))
-    ]
+    found = [_differences(folder / name, sums.get(name), remedy) for name in sorted(there | sums.keys())]
+    return [problem for problems in found for problem in problems]
 
 
 def _columns(line: str) -> tuple[str, str]:
@@ -83,15 +97,20 @@ def _columns(line: str) -> tuple[str, str]:
     return digest, name
 
 
-def _difference(file: Path, listed: str | None) -> tuple[str, str] | None:
-    """Expected and found, for a file that differs from its line in the list."""
+def _differences(file: Path, listed: str | None, remedy: str) -> list[Problem]:
+    """Return in what a file differs from its line in the list, or why it cannot be read."""
     if listed is None:
-        return f"a line in {SUMS}", "none"
+        return [Problem(str(file), f"a line in {SUMS}", "none", remedy)]
     if not file.exists():
-        return f"a file, as listed in {SUMS}", "no such file"
-    return None if _digest(file) == listed else (f"the contents listed in {SUMS}", "other contents: it is damaged")
+        return [Problem(str(file), f"a file, as listed in {SUMS}", "no such file", remedy)]
+    try:
+        is_same = _digest(file) == listed
+    except InputError as error:
+        return error.problems
+    expected, found = f"the contents listed in {SUMS}", "other contents: it is damaged"
+    return [] if is_same else [Problem(str(file), expected, found, remedy)]
 
 
 def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
+    with opened(file) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

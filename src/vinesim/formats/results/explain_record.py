@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
-from vinesim.formats.results.parquet import read_table, write_table
-from vinesim.formats.source.files import read_text
+from vinesim.formats.results.parquet import write_table
 from vinesim.model.application import listed_by_code, requests_on_nodes
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.cohort import COHORT_FIELDS
 from vinesim.model.outage import Outage
 from vinesim.model.partition import Partition
+from vinesim.model.power_caps import cap_columns
+from vinesim.model.reservation import Reservation
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANY_LEAD, ANYWHERE, NO_GANG, NO_PARTITION, ONE_SLOT
+from vinesim.model.workload import ANYWHERE, NO_GANG, ONE_SLOT, Workload
 
 REQUEST, COMPANION = "request.", "companion."
 ANY_NODE = -1
@@ -51,6 +52,12 @@ class ExplainRecord:
     companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
+    reserves: str  # for which waiting jobs the policy keeps units free: "first", "all", or "": for none
+    starts_in_order: bool  # the policy starts tasks in the order of arrival
+    expected_us: np.ndarray | None  # [N]: how long the policy takes each task to run at most; None: not recorded
+    power_caps: dict[str, np.ndarray] | None  # caps, and what units draw: model/power_caps.py; None: no caps
+    after: dict[int, list[int]]  # the jobs that a job waited for; no entry: none
+    reservations: list[Reservation]
 
     def outages_of(self, rack: np.ndarray, shelf: np.ndarray) -> dict[int, list[tuple[float, float]]]:
         """Return (down_us, up_us) of each unit that was ever down; ``rack`` and ``shelf`` are [U], of the units."""
@@ -61,12 +68,15 @@ class ExplainRecord:
         return found
 
 
-def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = (), groups: Sequence[str] = ()) -> None:
-    """Write both files; ``failures`` are those of the run, ``groups`` those of its policy. Raises OSError."""
+def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = (), policy: Any = None) -> None:
+    """Write both files; ``failures`` are those of the run, ``policy`` is the one that decided, with its declarations.
+    Raises OSError."""
+    groups = getattr(policy, "groups", ())
     outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
     types, work = scenario.datacenter.processor_types, scenario.workload
     heeds = "application" in groups and work.application is not None
     listed = listed_by_code(work, scenario.applications) if heeds else []
+    caps = {name: np.asarray(column).tolist() for name, column in cap_columns(scenario).items()}
     content = {
         "processor_types": [p.name for p in types],
         "task_types": [t.name for t in work.task_types],
@@ -79,13 +89,22 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
                 "nodes": None if one.nodes is None else one.nodes.tolist(),
                 "quota": dict(one.quota),
                 "user_quota": dict(one.user_quota),
+                **({} if one.cohort is None else {name: getattr(one, name) for name in COHORT_FIELDS}),
             }
             for one in scenario.partitions
         ],
         "node_lists": [[] if one is None else one.nodes for one in listed],
         "users": work.user_names,
+        "reserves": getattr(policy, "reserves", ""),
+        "starts_in_order": getattr(policy, "starts_in_order", False),
+        **({"power_caps": caps} if caps else {}),
+        **({"reservations": list(map(_reserved, scenario.reservations))} if scenario.reservations else {}),
         "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in outages],
     }
+    if work.after is not None and work.after_first is not None:
+        first = work.after_first.tolist()
+        waits = np.flatnonzero(np.diff(work.after_first)).tolist()
+        content["after"] = {job: work.after[first[job] : first[job + 1]].tolist() for job in waits}
     (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
     columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}
     columns |= {} if work.units is None else {"units": work.units}
@@ -106,50 +125,30 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
     if work.partition is not None:
         counts = np.diff(work.job_first)
         columns |= {"partition": np.repeat(scenario.job_partition, counts)}
-        columns |= {} if work.user is None else {"user": np.repeat(work.user, counts)}
+    if work.user is not None and (work.partition is not None or scenario.reservations):
+        columns |= {"user": np.repeat(work.user, np.diff(work.job_first))}
+    if (expected_us := _expected_us(work)) is not None:
+        columns |= {"expected_us": expected_us}
     columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
     columns |= {f"{COMPANION}{name}": values for name, values in (work.companions or {}).items()}
     write_table(folder / EXPLAIN_TASKS, columns)
 
 
-def read_record(folder: Path) -> ExplainRecord:
-    """Read both files. Raises :class:`InputError` if the run was not recorded."""
-    types, tasks = folder / EXPLAIN_TYPES, folder / EXPLAIN_TASKS
-    if not (types.exists() and tasks.exists()):
-        remedy = "Run it again with vinesim run ... --explain --out DIR."
-        raise InputError([Problem(str(folder), "a run that was recorded for explain", "no record of it", remedy)])
-    try:
-        found: dict[str, Any] = json.loads(read_text(types))
-        columns = read_table(tasks)
-        return ExplainRecord(
-            found["processor_types"],
-            found["task_types"],
-            found["attributes"],
-            np.array(found["affinity"], np.float64),
-            columns["demand"],
-            columns.get("units", np.ones(len(columns["demand"]), np.int32)),
-            columns.get("lead", np.full(len(columns["demand"]), ANY_LEAD)),
-            found.get("lead_sets", []),  # none in records of versions without it
-            columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
-            columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
-            columns.get("gang_nodes", np.zeros(len(columns["demand"]), np.int32)),
-            [[(rack, shelf) for rack, shelf in nodes] for nodes in found.get("node_lists", [])],
-            columns.get("node_list", np.full(len(columns["demand"]), ANY_NODE)),
-            [Partition(**one) for one in found.get("partitions", [])],
-            columns.get("partition", np.full(len(columns["demand"]), NO_PARTITION)),
-            found.get("users", []),
-            columns.get("user", np.full(len(columns["demand"]), -1)),
-            _named(COMPANION, columns),
-            _named(REQUEST, columns),
-            [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
-        )
-    except InputError:
-        raise
-    except Exception as wrong:  # errors of JSON, of missing keys, or of DuckDB
-        found_text = f"{type(wrong).__name__}: {str(wrong).splitlines()[0]}"
-        raise InputError([Problem(str(folder), "a record that can be read", found_text, "Run it again.")]) from None
+def _reserved(one: Reservation) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "start_us": one.start_us,
+        "end_us": None if math.isinf(one.end_us) else one.end_us,
+        "nodes": None if one.nodes is None else one.nodes.tolist(),
+        "users": list(one.users),
+    }
 
 
-def _named(prefix: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the columns of a prefix by the rest of their names."""
-    return {name.removeprefix(prefix): values for name, values in columns.items() if name.startswith(prefix)}
+def _expected_us(work: Workload) -> np.ndarray | None:
+    """[N] us: the estimate of each task, or its limit if that is less; None if the workload has neither."""
+    if work.estimate_us is None and work.limit_us is None:
+        return None
+    estimate_us = np.full(work.n_tasks, np.inf) if work.estimate_us is None else work.estimate_us
+    limit_us = np.inf if work.limit_us is None else np.repeat(work.limit_us, np.diff(work.job_first))
+    expected_us = np.fmin(estimate_us, limit_us)
+    return np.where(np.isfinite(expected_us), expected_us, np.nan)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.results.checksums import SUMS, write_sums
+from vinesim.formats.results.checksums import SUMS, listed, write_sums
 from vinesim.formats.results.parquet import write_table
 from vinesim.formats.source.drafts import draft_of, is_draft, remove_drafts
 from vinesim.formats.source.exchange import exchanged
@@ -17,9 +17,18 @@ from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
 TABLES = ("tasks", "jobs", "units", "segments", "utilization", "periods", "applications")
+LABELS = "labels"  # a table of the workload's, not of what happened
 REPORT, TIMELINE = "report.html", "timeline.json"  # made later from a result, and replaced with it
 EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # only if requested, for vinesim explain
-CHECKED = {SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, *(f"{name}.parquet" for name in TABLES)}  # have a checksum
+SCENARIO, ORIGIN, INPUTS = "scenario.yaml", "origin.json", Path("inputs")  # what is needed to run it again
+CHECKED = {
+    SUMMARY,
+    SCENARIO,
+    ORIGIN,
+    EXPLAIN_TYPES,
+    EXPLAIN_TASKS,
+    *(f"{name}.parquet" for name in (*TABLES, LABELS)),
+}  # have a checksum
 FILES = {*CHECKED, SUMS, REPORT, TIMELINE, f"{TIMELINE}.gz"}
 
 
@@ -32,7 +41,7 @@ def check_target(folder: str | Path) -> None:
         names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     except OSError as wrong:
         raise InputError([Problem(f"--out {folder}", "a folder that can be used", _what(wrong))]) from None
-    if other := sorted(name for name in names if name not in FILES and not is_draft(name, FILES)):
+    if other := sorted(name for name in names if not is_draft(name, FILES) and not _is_of_result(path, name)):
         found = ", ".join(other[:3]) + (" ..." if len(other) > 3 else "")
         raise InputError([Problem(f"--out {folder}", "a new or empty folder, or only an old result", f"also {found}")])
     there = path
@@ -40,6 +49,18 @@ def check_target(folder: str | Path) -> None:
         there = there.parent
     if not os.access(there, os.W_OK) or not os.access(path.parent if path.is_dir() else there, os.W_OK):
         raise InputError([Problem(f"--out {folder}", "a writable folder", f"no permission in {there}")])
+
+
+def _is_of_result(folder: Path, name: str) -> bool:
+    """Whether an entry of a folder belongs to a result there; inputs only as they are listed, so that a study in the
+    same place is not taken for them."""
+    if name in (SCENARIO, ORIGIN):
+        return name in listed(folder)
+    if name == INPUTS.name:
+        files = [file for file in (folder / name).rglob("*") if file.is_file() and "__pycache__" not in file.parts]
+        known = listed(folder)
+        return all(file.is_symlink() or file.relative_to(folder).as_posix() in known for file in files)
+    return name in FILES
 
 
 def to_json(summary: Mapping[str, Any]) -> str:
@@ -71,7 +92,7 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
         raise InputError([Problem(f"--out {folder}", "a folder that can be created", _what(wrong))]) from None
     try:
         draft.mkdir()
-        for name in TABLES:
+        for name in (*TABLES, LABELS):
             table = getattr(result, name)
             if table is not None:
                 write_table(draft / f"{name}.parquet", table)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,33 @@ def write_table(
     ``threads`` limits the threads that DuckDB uses; None means all. ``metadata`` holds named texts for the file's
     footer. Raises OSError if the file cannot be written.
     """
+    options = "FORMAT parquet, COMPRESSION zstd"
+    if metadata:
+        options += f", KV_METADATA {{{', '.join(f'{name}: {text_of(text)}' for name, text in metadata.items())}}}"
+    target = text_of(file_of(path))
+    try:
+        with connected(threads) as connection:
+            connection.register("columns", _whole(columns))
+            connection.execute(f"COPY ({_query_of(columns)}) TO {target} ({options})")
+    except QueryError as wrong:
+        raise OSError(f"{path}: {wrong.reason}") from wrong
+    except OSError as wrong:
+        raise OSError(wrong.errno, wrong.strerror, os.fspath(path)) from wrong
+
+
+def arrow_stream(columns: Mapping[str, np.ndarray], requested_schema: Any = None) -> Any:
+    """Return columns of equal length as an Arrow stream in a PyCapsule, with NULL for what is missing."""
+    connection = connected()  # not closed here: the stream is read from it later, and keeps it
+    connection.register("columns", _whole(columns))
+    return connection.arrow_stream(_query_of(columns), requested_schema)
+
+
+def _whole(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: np.ascontiguousarray(values) for name, values in columns.items()}
+
+
+def _query_of(columns: Mapping[str, np.ndarray]) -> str:
+    """Return the query of all columns, with NULL for NaN."""
     fields = []
     for name, values in columns.items():
         quoted = name_of(name)
@@ -27,17 +55,7 @@ def write_table(
         is_nothing = values.dtype.kind == "O" and all(value is None for value in values)
         text = f"CAST({quoted} AS VARCHAR) AS {quoted}"  # else DuckDB makes a column of NULLs an integer column
         fields.append(plain if values.dtype.kind == "f" else text if is_nothing else quoted)
-    options = "FORMAT parquet, COMPRESSION zstd"
-    if metadata:
-        options += f", KV_METADATA {{{', '.join(f'{name}: {text_of(text)}' for name, text in metadata.items())}}}"
-    target = text_of(file_of(path))
-    table = {name: np.ascontiguousarray(values) for name, values in columns.items()}
-    try:
-        with connected(threads) as connection:
-            connection.register("columns", table)
-            connection.execute(f"COPY (SELECT {', '.join(fields)} FROM columns) TO {target} ({options})")  # noqa: S608
-    except QueryError as wrong:
-        raise OSError(f"{path}: {wrong.reason}") from wrong
+    return f"SELECT {', '.join(fields)} FROM columns"  # noqa: S608
 
 
 def read_metadata(paths: Sequence[Path], name: str) -> dict[Path, str]:

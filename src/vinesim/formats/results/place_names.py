@@ -35,6 +35,8 @@ class PlaceNames:
         return self.nodes.get((rack, shelf), f"shelf {shelf}")
 
     def node(self, rack: int, shelf: int) -> str:
-        """Return a node in words: rack 3, shelf 4, or its name and its rack."""
+        """Return a node in words: rack 3, shelf 4, or its name, and its rack if that has one too."""
         name = self.nodes.get((rack, shelf))
-        return f"{self.rack(rack)}, shelf {shelf}" if name is None else f"{name}, {self.rack(rack)}"
+        if name is None:
+            return f"{self.rack(rack)}, shelf {shelf}"
+        return f"{name}, {self.rack(rack)}" if rack in self.racks else name

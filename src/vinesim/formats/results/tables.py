@@ -13,6 +13,7 @@ import numpy as np
 from vinesim.formats.results.checksums import SUMS, check_sums
 from vinesim.formats.results.folder import CHECKED, SUMMARY
 from vinesim.formats.results.place_names import PlaceNames
+from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.database import Connection, QueryError, connected, explained, pattern_of, text_of
 from vinesim.formats.source.files import problem_of, read_text
 from vinesim.model import columns
@@ -24,6 +25,7 @@ OPTIONAL = {
     "utilization": columns.UTILIZATION,
     "periods": columns.PERIODS,
     "applications": columns.APPLICATIONS,
+    "labels": columns.LABELS,
 }
 _KEYS = ("jobs", "tasks", "utilization", "makespan_us", "cost", "energy_j", "exit_reason", "provenance")
 _HELD = """
@@ -38,7 +40,8 @@ _WITHDRAWN = """
 CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USING (job) LEFT JOIN (
     SELECT task, arg_max(outcome, segment) AS outcome FROM held WHERE part = 0 GROUP BY task
 ) USING (task)
-WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
+WHERE withdraw_us <= {end_us!r} AND tasks.eligible_us <= withdraw_us
+    AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
 _WAITED = """
@@ -49,6 +52,14 @@ CREATE TEMP MACRO waited_us(of_task, since_us, until_us) AS (
     )
 )
 """  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
+_ELIGIBLE = """
+ALTER VIEW tasks RENAME TO kept_tasks;
+CREATE TEMP VIEW tasks AS SELECT kept_tasks.*, eligible_us FROM kept_tasks JOIN jobs USING (job)
+"""
+_AT_ARRIVAL = """
+ALTER VIEW {name} RENAME TO kept_{name};
+CREATE TEMP VIEW {name} AS SELECT *, arrival_us AS eligible_us FROM kept_{name}
+"""  # no job waited for others
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
@@ -57,11 +68,13 @@ _RUN_AGAIN = "Write it again with vinesim run --out."
 class ResultTables:
     """The summary, and one SQL view per table.
 
-    The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result has
-    one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and more for
-    those that it held beside. A missing end means that it was there when the run ended. The view ``withdrawn`` has the
-    tasks that were pending when their job was withdrawn. The macro ``waited_us(task, arrival, time)`` gives how
-    long a task waited until a time at which it is given to a unit or pending, without the time that it was on units.
+    The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result
+    has one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and
+    more for those that it held besides. A missing end means that it was there when the run ended. The view
+    ``withdrawn`` has the tasks that were pending when their job was withdrawn. Jobs and tasks have a column
+    ``eligible_us``, their arrival where no job waits for others. The macro ``waited_us(task, eligible, time)``
+    gives how long a task waited until a time at which it is given to a unit or pending, without the time that it
+    was on units.
     """
 
     folder: Path
@@ -84,6 +97,13 @@ class ResultTables:
             for name, values in found.items()
         }
 
+    def table(self, name: str) -> dict[str, np.ndarray] | None:
+        """Return all columns of a table in the order of its numbers; None if the result lacks it."""
+        if name not in self.names:
+            return None
+        order = {"tasks": "task", "jobs": "job", "labels": "job", "units": "unit", "segments": "task, segment"}
+        return self.columns(f"SELECT * FROM {name} ORDER BY {order[name]}")  # noqa: S608
+
     def in_pieces(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, ``size`` at a time."""
         with _readable(self.folder):
@@ -102,10 +122,30 @@ class ResultTables:
         return {code: _name(names, code, "type") for code in codes}
 
     @property
+    def kinds_of_labels(self) -> list[str]:
+        """The columns of the table of labels: what jobs can be broken down by."""
+        if "labels" not in self.names:
+            return []
+        with _readable(self.folder):
+            there = _column_names(self.connection, "labels")
+        return [column.name for column in columns.LABELS_KINDS if column.name in there]
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the run."""
+        return Clock.of(self.summary["provenance"].get("start_date"), f"{self.folder / SUMMARY}: start_date")
+
+    @property
     def has_job_ids(self) -> bool:
-        """Whether jobs have numbers of their own, in the column ``job_id``."""
+        """Whether jobs have their own numbers, in the column ``job_id``."""
         with _readable(self.folder):
             return "job_id" in _column_names(self.connection, "jobs")
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether the run had serving engines, so that tasks have times of their tokens."""
+        with _readable(self.folder):
+            return "first_token_us" in _column_names(self.connection, "tasks")
 
     @property
     def place_names(self) -> PlaceNames:
@@ -158,6 +198,11 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             ]
             if problems:
                 raise InputError(problems)
+            has_eligible = "eligible_us" in _column_names(connection, "jobs")
+            for name in () if has_eligible else ("jobs", "tasks"):
+                connection.execute(_AT_ARRIVAL.format(name=name))
+            if has_eligible:
+                connection.execute(_ELIGIBLE)
             has_amounts = "amount" in _column_names(connection, "tasks")
             is_shared = has_amounts or len(connection.execute(_CAPACITIES).fetchall()) > 1
             given = _OF_TASKS.format(amount="amount" if has_amounts else "capacity")
@@ -166,9 +211,9 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
                 given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
             connection.execute(_HELD.format(given=given))
             connection.execute(_WAITED)
-            is_told = "withdraw_us" in _column_names(connection, "jobs")
+            has_withdrawals = "withdraw_us" in _column_names(connection, "jobs")
             end_us = float(summary["makespan_us"])
-            connection.execute(_WITHDRAWN.format(end_us=end_us) if is_told else _NONE_WITHDRAWN)
+            connection.execute(_WITHDRAWN.format(end_us=end_us) if has_withdrawals else _NONE_WITHDRAWN)
         yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 
 

@@ -1,7 +1,7 @@
 """The tasks of a result on their units as a timeline: Chrome's trace events in JSON, which Perfetto opens.
 
 A rack is a process, a unit is a thread. Each stay of a task on a unit is a slice; if its data had to be transferred,
-the slice contains the transfer and the execution. A unit that a task held beside the one that it ran on has a slice
+the slice contains the transfer and the execution. A unit that a task held besides the one that it ran on has a slice
 with its ``part``. Tasks that share a unit at the same time get a thread each.
 Source: the Trace Event Format: complete events (X), counters (C), metadata (M); times in us.
 """
@@ -9,7 +9,6 @@ Source: the Trace Event Format: complete events (X), counters (C), metadata (M);
 import gzip
 import io
 import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,15 +16,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.files import replacing
+from vinesim.model.errors import InputError, Problem
 
 MAX_SLICES = 1_000_000
 
 _IN_WINDOW = "FROM held WHERE begin_us < $to_us AND coalesce(end_us, $end_us) >= $from_us"
 _SLICES = f"""
-SELECT task, job, task_type, unit, part, units.rack, begin_us, stay.start_us, end_us, outcome, share,
-    waited_us(stay.task, arrival_us, stay.begin_us) AS wait_us
-FROM (SELECT * {_IN_WINDOW}) AS stay JOIN (SELECT task, job, task_type, arrival_us FROM tasks) USING (task)
+SELECT task, job, {{job_id}} AS job_id, task_type, unit, part, units.rack, begin_us, stay.start_us, end_us, outcome,
+    share, waited_us(stay.task, eligible_us, stay.begin_us) AS wait_us
+FROM (SELECT * {_IN_WINDOW}) AS stay JOIN (SELECT task, job, task_type, eligible_us FROM tasks) AS tasks USING (task)
 JOIN units USING (unit) ORDER BY begin_us, task, part LIMIT $n
 """  # noqa: S608
 _SAMPLES = """
@@ -72,16 +73,24 @@ class _Lanes:
 def write_timeline(
     folder: str | Path,
     output: str | Path,
-    from_us: float = 0.0,
-    to_us: float = math.inf,
+    from_us: float | str = 0.0,
+    to_us: float | str | None = None,
     max_slices: int = MAX_SLICES,
 ) -> Written:
     """Write what was on the units between two times; at most ``max_slices`` slices, those that began first.
 
-    The file is compressed if its name ends in ``.gz``. Raises :class:`~vinesim.model.errors.InputError`.
+    Both are in us, or texts such as ``3 h``, or dates if the run has dates. The file is compressed if its name ends in
+    ``.gz``. Raises :class:`~vinesim.model.errors.InputError`.
     """
+    problems = [] if max_slices > 0 else [Problem("--limit", "at least 1", f"{max_slices}")]
     with open_result(folder) as result, replacing(output) as draft:
-        window = {"from_us": from_us, "to_us": to_us}
+        try:
+            since_us, until_us = result.clock.window_us(from_us, to_us)
+        except InputError as error:
+            problems += error.problems
+        if problems:
+            raise InputError(problems)
+        window = {"from_us": since_us, "to_us": until_us}
         ended = {**window, "end_us": float(result.summary["makespan_us"])}
         in_window = result.rows(f"SELECT count(*) {_IN_WINDOW}", ended)[0][0]
         lanes = _Lanes()
@@ -90,7 +99,8 @@ def write_timeline(
             encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
             for i, event in enumerate(_events(result, lanes, window, {**ended, "n": max_slices})):
                 text.write((",\n" if i else "") + encode(event))
-            text.write("\n]}\n")
+            began = {"otherData": {"time 0": result.clock.at(0.0)}} if result.clock.start else {}
+            text.write("\n]" + "".join(f",{encode(name)}:{encode(value)}" for name, value in began.items()) + "}\n")
         return Written(len(lanes.tasks), lanes.n_slices, in_window, len(lanes.free_us))
 
 
@@ -112,9 +122,11 @@ def _text_file(path: Path, is_packed: bool) -> Iterator[TextIO]:
 def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen: dict[str, Any]) -> Iterator[Event]:
     n_units, n_racks = result.rows("SELECT count(*), max(rack) + 1 FROM units")[0]
     names = result.task_types
-    for rows in result.in_pieces(_SLICES, chosen):
+    clock = result.clock
+    numbered = "(SELECT job_id FROM jobs WHERE jobs.job = tasks.job)" if result.has_job_ids else "NULL"
+    for rows in result.in_pieces(_SLICES.format(job_id=numbered), chosen):
         for row in rows:
-            yield from _slices(row, lanes, names, n_units, chosen["end_us"], result.is_shared)
+            yield from _slices(row, lanes, names, n_units, chosen["end_us"], result.is_shared, clock)
     if "utilization" in result.names:
         yield _named("process_name", n_racks, 0, "utilisation")
         for rows in result.in_pieces(_SAMPLES, window):
@@ -127,17 +139,24 @@ def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen:
 
 
 def _slices(
-    row: tuple[Any, ...], lanes: _Lanes, names: dict[int, str], n_units: int, run_end_us: float, is_shared: bool
+    row: tuple[Any, ...],
+    lanes: _Lanes,
+    names: dict[int, str],
+    n_units: int,
+    run_end_us: float,
+    is_shared: bool,
+    clock: Clock,
 ) -> Iterator[Event]:
     """Yield the slice of a task on a unit and, if there was a transfer, the slices of transfer and execution in it."""
-    task, job, task_type, unit, part, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
+    task, job, job_id, task_type, unit, part, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
     end = run_end_us if end_us is None else end_us
     place = {"pid": rack, "tid": unit + n_units * lanes.take(task, unit, rack, begin_us, end)}
-    args: dict[str, Any] = {"task": task, "job": job, "wait_us": wait_us}
+    args: dict[str, Any] = {"task": task, "job": job, **({} if job_id is None else {"job_id": job_id})}
+    args |= {"wait_us": wait_us, **({"begins": clock.at(begin_us), "ends": clock.at(end)} if clock.start else {})}
     if is_shared:
         args["percent_of_unit"] = round(100 * share, 3)
     if part:
-        args["part"] = part  # a unit that it held beside the one that it ran on
+        args["part"] = part  # a unit that it held besides the one that it ran on
     if outcome != "finished":
         args[outcome] = True
     yield {

@@ -8,9 +8,8 @@ from vinesim.formats.papers.arrivals import read_arrivals
 from vinesim.formats.scenario.distribution_parts import adopt_at
 from vinesim.formats.scenario.names import read
 from vinesim.formats.scenario.workload_parts import ARRIVALS, ArrivalsPart, SeriesPart
-from vinesim.formats.source.yaml_source import Path as Steps
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Steps
 from vinesim.workloads.arrivals import BY_CV, Arrivals
 from vinesim.workloads.modulation import Cycle, States, cycle_of, cycle_of_counts
 

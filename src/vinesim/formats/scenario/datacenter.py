@@ -12,12 +12,12 @@ from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Steps
 from vinesim.workloads.placement import distinct_nodes
 
-Steps = tuple[str | int, ...]
 Stack = list[tuple[str, float | None, int]]  # units in their order: type, capacity (None: that of the type), count
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # type, capacity, rack, shelf of each unit
+NO_NAME = ""
 
 
 def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datacenter | None:
@@ -33,6 +33,10 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
         columns = _counted(source, part, names)
     if columns is None:
         return None
+    if any(node.names for rack_part in part.racks or [] for node in rack_part.nodes or []):
+        node_names = _names_of_nodes(source, part, columns)
+        if node_names is None:
+            return None
     kind, capacity, rack, shelf = columns
     of_type = np.array([p.capacity for p in names.processors])[kind]
     places = [(p.rack, p.shelf) for p in part.storage or []]
@@ -48,10 +52,22 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
             capacity=np.where(np.isnan(capacity), of_type, capacity),
             node_names=node_names,
             rack_names=rack_names,
+            power_cap_w=part.power_cap,
+            rack_power_cap_w=_rack_caps(part, int(rack.max(initial=0)) + 1),
         )
     except InputError as error:
         source.adopt(error, ("datacenter",))
         return None
+
+
+def _rack_caps(part: DatacenterPart, n_used: int) -> np.ndarray | None:
+    """[R] the power cap of each rack, inf: none; None if no rack has one."""
+    if all(one.power_cap is None for one in part.racks or []):
+        return None
+    caps = [np.inf if one.power_cap is None else one.power_cap for one in part.racks or []]
+    of_racks = np.repeat(caps, [one.count for one in part.racks or []])
+    n = max(part.n_racks or 0, n_used)
+    return np.append(of_racks, np.full(max(0, n - len(of_racks)), np.inf))[:n]
 
 
 def _counted(source: YamlSource, part: DatacenterPart, names: Names) -> Columns | None:
@@ -142,6 +158,28 @@ def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndar
         order = np.argsort(turn, kind="stable")
         kind, capacity = kind[order], capacity[order]
     return kind, capacity, np.arange(len(kind)) // part.per_shelf
+
+
+def _names_of_nodes(source: YamlSource, part: DatacenterPart, columns: Columns) -> np.ndarray | None:
+    """[U] the name of the node of each unit, or NO_NAME; None if two nodes have one name."""
+    named: dict[tuple[int, int], str] = {}
+    seen: set[str] = set()
+    n_before, first = source.n_problems, 0
+    for i, rack_part in enumerate(part.racks or []):
+        bottom = 0
+        for j, node in enumerate(rack_part.nodes or []):
+            places = [(first + rack, bottom + k) for rack in range(rack_part.count) for k in range(node.count)]
+            for place, name in zip(places, node.names or [], strict=False):
+                if name in seen:
+                    source.add(("datacenter", "racks", i, "nodes", j, "names"), "each name once", f"{name} again")
+                seen.add(name)
+                named[place] = name
+            bottom += node.count
+        first += rack_part.count
+    if source.n_problems > n_before:
+        return None
+    _, _, rack, shelf = columns
+    return np.array([named.get(place, NO_NAME) for place in zip(rack.tolist(), shelf.tolist(), strict=True)])
 
 
 def data_nodes(center: Datacenter) -> np.ndarray:

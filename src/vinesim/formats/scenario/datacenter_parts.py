@@ -4,13 +4,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from vinesim.formats.scenario.values import Amount, Count, CountOrNone, FileName, Index, Name, Positive, Size
+from vinesim.formats.scenario.values import Amount, Count, CountOrNone, FileName, Index, Name, Positive, Power, Size
+from vinesim.formats.slurm.values import hosts
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 
 
 class _Sized(Part):
-    """Units that may have a capacity of their own."""
+    """Units that may have their own capacity."""
 
     cores: Positive | None = Field(None, description="Cores of each, if it is a CPU: its capacity.")
     capacity: Amount | None = Field(
@@ -55,6 +56,19 @@ class UnitPart(_Sized):
     count: CountOrNone = Field(1, description="How many of them.")
 
 
+def _listed(value: Any) -> Any:
+    """Turn names as Slurm writes them, such as ``gpu[01-08],login``, into a list."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return hosts(value)
+    except ValueError as error:
+        raise wrong("names of nodes, such as gpu[01-08] or [a1, a2]", repr(value)[:60], f"{error}") from None
+
+
+NodeNames = Annotated[list[Name], BeforeValidator(_listed, json_schema_input_type=str | list[str])]
+
+
 class NodePart(Part):
     """Nodes of one kind, one per shelf: {count: 16, units: {CPU: {cores: 96}, A100: 8}, memory: 512 GiB}."""
 
@@ -67,6 +81,11 @@ class NodePart(Part):
     )
     count: CountOrNone = Field(1, description="How many such nodes, on consecutive shelves.")
     group: Name | None = Field(None, description="A name for these nodes, for partitions to refer to.")
+    names: NodeNames | None = Field(
+        None,
+        description="What people call these nodes, in their order: gpu[01-08], or a list. Nodes beyond them have no "
+        "name; names beyond the nodes are not used.",
+    )
 
     @model_validator(mode="after")
     def _memory_once(self) -> "NodePart":
@@ -95,6 +114,9 @@ class RackPart(Part):
         description="With units: all of the first type, then all of the next (blocks), or one of each in turn.",
     )
     count: CountOrNone = Field(1, description="How many such racks, one after another.")
+    power_cap: Power | None = Field(
+        None, description="The most that each of these racks may draw: tasks wait that would exceed it."
+    )
 
     _one = one_of("units", "nodes")
 
@@ -129,6 +151,9 @@ class DatacenterPart(Part):
     )
     storage: list[StoragePart] | None = Field(
         None, description="Storage units, which hold generated data; without any, all nodes with a unit do."
+    )
+    power_cap: Power | None = Field(
+        None, description="The most that all units together may draw: tasks wait that would exceed it."
     )
     n_racks: Count | None = Field(None, description="Number of racks; default: up to the highest in use.")
     n_shelves: Count | None = Field(None, description="Shelves per rack; default: up to the highest in use.")

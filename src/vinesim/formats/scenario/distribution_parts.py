@@ -10,9 +10,8 @@ from vinesim.formats.scenario.values import FileName, Number, Positive, Time
 from vinesim.formats.source.csv_rows import csv_records
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.parts import Part, one_of, schema_one_of
-from vinesim.formats.source.yaml_source import Path as Steps
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem, Steps
 from vinesim.workloads.distributions import DISTRIBUTIONS, Constant, Distribution, Empirical
 
 Value = Annotated[Time, Field(description="A number, or a time: us.")]
@@ -106,14 +105,11 @@ def distribution_of(source: YamlSource, path: Steps, value: Any, folder: Path) -
 def adopt_at(source: YamlSource, path: Steps, error: InputError) -> None:
     """Add a model class's problems at the keys that they name, below ``path``."""
     for problem in error.problems:
-        names = problem.where.split(", ")
-        key = names[0].removesuffix("_us")
-        if ":" in problem.where or "/" in problem.where:  # a line of a file
+        if not problem.path:  # a line of a file
             source.adopt(InputError([problem]), tuple(path), problem.where.partition(":")[0])
-        elif len(names) == 1 and key:
-            source.add((*path, key), problem.expected, problem.found, problem.remedy)
         else:
-            source.add(tuple(path), f"{problem.where}: {problem.expected}", problem.found, problem.remedy)
+            key = str(problem.path[0]).removesuffix("_us")
+            source.add((*path, key), problem.expected, problem.found, problem.remedy)
 
 
 def read_values(path: Path) -> np.ndarray:

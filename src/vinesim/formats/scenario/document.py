@@ -14,6 +14,7 @@ from vinesim.formats.scenario.datacenter_parts import DatacenterPart
 from vinesim.formats.scenario.distribution_parts import DistributionPart
 from vinesim.formats.scenario.network_part import NetworkPart
 from vinesim.formats.scenario.partition_parts import PartitionPart
+from vinesim.formats.scenario.reservation_parts import ReservationPart
 from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, FailurePart, OutagePart
 from vinesim.formats.scenario.type_parts import (
     AffinityPart,
@@ -23,7 +24,7 @@ from vinesim.formats.scenario.type_parts import (
     PricesPart,
     ProcessorTypePart,
 )
-from vinesim.formats.scenario.values import Name, PositiveTime
+from vinesim.formats.scenario.values import Date, Name, PositiveTime
 from vinesim.formats.scenario.workload_parts import NOT_OF_A_KIND, ApplicationPart, ArrivalsPart, WorkloadPart
 from vinesim.formats.source.parts import Part
 from vinesim.model.network import PRESETS
@@ -88,6 +89,11 @@ class ScenarioDocument(Part):
     partitions: Annotated[list[PartitionPart], Field(min_length=1)] | None = Field(
         None, description="Sets of nodes for certain jobs, with quotas; the workload's column partition names them."
     )
+    reservations: Annotated[list[ReservationPart], Field(min_length=1)] | None = Field(
+        None,
+        description="Times, known before they begin, when nodes are for the jobs of certain users, or for none: "
+        "maintenance.",
+    )
     preemption: Literal["resume", "checkpoint", "restart"] = Field(
         "resume", description="What a task keeps of its work when a policy preempts or moves it."
     )
@@ -99,6 +105,12 @@ class ScenarioDocument(Part):
     )
     horizon: PositiveTime | None = Field(None, description="Simulated time at which the run ends at the latest.")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of all random streams.")
+    start_date: Date | None = Field(
+        None,
+        description="When time 0 was: explanations, reports, timelines and figures then show dates. It changes nothing "
+        "else.",
+        examples=["2024-05-06 00:06:46"],
+    )
 
 
 REQUIRED = ("datacenter", "workload")

@@ -34,7 +34,7 @@ def extended(root: yaml.Node, path: str | os.PathLike[str], above: tuple[Path, .
     try:
         found = compose(read_text(other, DOCUMENT_BYTES), str(other))
     except InputError as error:
-        at_file = [replace(p, where=where) if p.where == str(other) else p for p in error.problems]
+        at_file = [replace(p, at=where) if p.where == str(other) else p for p in error.problems]
         raise InputError(at_file) from None
     if not isinstance(found, yaml.MappingNode):
         raise InputError([Problem(where, "a scenario file", f"something else in {file}")])

@@ -5,7 +5,6 @@ Its keys are declared in ``document``, which ``scenario_schema`` gives as JSON S
 
 import math
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.checksums import check_text
+from vinesim.formats.scenario.batching import with_batching
 from vinesim.formats.scenario.datacenter import data_nodes, datacenter
 from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenario_schema
 from vinesim.formats.scenario.extends import extended
@@ -21,15 +22,15 @@ from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
 from vinesim.formats.scenario.partition_parts import partitions
 from vinesim.formats.scenario.policy_name import Check, policy_name
+from vinesim.formats.scenario.reservation_parts import reservations
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
 from vinesim.formats.scenario.series import read_series
-from vinesim.formats.scenario.tables import affinity, check_rates, consolidated, table
+from vinesim.formats.scenario.tables import affinity, check_task_types, consolidated, table
 from vinesim.formats.scenario.workload import Workloads
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application
-from vinesim.model.consolidation import single_times
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, Problem
@@ -41,6 +42,7 @@ from vinesim.workloads.estimates import with_error
 
 __all__ = ["read_source", "scenario_from", "scenario_schema"]
 
+ITEMS = ("outages", "failures", "partitions", "reservations")  # sections of which each item has its own place
 _SECTIONS = {
     "sampling_us": "sampling",
     "horizon_us": "horizon",
@@ -55,6 +57,7 @@ _SECTIONS = {
 def read_source(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> YamlSource:
     """Read a scenario file with ``key=value`` changes, without checking its contents. Raises :class:`InputError`."""
     source = YamlSource(path, overrides, merge=extended)
+    check_text(path, "a scenario")
     if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
         raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
     return source
@@ -102,7 +105,7 @@ class _Builder:
         if {"processor_types", "task_types", "extends"} & self.bad:  # sections that name a type cannot be checked
             Workloads(source, document, self.bad, Names((), (), self.folder)).check_options()
             return None
-        names = names_of(source, document, self.folder)
+        names = with_batching(source, document.processor_types, names_of(source, document, self.folder))
         center = None if document.datacenter is None else datacenter(source, document.datacenter, names)
         nodes = None if center is None else data_nodes(center)
         workloads = Workloads(source, document, self.bad, names)
@@ -113,25 +116,22 @@ class _Builder:
         if "affinity" not in self.bad and workloads.types_are_known:
             affinities = affinity(source, document.affinity, names, workloads.affinity, used)
         work = workloads.finished(center, affinities)
+        drawn = workloads.drawn(work)
         must_have = None
         if center is not None and work is not None and affinities is not None:
             must_have = _in_use(center, work.job_task_type, affinities)
             must_have[[p.has_own_power for p in names.processors]] = False
         power, overhead, joined = None, workloads.overhead, None
         if workloads.types_are_known:  # else what these sections name cannot be checked
-            check_rates(source, document.processor_types, names)
+            check_task_types(source, document.processor_types, names)
             power = table(source, "power", document.power, names, must_have)
             overhead = overhead if document.overhead is None else table(source, "overhead", document.overhead, names)
             joined = consolidated(source, document.consolidated_times, names, affinities)
-        error = 0.0 if document.workload is None else document.workload.estimate_error
-        if error > 0 and not source.n_problems and center is not None and work is not None and affinities is not None:
-            known = replace(work, times_us=single_times(work, affinities, joined))
-            estimate_us = with_error(known, center, affinities, overhead, error, document.seed).estimate_us
-            work = replace(work, estimate_us=estimate_us)
         applications = self._applications()
         electricity = self._electricity()
         parts = partitions(source, document.datacenter, document.partitions, center)
-        if source.n_problems or center is None or work is None or affinities is None:
+        reserved = reservations(source, document.datacenter, document.reservations, center)
+        if source.n_problems or center is None or work is None or drawn is None or affinities is None:
             return None
         try:
             made = Scenario(
@@ -148,20 +148,34 @@ class _Builder:
                 horizon_us=float("inf") if document.horizon is None else document.horizon,
                 period_us=document.period,
                 seed=document.seed,
+                start_date=document.start_date,
                 accounting=_accounting(document.accounting),
                 electricity=electricity,
                 outages=_outages(document.outages),
                 failures=_failures(document.failures),
                 preemption=document.preemption,
                 partitions=parts,
+                reservations=reserved,
                 applications=workloads.applications if applications is None else applications,
             )
+            made = self._with_estimates(made)
             if check_demands is not None:
                 check_demands(made)
+            if drawn is not work:
+                made = self._with_estimates(replace(made, workload=drawn))
         except InputError as error:
             self._adopt(error, workloads)
             return None
         return made
+
+    def _with_estimates(self, made: Scenario) -> Scenario:
+        """Return the scenario with estimates of the times that are as wrong as the document says."""
+        error = 0.0 if self.document.workload is None else self.document.workload.estimate_error
+        if error == 0:
+            return made
+        known = replace(made.workload, times_us=made.single_times_us)
+        rough = with_error(known, made.datacenter, made.affinity, made.overhead_us, error, made.seed)
+        return replace(made, workload=replace(made.workload, estimate_us=rough.estimate_us))
 
     def _policy(self, check: Check | None) -> Any:
         name: Any = self.document.policy if self.policy is None else self.policy
@@ -214,11 +228,11 @@ class _Builder:
         for problem in error.problems:
             if workloads.adopt(problem):
                 continue
-            name = re.split(r"[.:\[]", problem.where)[0]
+            path = problem.path or (problem.where,)
+            name = str(path[0])
             section = _SECTIONS.get(name, name)
-            item = re.match(r"(?:outages|failures|partitions)\[(\d+)\]", problem.where)
-            path = (section,) if item is None else (section, int(item[1]))
-            self.source.adopt(InputError([problem]), path)
+            is_item = name in ITEMS and len(path) > 1 and not isinstance(path[1], str)
+            self.source.adopt(InputError([problem]), (section, path[1]) if is_item else (section,))
 
 
 def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:

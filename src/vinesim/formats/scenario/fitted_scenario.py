@@ -61,8 +61,11 @@ def distribution_text(fitted: Fitted, *, is_time: bool) -> dict[str, Any]:
 
 
 def _text(value: float, is_time: bool) -> Any:
-    if not is_time:
-        return _number(value, 4)
+    return time_text(value) if is_time else _number(value, 4)
+
+
+def time_text(value: float) -> str:
+    """Write a time with four digits, in the unit that people read it in."""
     unit = format_time_us(value).rpartition(" ")[2] if value > 0 else "us"
     unit_us = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10}[unit]
     return f"{value / unit_us:.4g} {unit}"

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.importers.counts import read_counts
+from vinesim.formats.importers.token_counts import read_token_counts
 from vinesim.formats.scenario.arrivals import arrivals_of
 from vinesim.formats.scenario.distribution_parts import distribution_of
 from vinesim.formats.scenario.names import read
-from vinesim.formats.scenario.workload_parts import NOT_OF_A_KIND, OF_ARRIVALS, ArrivalsPart
+from vinesim.formats.scenario.workload_parts import NOT_OF_A_KIND, OF_ARRIVALS, ArrivalsPart, TokenLogPart
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.quantities import size_bytes, time_us
-from vinesim.formats.source.yaml_source import Path as Steps
-from vinesim.formats.source.yaml_source import YamlSource, dotted, shown
-from vinesim.model.errors import InputError
+from vinesim.formats.source.yaml_source import YamlSource, shown
+from vinesim.model.errors import InputError, Steps, dotted
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.distributions import Distribution
 from vinesim.workloads.job_mix import JobKind
@@ -50,12 +50,16 @@ class OptionsReader:
     def _value(self, option: Option, path: Steps, value: Any) -> Any:
         if option.is_distribution and not (value is None and option.default is None):
             return value if isinstance(value, Distribution) else distribution_of(self.source, path, value, self.folder)
+        if option.is_by_name and isinstance(value, Mapping):
+            return self._by_name(path, value)
         if option.type is Arrivals and isinstance(value, Mapping):
             return self._arrivals(path, value)
         if option.type == list[JobKind]:
             return self._kinds(option, path, value)
         if option.name == "series" and isinstance(value, Mapping):
             return self._series(path, value)
+        if option.name == "tokens" and isinstance(value, Mapping):
+            return self._tokens(path, value)
         value = _quantity(path, option.name, value)
         try:
             option.accept(value)
@@ -91,6 +95,16 @@ class OptionsReader:
         options = self.read(GENERATORS["jobs"], rest, path, NOT_OF_A_KIND)
         return None if arrivals is None else JobKind(str(name), arrivals, options)
 
+    def _by_name(self, path: Steps, given: Mapping[str, Any]) -> dict[str, Distribution]:
+        """Return the distribution of each name; wrong ones are reported and left out."""
+        found = {}
+        for name, value in given.items():
+            is_made = isinstance(value, Distribution)
+            one = value if is_made else distribution_of(self.source, (*path, str(name)), value, self.folder)
+            if one is not None:
+                found[str(name)] = one
+        return found
+
     def _series(self, path: Steps, files: Mapping[str, Any]) -> dict[str, Any]:
         """Read the series of counts of each application; wrong ones are reported and left out."""
         found = {}
@@ -98,6 +112,17 @@ class OptionsReader:
             series = read(self.source, (*path, str(name)), self.folder / str(file), read_counts)
             if series is not None:
                 found[str(name)] = series
+        return found
+
+    def _tokens(self, path: Steps, logs: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the log of requests of each application; wrong ones are reported and left out."""
+        found: dict[str, Any] = {}
+        for name, given in logs.items():
+            where = (*path, str(name))
+            part = checked_part(self.source, where, TokenLogPart, given)
+            if part is not None:
+                counts = read(self.source, (*where, "file"), self.folder / part.file, read_token_counts)
+                found |= {} if counts is None else {str(name): counts}
         return found
 
 

@@ -1,7 +1,7 @@
 """The keys of a scenario document as overrides write them: which exist, and which hold file names."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -9,9 +9,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.model.errors import Steps
 from vinesim.model.python_file import split_file
 
-Steps = tuple[str | int, ...]
 PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # its place in older files
 
 
@@ -44,6 +44,9 @@ def _below(kind: Any, step: str | int) -> Iterator[Any]:
             yield get_args(kind.__annotations__["__pydantic_extra__"])[1]
     elif (origin is dict and isinstance(step, str)) or (origin is list and isinstance(step, int)):
         yield get_args(kind)[-1]
+        for member in _members(get_args(kind)[-1]):  # what is given by task type may be given once for all, too
+            if origin is dict and _is_part(member) and step in member.model_fields:
+                yield member.model_fields[step].annotation
 
 
 def _members(annotation: Any) -> Iterator[Any]:
@@ -66,10 +69,16 @@ def names_file(key: str | int) -> bool:
     return isinstance(key, str) and (key == "file" or key.endswith("_file"))
 
 
+def _may_name_files(annotation: Any) -> bool:
+    """Whether a value of that type has a place for the name of a file, at any depth."""
+    if _is_part(annotation):
+        fields = annotation.model_fields
+        return any(map(names_file, fields)) or any(_may_name_files(field.annotation) for field in fields.values())
+    return any(map(_may_name_files, get_args(annotation)))
+
+
 FILE_SECTIONS = tuple(  # sections that can name files, under `file`, `price_file` and the like
-    name
-    for name, field in ScenarioDocument.model_fields.items()
-    if any(_is_part(kind) and any(map(names_file, kind.model_fields)) for kind in _members(field.annotation))
+    name for name, field in ScenarioDocument.model_fields.items() if _may_name_files(field.annotation)
 )
 
 
@@ -78,19 +87,27 @@ _CODE = (("policy",), ("workload", "generator"))  # keys whose value may be file
 
 def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
     """Return the value at ``steps`` of a scenario with its file names relative to ``new`` instead of ``old``."""
-    if old == new:
-        return value
+    return value if old == new else renamed(value, steps, lambda file: _from(file, old, new))
+
+
+def renamed(value: Any, steps: Steps, name_of: Callable[[str], str]) -> Any:
+    """Return the value at ``steps`` of a scenario with ``name_of(name)`` in place of each file name in it."""
     if not steps and isinstance(value, Mapping):
-        return {key: moved(item, (str(key),), old, new) for key, item in value.items()}
+        return {key: renamed(item, (str(key),), name_of) for key, item in value.items()}
     if steps and steps[0] in FILE_SECTIONS and isinstance(value, Mapping | list):
         if isinstance(value, list):
-            return [moved(item, (*steps, i), old, new) for i, item in enumerate(value)]
-        return {key: moved(item, (*steps, str(key)), old, new) for key, item in value.items()}
+            return [renamed(item, (*steps, i), name_of) for i, item in enumerate(value)]
+        return {key: renamed(item, (*steps, str(key)), name_of) for key, item in value.items()}
     if steps in _CODE and isinstance(value, str):
         file, rest = split_file(value)
-        return _from(file, old, new) + rest if file else value
+        return name_of(file) + rest if file else value
     is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and names_file(steps[-1])
-    return _from(value, old, new) if is_file and isinstance(value, str) else value
+    return name_of(value) if is_file and isinstance(value, str) else value
+
+
+def moved_code(name: str, old: Path, new: Path) -> str:
+    """Return ``file.py:Name`` with its file relative to ``new`` instead of ``old``; other names are unchanged."""
+    return moved(name, _CODE[0], old, new)
 
 
 def _from(file: str, old: Path, new: Path) -> str:

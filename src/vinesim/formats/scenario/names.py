@@ -19,7 +19,7 @@ from vinesim.model.catalog import (
     TaskType,
     codes_of,
 )
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Steps
 from vinesim.workloads.registry import known_generator
 from vinesim.workloads.spec import GeneratorSpec
 
@@ -100,6 +100,7 @@ def _processor_type(source: YamlSource, i: int, part: ProcessorTypePart) -> Proc
         power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
         capacity=part.capacity,
         attributes=part.attributes,
+        ahead=part.ahead,
     )
     try:
         return replace(plain, parallelism=part.parallelism, rates=part.rates)
@@ -121,7 +122,7 @@ def _task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskTyp
     return tuple(types.values())
 
 
-def _check_once(source: YamlSource, names: Sequence[tuple[tuple[str | int, ...], str]]) -> None:
+def _check_once(source: YamlSource, names: Sequence[tuple[Steps, str]]) -> None:
     """Add a problem for each name, with its place, that an earlier one equals."""
     seen: set[str] = set()
     for place, name in names:
@@ -143,9 +144,7 @@ def _priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[
     return tuple(replace(p, price=by_code.get(code, p.price)) for code, p in enumerate(names.processors))
 
 
-def read(
-    source: YamlSource, path: tuple[str | int, ...], file: Path, reader: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
+def read(source: YamlSource, path: Steps, file: Path, reader: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return what the reader makes of a file; None, with the problems added, if it raises :class:`InputError`."""
     try:
         return reader(file, *args, **kwargs)

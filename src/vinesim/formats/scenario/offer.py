@@ -22,7 +22,7 @@ class Offer:
     gpus: tuple[str, ...]  # neither CPU nor FPGA, and no resource
     resources: tuple[str, ...]  # with units at a node, and run nothing
     capacity: Mapping[str, frozenset[float]]  # of the units of each type in the datacenter
-    beside: Mapping[str, frozenset[str]]  # type -> the types that share a node with it
+    at_node_of: Mapping[str, frozenset[str]]  # type -> the types that share a node with it
     is_known: bool = True  # False: the datacenter is wrong, so that nothing can be missing
 
     @classmethod

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Steps
 from vinesim.model.python_file import split_file
 
 Check = Callable[[Any, Mapping[str, Any]], object]
@@ -30,9 +30,16 @@ def policy_name(source: YamlSource, name: Any, options: Mapping[str, Any], folde
 
 def _adopt(source: YamlSource, error: InputError, options: Mapping[str, Any]) -> None:
     for problem in error.problems:
-        if not problem.where.startswith("policy"):  # a line of the policy's file
+        if problem.path[:1] != ("policy",):  # a line of the policy's file
             source.adopt(InputError([problem]), ("policy",), problem.where.rpartition(":")[0])
             continue
-        option = problem.where.removeprefix("policy.options.")
-        steps = ("options", option) if option in options else ("policy",)
-        source.add(steps, problem.expected, problem.found, problem.remedy)
+        steps = _known_steps(problem.path[2:], options)
+        path = ("options", *steps) if steps else ("policy",)
+        source.add(path, problem.expected, problem.found, problem.remedy)
+
+
+def _known_steps(path: Steps, options: Any) -> Steps:
+    """Return the steps of a path to a value of an option as far as the file has them."""
+    if not path or not isinstance(options, Mapping) or path[0] not in options:
+        return ()
+    return (path[0], *_known_steps(path[1:], options[path[0]]))

@@ -32,7 +32,7 @@ def powered(
             own = found.setdefault(names[row], {}).setdefault(f"{column}_w", float(value))
             if own != value:
                 expected = f"one {column} for all servers of the type {names[row]}: {own:g}"
-                remedy = "Give servers with other powers a type of their own."
+                remedy = "Give servers with other powers their own type."
                 problems.append(Problem(f"{path}: {column}[{row}]", expected, f"{value:g}", remedy))
     if problems:
         raise InputError(problems[:20], len(problems))

@@ -2,11 +2,11 @@
 
 Columns: ``type`` (name of the processor type) and optionally ``count`` (default 1), ``rack`` (default 0) and ``shelf``
 (default: the number of servers before it, so that they are in the order of the rows). Each server is one unit of its
-type; ``cores`` or ``capacity`` is its own capacity, ``memory`` is the memory beside it (as 512 GiB), and ``units.TYPE``
-is the number of units of another type beside it, such as ``units.A100``. Empty cells stand for the default or for none.
-``name`` is the server's name, such as its host name; racks may have names in place of numbers, and then count in the
-order in which they come. ``idle_power``, ``dynamic_power`` and ``sleep_power`` (W) are those of its type: they replace
-the type's own, and must be equal for all servers of a type.
+type; ``cores`` or ``capacity`` is its own capacity, ``memory`` is the memory of the node (as 512 GiB), and
+``units.TYPE`` is the number of units of another type at the node, such as ``units.A100``. Empty cells stand for the
+default or for none. ``name`` is the server's name, such as its host name; racks may have names in place of numbers, and
+then count in the order in which they come. ``idle_power``, ``dynamic_power`` and ``sleep_power`` (W) are those of its
+type: they replace the type's own, and must be equal for all servers of a type.
 """
 
 import os
@@ -60,7 +60,7 @@ def read_servers(
     for name, least in (("count", 1), ("rack", 0), ("shelf", 0)):
         if name in columns:
             numbers[name] = _whole(path, name, columns[name], least, problems)
-    beside = [(n, _whole(path, n, _filled(columns[n]), 0, problems)) for n in columns if n.startswith(UNITS)]
+    others = [(n, _whole(path, n, _filled(columns[n]), 0, problems)) for n in columns if n.startswith(UNITS)]
     sizes = {
         name: _amounts(path, name, columns[name], problems) for name in ("cores", "capacity", MEMORY) if name in columns
     }
@@ -80,7 +80,7 @@ def read_servers(
     own = sizes.get("cores", sizes.get("capacity", none))
     memory = sizes.get(MEMORY, none)
     pieces = [(np.array([codes[name] for name in names]), own, np.ones(len(names), np.int64))]
-    pieces += [(np.full(len(names), codes[name.removeprefix(UNITS)]), none, n) for name, n in beside]
+    pieces += [(np.full(len(names), codes[name.removeprefix(UNITS)]), none, n) for name, n in others]
     if MEMORY in sizes:
         pieces.append((np.full(len(names), codes[MEMORY]), memory, (~np.isnan(memory)).astype(np.int64)))
     n_units = int((sum(n for *_, n in pieces) * count).sum())

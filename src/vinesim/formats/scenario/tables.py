@@ -138,12 +138,14 @@ def spread(source: YamlSource, path: tuple[str, ...], row: Mapping[str, float], 
     return values
 
 
-def check_rates(source: YamlSource, parts: Sequence[ProcessorTypePart] | None, names: Names) -> None:
-    """Report the task types of rates that do not exist."""
+def check_task_types(source: YamlSource, parts: Sequence[ProcessorTypePart] | None, names: Names) -> None:
+    """Report the task types of rates and of steps that do not exist."""
     for i, part in enumerate(parts or []):
-        for task_type in part.rates or {}:
-            if task_type != ANY_TASK and task_type not in names.task_names:
-                source.add_unknown(("processor_types", i, "rates", task_type), names.task_names, "a task type")
+        steps = () if part.batching is None else part.batching.step
+        for place, named in ((("rates",), part.rates or ()), (("batching", "step"), steps)):
+            for task_type in named:
+                if task_type != ANY_TASK and task_type not in names.task_names:
+                    source.add_unknown(("processor_types", i, *place, task_type), names.task_names, "a task type")
 
 
 def consolidated(

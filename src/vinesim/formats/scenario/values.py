@@ -1,11 +1,12 @@
 """Values of the scenario file: numbers, quantities with units, names, and rows of them by task type."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
-from vinesim.formats.source import quantities
+from vinesim.formats.source import clock, quantities
 from vinesim.formats.source.parts import wrong
 from vinesim.model.errors import InputError
 from vinesim.model.speed_curves import ANY_TASK
@@ -34,6 +35,14 @@ def _positive(value: float) -> float:
     return value
 
 
+def _date(value: Any) -> datetime:
+    try:
+        return clock.date_of(value, "")
+    except InputError as error:
+        problem = error.problems[0]
+        raise wrong(problem.expected, problem.found, problem.remedy) from None
+
+
 Time = Annotated[float, BeforeValidator(_with_unit(quantities.time_us)), _schema("25 us", "30 s")]
 PositiveTime = Annotated[Time, AfterValidator(_positive)]
 Bandwidth = Annotated[
@@ -48,12 +57,17 @@ Size = Annotated[
     AfterValidator(_positive),
     _schema("512 GiB", "64 GB"),
 ]
-Amount = Annotated[
+AmountOrNone = Annotated[
+    float, BeforeValidator(_with_unit(quantities.amount)), _schema("4", "512 GiB", "25 GB/s")
+]  # 0 counts as an amount
+Amount = Annotated[AmountOrNone, AfterValidator(_positive)]
+Power = Annotated[
     float,
-    BeforeValidator(_with_unit(quantities.amount)),
+    BeforeValidator(_with_unit(quantities.power_w)),
     AfterValidator(_positive),
-    _schema("4", "512 GiB", "25 GB/s"),
+    _schema("400 kW", "1.5 MW"),
 ]
+Date = Annotated[datetime, BeforeValidator(_date), WithJsonSchema({"type": "string"})]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=MAX_UNITS)]
@@ -81,6 +95,7 @@ def _row_schema(value_type: Any) -> WithJsonSchema:
 
 
 NumberRow = Annotated[dict[str, Number], BeforeValidator(_spread), _row_schema(Number)]
+PositiveTimeRow = Annotated[dict[str, PositiveTime], BeforeValidator(_spread), _row_schema(PositiveTime)]
 TimeRow = Annotated[dict[str, Time], BeforeValidator(_spread), _row_schema(Time)]
 Curve = Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)]
 CurveRow = Annotated[dict[str, Curve], BeforeValidator(_spread_list), _row_schema(Curve)]

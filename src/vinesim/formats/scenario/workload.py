@@ -1,7 +1,6 @@
 """The scenario file's workload and arrivals: from a trace, a table or a generator."""
 
 import difflib
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,15 +21,16 @@ from vinesim.model.application import Application
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, Problem, dotted
 from vinesim.model.python_file import split_file
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
 from vinesim.workloads.placement import Nodes
 from vinesim.workloads.registry import generator, generators
-from vinesim.workloads.resample import resampled
+from vinesim.workloads.resample import repeated, resampled
 from vinesim.workloads.select_jobs import arriving
 from vinesim.workloads.spec import GeneratorSpec
+from vinesim.workloads.token_limits import with_token_limit
 
 
 class Workloads:
@@ -79,11 +79,10 @@ class Workloads:
             return generator(name, self.names.folder)
         except InputError as error:
             for problem in error.problems:
-                if problem.where.startswith(f"{self.names.folder / file}:"):  # a line of the generator's file
+                if not problem.path:  # a line of the generator's file
                     self.source.adopt(InputError([problem]), ("workload", "generator"), self.names.folder / file)
                 else:
-                    told = problem if problem.where != "generator" else replace(problem, where="")
-                    self.source.adopt(InputError([told]), ("workload", "generator"))
+                    self.source.adopt(InputError([replace(problem, at=problem.path[1:])]), ("workload", "generator"))
             return None
 
     @property
@@ -156,6 +155,8 @@ class Workloads:
             return None
         work: Workload
         work, self._place, self._given_as = done
+        if "task_type" not in self._given_as and work.times_us is None and len(self.names.tasks) == 1:
+            return replace(work, task_types=self.names.tasks)  # all its tasks are of the scenario's only type
         return work
 
     def adopt(self, problem: Problem) -> bool:
@@ -172,18 +173,6 @@ class Workloads:
         return True
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
-        """Return the workload with its arrivals, resampled if that is asked for, or None if it is wrong."""
-        work, part = self._with_arrivals(center, affinity), self.document.workload
-        if work is None or part is None or part.resample is None:
-            return work
-        try:
-            rng = stream(self.document.seed, "resample")
-            return resampled(work, part.resample.block, part.resample.session_gap, rng)
-        except InputError as error:
-            adopt_at(self.source, ("workload", "resample"), error)
-            return None
-
-    def _with_arrivals(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         """Return the workload with its arrivals, or None if it is wrong. A trace is read here."""
         part = self.document.workload
         if part is None or {"arrivals", "workload"} & self.bad:
@@ -205,6 +194,33 @@ class Workloads:
             return None
         return work
 
+    def drawn(self, work: Workload | None) -> Workload | None:
+        """Return the workload resampled or repeated, if that is asked for, under its load; None if it is wrong.
+
+        Whatever is checked must be checked before: a drawn job has another row than the one that the user wrote.
+        """
+        part = self.document.workload
+        if work is None or part is None:
+            return work
+        rng, key = stream(self.document.seed, "resample"), "resample" if part.repeat is None else "repeat"
+        try:
+            if part.resample is not None:
+                work = resampled(work, part.resample.block, part.resample.session_gap, rng)
+            elif part.repeat is not None:
+                work = repeated(work, part.repeat.times, part.repeat.block, part.repeat.session_gap, rng)
+        except InputError as error:
+            adopt_at(self.source, ("workload", key), error)
+            return None
+        work = work if part.load == 1.0 else arriving(work, work.arrival_us / part.load)
+        for name in ("first_token_within", "token_within"):
+            try:
+                work = with_token_limit(work, f"{name}_us", getattr(part, name))
+            except InputError as error:
+                for problem in error.problems:
+                    self.source.add(("workload", name), problem.expected, problem.found, problem.remedy)
+                return None
+        return work
+
     def _read_trace(self, file: str, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         arrivals = self.document.arrivals
         kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
@@ -222,7 +238,7 @@ class Workloads:
                 affinity=affinity,
             )
         except InputError as error:
-            is_arrivals = error.problems[0].where.startswith(("arrivals", "iat", "workload.arrival_us"))
+            is_arrivals = not {"arrivals", "iat_us", "arrival_us"}.isdisjoint(error.problems[0].path)
             if is_arrivals:
                 self.source.adopt(error, ("arrivals",))
             else:
@@ -254,7 +270,9 @@ class Workloads:
             return self._timed(work)
         except InputError as error:
             self._adopt(error)
-        except (OverflowError, MemoryError, ValueError) as error:
+        except MemoryError as error:
+            self.source.add(("workload",), "a workload that fits in memory", str(error)[:80], "Ask for fewer jobs.")
+        except (OverflowError, ValueError) as error:
             self.source.add(("workload",), "options that allow a workload", str(error)[:80])
         return None
 
@@ -271,17 +289,17 @@ class Workloads:
         given = part.options if part is not None else {}
         file = split_file(part.generator or "")[0] if part is not None else ""
         for problem in error.problems:
-            if file and problem.where.startswith(f"{self.names.folder / file}:"):
+            if file and not problem.path:
                 self.source.adopt(InputError([problem]), ("workload", "generator"), self.names.folder / file)
                 continue
-            words = re.findall(r"\w+", problem.where)
-            option = next((word for word in words if word in given), None)
-            option = option or next((f"data_{w}" for w in words if f"data_{w}" in given), None)
+            names = [step for step in problem.path if isinstance(step, str)]
+            option = next((name for name in names if name in given), None)
+            option = option or next((f"data_{name}" for name in names if f"data_{name}" in given), None)
             path: tuple[str, ...] = ("workload",) if option is None else ("workload", "options", option)
             expected = problem.expected
-            if option is None and problem.where.startswith("workload."):  # a column
-                expected = f"{problem.where.removeprefix('workload.')}: {expected}"
-            if option is None and {"arrivals", "iat_us", "arrival_us"} & set(words):
+            if option is None and names[:1] == ["workload"] and problem.path[1:]:  # a column
+                expected = f"{dotted(problem.path[1:])}: {expected}"
+            if option is None and not {"arrivals", "iat_us", "arrival_us", "stay"}.isdisjoint(names):
                 path = ("arrivals",)
             self.source.add(path, expected, problem.found, problem.remedy)
         self.source.n_problems += error.n_problems - len(error.problems)

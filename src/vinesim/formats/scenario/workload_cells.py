@@ -1,6 +1,7 @@
 """The cells of a workload's table, as SQL: numbers, what is wrong with one, names."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,13 +9,13 @@ import numpy as np
 from vinesim.formats.scenario.workload_columns import (
     COMPANION,
     LIMITS,
-    NEVER,
     NULLABLE,
     TIME_ANYWHERE,
-    WHOLE,
     WORDS,
     is_amount,
     kind_of,
+    right_of,
+    word_of_infinity,
 )
 from vinesim.formats.source.database import name_of, text_of
 from vinesim.formats.source.quantities import AMOUNTS, QUANTITY, SIZES
@@ -22,16 +23,9 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+from vinesim.model.workload_columns import Values
 
 MAX_LINES = 5  # shown per column
-LEAST = {
-    "job_id": "",
-    "priority": "",
-    "limit_us": " above 0",
-    "checkpoint_us": " above 0",
-    "units": ", 1 or more",
-    "nodes": ", 1 or more",
-}
 
 
 def first_rows(row_of: np.ndarray, is_wrong: np.ndarray) -> list[int]:
@@ -46,7 +40,7 @@ def number_of(name: str, cell: str | None) -> str:
     if cell is not None and is_amount(name):
         return amount_of(name, cell)
     number = f"TRY_CAST({cell} AS {kind_of(name)})"
-    word = {"demand": WHOLE, "operations": NEVER}.get(name)
+    word = word_of_infinity(name)
     return f"CASE WHEN {cell}::VARCHAR = '{word}' THEN 'inf'::DOUBLE ELSE {number} END" if word else number
 
 
@@ -64,22 +58,14 @@ def amount_of(name: str, cell: str) -> str:
 def is_wrong(name: str, cell: str, is_text: bool) -> str:
     """Return an SQL condition that is true if the cell holds no valid number for the column."""
     number = amount_of(name, cell) if is_amount(name) else f"TRY_CAST({cell} AS DOUBLE)"
-    right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
-    if name in ("deadline_us", "withdraw_us"):
-        right = f"{number} >= 0 AND NOT isnan({number})"
-    if name in ("limit_us", "checkpoint_us"):
-        right = f"{number} > 0 AND NOT isnan({number})"
-    if name == "priority":
-        right = f"abs({number}) < 'inf'::DOUBLE"
-    if name == "operations":
-        right = f"{cell} = '{NEVER}' OR ({right})" if is_text else f"{number} >= 0 AND NOT isnan({number})"
-    if name == "demand":
-        right = f"{cell} = '{WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # in numbers, NaN counts as null
+    values, word = right_of(name), word_of_infinity(name) if is_text else ""
     if kind_of(name) in LIMITS:
-        right = f"{number} >= {0 if name != 'job_id' else -LIMITS['BIGINT']} AND {number} < {LIMITS[kind_of(name)]}"
-        right += f" AND {number} = floor({number})"
-    if name in ("units", "nodes"):
-        right += f" AND {number} >= 1"
+        least = max(values.least, -LIMITS["BIGINT"])
+        right = f"{number} >= {least:.0f} AND {number} < {LIMITS[kind_of(name)]} AND {number} = floor({number})"
+    else:
+        right = _in(values, number, may_be_infinite=values.may_be_infinite and not word)
+    if word:
+        right = f"{cell} = '{word}' OR ({right})"
     if name == "gpus":
         right = f"{number} >= 0 AND {number} < {LIMITS['INTEGER']} AND ({number} = floor({number}) OR {number} < 1)"
     is_time = name.startswith(TIME_ANYWHERE)
@@ -87,6 +73,16 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
         right = f"({right}) OR isnan({number})"
     wrong = f"NOT coalesce({right}, false)"
     return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in NULLABLE or COMPANION.fullmatch(name) else wrong
+
+
+def _in(values: Values, number: str, may_be_infinite: bool) -> str:
+    """Return an SQL condition that is true if a number that is not whole is one of the values."""
+    if values.least == -math.inf:
+        return f"abs({number}) < 'inf'::DOUBLE"
+    right = f"{number} {'>' if values.is_above else '>='} {values.least!r}"
+    if not may_be_infinite:
+        return f"{right} AND {number} < 'inf'::DOUBLE"
+    return right if values.may_be_nan else f"{right} AND NOT isnan({number})"  # NaN counts as null, above all numbers
 
 
 def wrong_cells(
@@ -121,8 +117,10 @@ def _as_written(source: TableSource, column: str) -> str:
 def _expected(ours: str) -> str:
     """Return what a cell of a column of numbers should hold, in words."""
     kind = "a whole number" if kind_of(ours) in LIMITS or ours == "gpus" else "a number"
-    least = LEAST.get(ours, ", 0 or more")
-    word = {"demand": WHOLE, "operations": NEVER, "gpus": "a share below 1"}.get(ours)
+    values = right_of(ours)
+    least = f" above {values.least:g}" if values.is_above else f", {values.least:g} or more"
+    least = "" if values.least == -math.inf else least
+    word = "a share below 1" if ours == "gpus" else word_of_infinity(ours)
     return kind + least + (f", or {word}" if word else ", or with a unit: 16 GiB" if is_amount(ours) else "")
 
 

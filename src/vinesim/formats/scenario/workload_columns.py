@@ -1,6 +1,5 @@
 """The columns of a workload's table: their names, the units they may have, and which of them a file has."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -11,55 +10,41 @@ from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 from vinesim.model.workload import COLUMNS as WORKLOAD_COLUMNS
-from vinesim.model.workload import Workload
+from vinesim.model.workload import DECLARED, Workload
+from vinesim.model.workload_columns import NOT_NEGATIVE, Column, Values
 
+
+def _row(one: Column) -> tuple[str, str]:
+    return one.kind, one.meaning
+
+
+BY_TABLE = {one.table or name: one for name, one in DECLARED.items() if one.table is not None}
+GANG_COLUMNS = {name: one.table or name for name, one in DECLARED.items() if one.group == "gang"}  # ours: the file's
+# the columns that every written table has, in the order of the first version's; others only where they are given
+ALWAYS = ("job", "job_id", "task_type", "arrival_us", "deadline_us", "application", "operations", "data_bytes",
+          "data_rack", "data_shelf", "preferred_type", "demand", "estimate_us", "time_factor", "priority", "user",
+          "partition", "limit_us", "withdraw_us", "checkpoint_us", "restart_us")  # fmt: skip
 # name: (type, meaning and unit)
-COLUMNS = {
-    "job": ("BIGINT", "the job, from 0 in order of arrival; its rows are consecutive; default: one job per row"),
-    "job_id": ("BIGINT", "the job's number in its source; null where it has none"),
-    "task_type": ("VARCHAR", "name of the job's task type; default: TASK for all, or one per set of types with times"),
-    "arrival_us": ("DOUBLE", "when the job arrives, us"),
-    "deadline_us": ("DOUBLE", "when it should be done, us; all null: no deadlines"),
-    "application": ("VARCHAR", "name of the application the job belongs to; all null: no applications"),
-    "operations": ("DOUBLE", "number of operations of the task, its size; never (infinity): it never ends; default 1"),
-    "data_bytes": ("DOUBLE", "bytes to transfer to the unit; default 0"),
-    "data_rack": ("INTEGER", "where the data is; default rack 0"),
-    "data_shelf": ("INTEGER", "where the data is; default shelf 0"),
-    "preferred_type": ("VARCHAR", "name of the processor type; null or UNSPECIFIED: any"),
-    "demand": ("DOUBLE", "what it takes of its unit's capacity; whole (infinity): all of it; null or absent: one slot"),
-    "estimate_us": ("DOUBLE", "the scheduler's estimate of the task's run time, us"),
-    "time_factor": ("DOUBLE", "factor on the task's run time, unknown to every scheduler"),
-    "priority": ("DOUBLE", "the job's priority, higher is more urgent, may be below 0; empty: 0"),
-    "user": ("VARCHAR", "name of the job's user; null: a user without a name; all null: no users"),
-    "partition": ("VARCHAR", "name of the job's partition, whose nodes it may use; null: none, so any node"),
-    "limit_us": ("DOUBLE", "its tasks are killed after so long on a unit, us; empty: never"),
-    "withdraw_us": ("DOUBLE", "when the job is withdrawn, us; empty: never"),
-    "checkpoint_us": ("DOUBLE", "work of the task between its checkpoints, us; empty: it has none"),
-    "restart_us": ("DOUBLE", "what resuming the task takes, us; empty: 0"),
-    "time_us.TYPE": ("DOUBLE", "measured time on a processor type, us; null where it cannot run the task"),
-    "request.NAME": ("DOUBLE", "minimum of a resource that the unit's type must provide, such as request.cores"),
-}
+_JOB = ("BIGINT", "the job, from 0 in order of arrival; its rows are consecutive; default: one job per row")
+COLUMNS = {name: _JOB if name == "job" else _row(BY_TABLE[name]) for name in ALWAYS}
+COLUMNS |= {name: _row(one) for name, one in BY_TABLE.items() if "." in name and not one.group}
+IF_GIVEN = {name: _row(one) for name, one in BY_TABLE.items() if not one.group and name not in COLUMNS}
 # columns that a file may have in place of others, and that are never written
 ALTERNATIVES = {
     "period": ("BIGINT", "replaces arrival_us: number of the batch, from 0; arrivals: {iat: ...} is the period"),
     "time_us": ("DOUBLE", "measured time, us, on every processor type without a column time_us.TYPE"),
 }
-# the columns about what a task demands of a node, beside demand; written only where the workload has them
-LEAD = {
-    "units": ("INTEGER", "units of one type at one node that the task runs on; it takes its demand of each; default 1"),
-    "types": ("VARCHAR", "processor types of these units, as A|B; null: any that can run the task"),
-    "companion.TYPE": (
-        "DOUBLE",
-        "what the task also holds of one unit of that type at the same node; text may have a unit, as 16 GiB",
-    ),
-}
-# the columns about jobs whose tasks start together; written only where the workload has them
-GANG = {
-    "gang": ("VARCHAR", "within what all tasks of the job start together: node, rack or anywhere; null: one by one"),
-    "spread": ("VARCHAR", "how they are placed: packed on few nodes, the default, or spread over many"),
-    "tasks_per_node": (
-        "INTEGER",
-        "the most of them at one node; null or 0: any number; with nodes: the number on each",
+# what a task demands of a node besides demand, and jobs whose tasks start together: written only where they are given
+LEAD, GANG = (
+    {name: _row(one) for name, one in sorted(BY_TABLE.items(), key=lambda item: "." in item[0]) if one.group == group}
+    for group in ("lead", "gang")
+)
+# written only where any job waits for others; see workload_after
+AFTER = {
+    "after": (
+        "VARCHAR",
+        "the jobs that the job waits for, with spaces or ; between them: values of the column job, or else of job_id, "
+        "or else numbers of rows from 0; null: none",
     ),
 }
 # the same in the words of a job's request; see workload_resources
@@ -70,24 +55,26 @@ REQUESTED = {
     "gpu_share": ("DOUBLE", "what it takes of each of its GPUs, above 0, at most 1; null: all"),
     "gpu_type": ("VARCHAR", "processor types that its GPUs may be of, as A100|H100; null: any GPU"),
 }
-NODES = {
-    "nodes": (
+TOTAL = {
+    "total_gpus": (
         "INTEGER",
-        "exact number of nodes of the job, a gang with tasks_per_node tasks (1 if null) on each; one row for all",
+        "GPUs of the job over any nodes: a gang of a task for each, which share its cores and memory; one row for all",
     ),
 }
 OF_REQUEST = tuple(REQUESTED)
 GENERAL_LEAD = ("units", "types", "demand")
 COMPANION = re.compile(r"companion\.(.+)")
-OF_JOB = tuple(name for name, (_, of) in WORKLOAD_COLUMNS.items() if of == "jobs" and name in COLUMNS)
-OPTIONAL = tuple(item.name for item in fields(Workload) if item.default is None and item.name in COLUMNS)
-DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf": "0", "preferred_type": "NULL"}
-EMPTY = dict.fromkeys(("limit_us", "withdraw_us", "checkpoint_us"), math.inf) | {"priority": 0.0, "restart_us": 0.0}
+ATTRIBUTE = re.compile(r"attribute\.(.+)")
+OF_JOB = [name for name, one in BY_TABLE.items() if one.of == "jobs" and name in WORKLOAD_COLUMNS and not one.group]
+OPTIONAL = [item.name for item in fields(Workload) if item.default is None and item.name in COLUMNS | IF_GIVEN]
+DEFAULTS = {name: one.absent for name, one in BY_TABLE.items() if one.absent}
+EMPTY = {name: one.empty for name, one in BY_TABLE.items() if one.empty is not None}
+NAMED = {name: one.names for name, one in BY_TABLE.items() if one.names}  # cells are names, in that field
 UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 PERIOD, TIME_ANYWHERE = ALTERNATIVES
 # the same as logs write it: see workload_forms
-POINTS = ("arrival", "deadline", "withdraw", "start", "end")  # points in time
+POINTS = [name.removesuffix("_us") for name, one in BY_TABLE.items() if one.is_point] + ["start", "end"]  # in time
 CALENDAR = ("date", *(f"epoch_{unit}" for unit in UNITS if unit not in ("min", "h")))
 CLOCKED = ("time", "limit", "estimate")  # durations
 CLOCK = "clock"
@@ -102,46 +89,46 @@ WRITTEN += [
     "cores_milli",
     f"cores_{KUBERNETES}",
 ]
-ALL = COLUMNS | LEAD | REQUESTED | GANG | NODES | ALTERNATIVES
+ALL = COLUMNS | IF_GIVEN | AFTER | LEAD | REQUESTED | GANG | TOTAL | ALTERNATIVES
 PLAIN = [name for name in ALL if "." not in name]
 NAMES = [*PLAIN, *WRITTEN]
 NAMES += [f"{name.removesuffix('_us')}_{unit}" for name in PLAIN if name.endswith("_us") for unit in UNITS]
-NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED, *GANG, *NODES)
-WORDS = {"gang": ["node", "rack", "anywhere"], "spread": ["packed", "spread"]}  # that their cells may hold
+NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED, *GANG, *TOTAL)
+WORDS = {name: list(one.words) for name, one in BY_TABLE.items() if one.words}  # that their cells may hold
 LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
 REQUEST = re.compile(r"request\.(.+)")
 IGNORE = "ignore"  # in place of a column's name: it is left out
 _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call it
-    "arrival_s": "submit submittime submitted submissiontime arrivaltime timestamp created createdat creationtime",
+    **{re.sub("_us$", "_s", name): one.aliases for name, one in BY_TABLE.items() if one.aliases},
     "start_s": "start started starttime startedat begin begintime starttimestamp",
     "end_s": "end ended endtime endedat finish finished finishtime completed completiontime deletiontime stop stoptime",
     "time_s": "duration runtime walltime elapsed servicetime executiontime exectime processingtime length",
-    "limit_s": "timelimit walltimelimit requestedtime timelimits",
-    "estimate_s": "estimate estimatedtime predictedtime requestedruntime",
-    "deadline_s": "due duedate duetime",
     "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs reqcpus "
     "alloccpus requestedcpus cpurequest cpurequests",
     "gpus": "gpu ngpus numgpu numgpus gpucount allocgpus reqgpus requestedgpus gpurequest gpurequests nvidiacomgpu",
+    "total_gpus": "totalgpus totalgpu gpustotal gputotal",
     "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest memoryrequests memrequest requestedmem",
-    "gpu_type": "gpumodel gputypes gpuspec gpuname accelerator",
-    "nodes": "nnodes numnodes nodecount",
-    "user": "userid username uid owner",
-    "priority": "prio qos",
-    "job_id": "id jobid jobnumber",
-    "task_type": "type class kind jobtype jobclass",
-    "application": "app appname model",
-    "operations": "size work flops instructions",
+    "gpu_type": "gpumodel gputype gputypes gpuspec gpuname accelerator",
 }
 MEANINGS = {word: ours for ours, words in _MEANINGS.items() for word in words.split()}
 METADATA = "vinesim.task_types"
-NEVER = "never"  # the operations of a task that never ends, in text; infinity in a column of numbers
-WHOLE = "whole"  # the demand for a whole unit, in text; infinity in a column of numbers
 ONLY_TYPE = "TASK"
 
 
 def kind_of(name: str) -> str:
     """Return the SQL type of a column, by our name."""
-    return ALL.get(name, ("DOUBLE", ""))[0]
+    return "VARCHAR" if ATTRIBUTE.fullmatch(name) else ALL.get(name, ("DOUBLE", ""))[0]
+
+
+def right_of(name: str) -> Values:
+    """Return the numbers that a cell of a column may hold, by our name."""
+    one = BY_TABLE.get(name)
+    return NOT_NEGATIVE if one is None else one.cell or one.right or NOT_NEGATIVE
+
+
+def word_of_infinity(name: str) -> str:
+    """Return the word that stands for infinity in a column of text, by our name; "" for none."""
+    return BY_TABLE[name].infinity if name in BY_TABLE else ""
 
 
 def is_amount(name: str) -> bool:
@@ -156,7 +143,7 @@ def is_set(name: str) -> bool:
 
 def may_be_text(name: str) -> bool:
     """Whether a Parquet column may be text although its values are numbers."""
-    return name in ("demand", "operations") or is_amount(name)
+    return bool(word_of_infinity(name)) or is_amount(name)
 
 
 def matched(
@@ -190,7 +177,7 @@ def matched(
                 problems.append(Problem(f"{path}: {column}", "a processor type: " + ", ".join(types), time[2], remedy))
         elif unit in UNITS and f"{stem}_us" in PLAIN:
             ours, scale = f"{stem}_us", UNITS[unit]
-        elif column not in PLAIN and not REQUEST.fullmatch(column) and not COMPANION.fullmatch(column):
+        elif column not in PLAIN and not any(kind.fullmatch(column) for kind in (REQUEST, COMPANION, ATTRIBUTE)):
             if len(problems) < MAX_PROBLEMS:
                 problems.append(_unknown(path, given, column, types, is_first))
             else:
@@ -231,7 +218,7 @@ def _unknown(path: str, given: str, column: str, types: Sequence[str], is_first:
         return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")
     known = NAMES + [f"time_{unit}.{name}" for unit in UNITS for name in types]
     if "." in column:
-        known += [f"{kind}.{column.partition('.')[2]}" for kind in ("request", "companion")]
+        known += [f"{kind}.{column.partition('.')[2]}" for kind in ("request", "companion", "attribute")]
     expected = "one of " + ", ".join(ALL) if is_first else "a column of a workload"  # the list once is enough
     remedy = f"{did_you_mean(column, known)} Or leave it out: columns: {{{column}: ignore}}.".strip()
     return Problem(f"{path}: {column}", expected, repr(column), remedy)

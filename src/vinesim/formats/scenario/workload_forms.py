@@ -2,7 +2,8 @@
 
 ``arrival_date`` holds dates with a time (ISO 8601; without a time zone they are UTC); ``arrival_epoch_s`` (or _ms, _us,
 _ns) holds the time since 1970. So do deadline, withdraw, start and end. Such times count from the first arrival in the
-file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end.
+file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end. When it
+started is kept as ``attribute.start_s``, for back-tests.
 ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
 ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
 ``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
@@ -34,6 +35,7 @@ _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, 
 _SLURM = r"^\s*(\d+(?:\.\d+)?)([KMGTP]?)([nc]?)\s*$"  # a number, its unit, for each node or core
 _KUBERNETES = r"^\s*(\d+(?:\.\d+)?)(m?)\s*$"  # a number, thousandths or whole cores
 MILLI = 0.001
+STARTED = "attribute.start_s"
 _UNREADABLE = -1.0  # in place of a cell that cannot be read: every column here refuses it
 _EXPECTED = {
     "date": "a date such as 2024-05-01T12:00:00+02:00, not before the first arrival",
@@ -68,7 +70,7 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         elif form == CLOCK:
             sql[name], named[name] = clock_us(cell), f"{stem}_us"
         elif stem == "start":
-            named[name] = IGNORE
+            sql[name], named[name] = _in_s(points["start"]), STARTED if _has_arrival(meanings) else IGNORE
         elif stem == "end":
             sql[name], named[name] = _from_start_us(points, cell), TIME_ANYWHERE
             written[name] = cell, "a time, not before its start"
@@ -76,6 +78,15 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
             sql[name], named[name] = points[stem], f"{stem}_us"
     texts = {name: kind for name, kind in source.texts.items() if name not in written}
     return replace(source, columns=sql, written=written, texts=texts), named
+
+
+def _has_arrival(meanings: Mapping[str, str]) -> bool:
+    return any(meaning.startswith("arrival_") for meaning in meanings.values())
+
+
+def _in_s(point: str) -> str:
+    """Return a point in time in SQL as text, s; null if it is none."""
+    return f"(CASE WHEN {point} >= 0 THEN ({point} / 1e6)::VARCHAR END)"
 
 
 def point_us(form: str, cell: str, origin_us: float = 0.0) -> str:
@@ -141,9 +152,9 @@ def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:
     problems = []
     if "start" in forms and "end" not in forms:
         remedy = "Name it too, or ignore the start: the policy decides when a job starts."
-        problems.append(Problem(f"{source.path}: {forms['start'][0]}", "a column end beside it", "none", remedy))
+        problems.append(Problem(f"{source.path}: {forms['start'][0]}", "a column end as well", "none", remedy))
     if "end" in forms and not {"start", "arrival"} & forms.keys():
-        problems.append(Problem(f"{source.path}: {forms['end'][0]}", "a column start or arrival beside it", "none"))
+        problems.append(Problem(f"{source.path}: {forms['end'][0]}", "a column start or arrival as well", "none"))
     is_calendar = {stem: form in CALENDAR for stem, (_, form) in forms.items()}
     for stem, (name, _) in forms.items():
         if is_calendar[stem] != is_calendar.get("arrival", is_calendar[stem]):

@@ -11,17 +11,11 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.workload_cells import first_rows
-from vinesim.formats.scenario.workload_columns import GANG, NODES
+from vinesim.formats.scenario.workload_columns import GANG
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ANYWHERE, NO_GANG
 
-GANG_COLUMNS = {  # ours: the file's
-    "gang_within": "gang",
-    "gang_spread": "spread",
-    "tasks_per_node": "tasks_per_node",
-    "gang_nodes": "nodes",
-}
 MAX_TASKS = 1_000_000  # of one row
 
 
@@ -30,7 +24,7 @@ def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, t
 
     Raises :class:`InputError`.
     """
-    given = {name: table.pop(name) for name in (*GANG, *NODES) if name in table}
+    given = {name: table.pop(name) for name in GANG if name in table}
     if not given:
         return
     n_rows = len(table["_row"])

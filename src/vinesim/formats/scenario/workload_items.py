@@ -1,7 +1,5 @@
 """What a problem with a workload is about."""
 
-import re
-
 import numpy as np
 
 from vinesim.model.errors import Problem
@@ -11,8 +9,9 @@ from vinesim.model.workload import COLUMNS
 def item_of(problem: Problem, job_first: np.ndarray) -> tuple[str, int] | None:
     """Return the workload's column, "" for no single one, and the task, of a job the first one, that a problem is
     about; None if it is about none."""
-    item = re.fullmatch(r"workload(?:\.([\w.]+)\[(\d+)\]|: task (\d+))", problem.where)
-    if item is None:
+    if len(problem.path) < 3 or problem.path[0] != "workload" or isinstance(problem.path[-1], str):
         return None
-    column, number = item[1] or "", int(item[2] or item[3])
-    return column, int(job_first[number]) if COLUMNS.get(column, (None, ""))[1] == "jobs" else number
+    _, *columns, number = problem.path
+    column = "" if columns == ["task"] else ".".join(map(str, columns))
+    is_of_job = column in COLUMNS and COLUMNS[column].of == "jobs"
+    return column, int(job_first[number]) if is_of_job else int(number)

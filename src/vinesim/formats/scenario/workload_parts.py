@@ -4,7 +4,17 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from vinesim.formats.scenario.values import Count, FileName, Index, Name, Number, Positive, PositiveTime, Time
+from vinesim.formats.scenario.values import (
+    Count,
+    FileName,
+    Index,
+    Name,
+    Number,
+    Positive,
+    PositiveTime,
+    PositiveTimeRow,
+    Time,
+)
 from vinesim.formats.source.files import is_table
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 from vinesim.model.application import Application
@@ -14,6 +24,16 @@ from vinesim.workloads.arrivals import BY_CV
 class ResamplePart(Part):
     """Each seed draws blocks of the file's jobs with replacement, so that replications differ."""
 
+    block: PositiveTime = Field(description="Length of a block, such as 1 d or 7 d for logs with such a cycle.")
+    session_gap: Time = Field(
+        0.0, description="Jobs of one application that follow each other within this time stay together; default: none."
+    )
+
+
+class RepeatPart(Part):
+    """The file's jobs, and after them blocks of them, drawn with replacement for each seed, to make the log longer."""
+
+    times: Annotated[float, Field(ge=1, le=1000)] = Field(description="How many times as long as the file.")
     block: PositiveTime = Field(description="Length of a block, such as 1 d or 7 d for logs with such a cycle.")
     session_gap: Time = Field(
         0.0, description="Jobs of one application that follow each other within this time stay together; default: none."
@@ -45,6 +65,23 @@ class WorkloadPart(Part):
         description="Draw blocks of the file's jobs for each seed; without it every replication has the same jobs.",
     )
 
+    repeat: RepeatPart | None = Field(
+        None, description="Make the file's log longer, with blocks of it that are drawn for each seed."
+    )
+    first_token_within: PositiveTimeRow | None = Field(
+        None,
+        description="The longest from the arrival of a request to its first token, in place of the table's column: "
+        '1 s, or by application, "*" for all others: {chat: 1 s, "*": 5 s}.',
+    )
+    token_within: PositiveTimeRow | None = Field(
+        None, description="The longest time per output token after the first, likewise."
+    )
+    load: Positive = Field(
+        1.0,
+        description="Factor on the load: the same jobs arrive in 1/load of the time, as every arrival time is divided "
+        "by it. Deadlines and withdrawals move with the arrivals.",
+    )
+
     _one = one_of("file", "generator")
 
     @model_validator(mode="after")
@@ -56,7 +93,17 @@ class WorkloadPart(Part):
             raise wrong("columns only with a .csv or .parquet file", found, "Remove the columns.")
         if self.generator is not None and self.resample is not None:
             raise wrong("resample only with a file", "resample with a generator", "Its seed already draws the jobs.")
+        if self.generator is not None and self.repeat is not None:
+            raise wrong("repeat only with a file", "repeat with a generator", "Its options say how long it is.")
+        if self.repeat is not None and self.resample is not None:
+            raise wrong("repeat or resample", "both", "Keep one: repeat draws blocks beyond the file's own length.")
         return self
+
+
+class TokenLogPart(Part):
+    """A log of requests whose tokens are drawn, each time those of one request."""
+
+    file: FileName = Field(description="A log with columns input_tokens and output_tokens: CSV, JSON Lines or Parquet.")
 
 
 class PoissonPart(Part):

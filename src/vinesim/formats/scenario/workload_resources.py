@@ -82,18 +82,18 @@ class Demands:
         return {"lead_types": number[lead], "lead_sets": tuple(names for names, _ in sorted(used))}
 
     def _one_way(self) -> None:
-        """A lead is told by the words of a request, or by the general columns."""
+        """A lead is given by the words of a request, or by the general columns."""
         words = [name for name in self._given if name in OF_REQUEST and name != "memory"]
         general = [name for name in GENERAL_LEAD if name in self.match]
         if words and general:
-            found = f"{', '.join(words)} beside {', '.join(general)}"
+            found = f"{', '.join(words)} along with {', '.join(general)}"
             remedy = f"Keep one way; companion.TYPE and memory go with both. {words[0]} already decides the lead."
             where = f"{self.source.path}: {words[0]}"
             self.problems.append(Problem(where, "one way to say what a task runs on", found, remedy))
         for name in ("gpu_share", "gpu_type"):
             if name in self._given and "gpus" not in self._given:
                 where = f"{self.source.path}: {name}"
-                self.problems.append(Problem(where, "a column gpus beside it", "none", "Add it."))
+                self.problems.append(Problem(where, "a column gpus as well", "none", "Add it."))
         if self.problems:
             raise InputError(self.problems)
 
@@ -137,14 +137,15 @@ class Demands:
         for names, code in self.lead_sets.items():
             mine = has_gpus & (lead == code) & (cores > 0)
             cpus = [
-                cpu for cpu in offer.cpus if any(cpu in offer.beside[name] for name in names if name in offer.names)
+                cpu for cpu in offer.cpus if any(cpu in offer.at_node_of[name] for name in names if name in offer.names)
             ]
             if len(cpus) == 1:
                 amount = companions.setdefault(cpus[0], np.zeros(self.n))
                 companions[cpus[0]] = np.where(mine, amount + cores, amount)
             elif mine.any():
                 gpu = " or ".join(names)
-                expected = "0" if not cpus else f"cores of one type of CPU beside {gpu}, which has {' and '.join(cpus)}"
+                there = f"cores of one type of CPU at the node of {gpu}, which has {' and '.join(cpus)}"
+                expected = there if cpus else "0"
                 remedy = "Say of which: companion.CPU_TYPE." if cpus else f"No node with {gpu} has a CPU."
                 self._say("cores", mine, expected, remedy=remedy)
 

@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.workload_after import read_after
 from vinesim.formats.scenario.workload_cells import first_rows
-from vinesim.formats.scenario.workload_columns import EMPTY, OF_JOB, ONLY_TYPE, OPTIONAL, TIME_ANYWHERE
-from vinesim.formats.scenario.workload_gangs import GANG_COLUMNS
+from vinesim.formats.scenario.workload_columns import (
+    ATTRIBUTE,
+    EMPTY,
+    GANG_COLUMNS,
+    NAMED,
+    OF_JOB,
+    ONLY_TYPE,
+    OPTIONAL,
+    TIME_ANYWHERE,
+)
 from vinesim.formats.scenario.workload_items import item_of
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import TaskType
@@ -26,69 +35,44 @@ def to_workload(
 ) -> Workload:
     """Return the workload of a table's checked columns, by VineSim's names; ``demands`` are those about its leads and
     companions. Raises :class:`InputError`."""
-    path, row_of = source.path, table.pop("_row")
-    columns: dict[str, Any] = {}
-    problems = []
-    times = [name for name in table if name.startswith("time_us.")]
-    anywhere = table.pop(TIME_ANYWHERE, None)
-    times_us = None
-    if times or anywhere is not None:
-        times_us = np.full((len(table["operations"]), len(names["preferred_type"])), np.nan)
-        if anywhere is not None:
-            times_us[:] = np.ma.filled(anywhere.astype(np.float64), np.nan)[:, None]
-        for name in times:
-            p = names["preferred_type"].index(name.removeprefix("time_us."))
-            times_us[:, p] = np.ma.filled(table.pop(name).astype(np.float64), np.nan)
-        if anywhere is not None:
-            empty = first_rows(row_of, np.isnan(times_us).all(axis=1))
-            problems += source.cells((row, match[TIME_ANYWHERE][0], "a time", None) for row in empty)
-    if isinstance(table.get("demand"), np.ma.MaskedArray):
-        table["demand"] = table["demand"].filled(np.nan)
-    for name, value in EMPTY.items():
-        cells = table.get(name)
-        if isinstance(cells, np.ma.MaskedArray) and not cells.mask.all():
-            table[name] = cells.filled(value)
-    for name, values in table.items():
-        n_null = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
-        if n_null and not (name in OPTIONAL and n_null == len(values)):
-            row = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
-            problems += source.cells([(int(row_of[row]), match[name][0], "a value, or none in all rows", None)])
-        elif not n_null:
-            columns[name] = np.asarray(values)
-    for name in ("application", "user"):
-        if (columns.get(name, np.zeros(1)) < 0).all():
-            del columns[name]
-    if (nameless := columns.get("user", np.zeros(1)) < 0).any():
-        names["user"] = list(dict.fromkeys([*names["user"], ""]))
-        columns["user"] = np.where(nameless, names["user"].index(""), columns["user"]).astype(np.int32)
+    row_of = table.pop("_row")
+    texts = {name: table.pop(name) for name in match if ATTRIBUTE.fullmatch(name)}
+    after = table.pop("after", None)
+    has_times_by_type = any(name.startswith("time_us.") for name in table)
+    times_us, problems = _times(source, table, match, row_of, names["preferred_type"])
+    columns, empty = _given(source, table, match, row_of)
+    problems += empty
+    _name_users(columns, names)
     for name in ("task_type", "application"):
         if name in columns:
-            empty = first_rows(row_of, columns[name] < 0)
-            problems += source.cells((row, match[name][0], "a name", None) for row in empty)
+            nameless = first_rows(row_of, columns[name] < 0)
+            problems += source.cells((row, match[name][0], "a name", None) for row in nameless)
     if problems:
         raise InputError(problems)
     job = columns.pop("job", np.arange(len(columns["operations"])))
+    ids = job if "job" in match else columns.get("job_id", row_of)
     is_first = np.concatenate(([True], job[1:] != job[:-1]))
     first = np.flatnonzero(is_first)
     if not np.array_equal(job[first], np.arange(len(first))):
-        problems.append(Problem(f"{path}: job", "0, 1, 2 ... with the rows of a job together", "another order"))
+        expected = "0, 1, 2 ... with the rows of a job together"
+        problems.append(Problem(f"{source.path}: job", expected, "another order"))
     for name in ("task_type", *OF_JOB, *GANG_COLUMNS):
         if name in columns:
-            differs = np.flatnonzero(~is_first[1:] & (columns[name][1:] != columns[name][:-1])) + 1
-            if len(differs):
-                problems.append(
-                    Problem(
-                        f"{path}: {GANG_COLUMNS.get(name, name)}[{differs[0]}]", "one value per job", "a second one"
-                    )
-                )
+            problems += _second_values(source, GANG_COLUMNS.get(name, name), columns[name], is_first)
             columns[name] = columns[name][first]
+    if after is not None:
+        after = np.array([None if cell is np.ma.masked else cell for cell in after], object)
+        problems += _second_values(source, match["after"][0], after, is_first)
     if problems:
         raise InputError(problems)
+    if after is not None:
+        columns |= read_after(source, match["after"][0], after[first].tolist(), ids[first], row_of[first])
+    attributes, words = _attributes({name: texts[name][first] for name in texts})
     requests = {name.removeprefix("request."): columns.pop(name) for name in match if name.startswith("request.")}
     job_task_type = columns.pop("task_type", None)
     if job_task_type is None:
         job_task_type, task_types = np.zeros(len(first), np.int16), (TaskType(ONLY_TYPE),)
-        if times and times_us is not None:
+        if has_times_by_type and times_us is not None:
             job_task_type, task_types = _types_by_times(times_us, first, names["preferred_type"])
     try:
         return Workload(
@@ -97,13 +81,95 @@ def to_workload(
             task_types=task_types,
             times_us=times_us,
             requests=requests or None,
-            application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
-            user_names=tuple(names["user"]) if "user" in columns else (),
-            partition_names=tuple(names.get("partition", ())),
+            **_names_of(names, columns),
+            attributes=attributes or None,
+            attribute_words=words or None,
             **columns | demands,
         )
     except InputError as error:
         raise InputError([_at_row(source, one, match, row_of, first) for one in error.problems]) from None
+
+
+def _times(
+    source: TableSource,
+    table: dict[str, Any],
+    match: Mapping[str, tuple[str, float]],
+    row_of: np.ndarray,
+    processor_names: Sequence[str],
+) -> tuple[np.ndarray | None, list[Problem]]:
+    """Take the measured times out of a table; return them [N, P], None without any, and the rows that have none."""
+    times = {name: table.pop(name) for name in list(table) if name.startswith("time_us.")}
+    anywhere = table.pop(TIME_ANYWHERE, None)
+    if not times and anywhere is None:
+        return None, []
+    times_us = np.full((len(row_of), len(processor_names)), np.nan)
+    if anywhere is not None:
+        times_us[:] = np.ma.filled(anywhere.astype(np.float64), np.nan)[:, None]
+    for name, values in times.items():
+        p = processor_names.index(name.removeprefix("time_us."))
+        times_us[:, p] = np.ma.filled(values.astype(np.float64), np.nan)
+    if anywhere is None:
+        return times_us, []
+    empty = first_rows(row_of, np.isnan(times_us).all(axis=1))
+    return times_us, source.cells((row, match[TIME_ANYWHERE][0], "a time", None) for row in empty)
+
+
+def _given(
+    source: TableSource, table: dict[str, Any], match: Mapping[str, tuple[str, float]], row_of: np.ndarray
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Return the columns with values, empty cells replaced by what they mean, and the problems of other empty cells."""
+    if isinstance(table.get("demand"), np.ma.MaskedArray):
+        table["demand"] = table["demand"].filled(np.nan)
+    for name, value in EMPTY.items():
+        cells = table.get(name)
+        if isinstance(cells, np.ma.MaskedArray) and not cells.mask.all():
+            table[name] = cells.filled(value)
+    columns, problems = {}, []
+    for name, values in table.items():
+        n_null = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+        if n_null and not (name in OPTIONAL and n_null == len(values)):
+            row = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
+            problems += source.cells([(int(row_of[row]), match[name][0], "a value, or none in all rows", None)])
+        elif not n_null:
+            columns[name] = np.asarray(values)
+    return columns, problems
+
+
+def _name_users(columns: dict[str, Any], names: dict[str, list[str]]) -> None:
+    """Drop applications and users if no job has one, and give jobs without a user one without a name."""
+    for name in ("application", "user"):
+        if (columns.get(name, np.zeros(1)) < 0).all():
+            del columns[name]
+    if (nameless := columns.get("user", np.zeros(1)) < 0).any():
+        names["user"] = list(dict.fromkeys([*names["user"], ""]))
+        columns["user"] = np.where(nameless, names["user"].index(""), columns["user"]).astype(np.int32)
+
+
+def _second_values(source: TableSource, column: str, values: np.ndarray, is_first: np.ndarray) -> list[Problem]:
+    """Find a row whose value is not that of the row before it of the same job."""
+    differs = np.flatnonzero(~is_first[1:] & (values[1:] != values[:-1])) + 1
+    return [Problem(f"{source.path}: {column}[{row}]", "one value per job", "a second one") for row in differs[:1]]
+
+
+def _names_of(names: Mapping[str, Sequence[str]], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that the codes of columns stand for, by their fields; none for numbered applications."""
+    given = {name: names.get(name, ()) if name in columns else () for name in NAMED}
+    if _is_numbered(given["application"]):
+        given["application"] = ()
+    return {NAMED[name]: tuple(listed) for name, listed in given.items()}
+
+
+def _attributes(texts: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
+    """Return the attributes of jobs, given as texts, as codes and words."""
+    codes, words = {}, {}
+    for column, values in texts.items():
+        name = column.removeprefix("attribute.")
+        given = np.ma.filled(values.astype(object), "") if isinstance(values, np.ma.MaskedArray) else values
+        given = np.array(["" if text is None else str(text) for text in given], object)
+        found, code = np.unique(given, return_inverse=True)
+        has_none = len(found) > 0 and found[0] == ""
+        codes[name], words[name] = code.astype(np.int32) - has_none, tuple(found[has_none:].tolist())
+    return codes, words
 
 
 def _at_row(

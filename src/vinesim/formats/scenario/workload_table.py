@@ -18,8 +18,11 @@ import numpy as np
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
 from vinesim.formats.scenario.workload_columns import (
+    AFTER,
+    ATTRIBUTE,
     DEFAULTS,
     METADATA,
+    NAMED,
     PERIOD,
     REQUEST,
     WORDS,
@@ -31,6 +34,7 @@ from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_gangs import read_gangs
 from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
+from vinesim.formats.scenario.workload_totals import read_totals
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.database import name_of
 from vinesim.formats.source.suggestions import did_you_mean
@@ -82,8 +86,8 @@ def read_with_places(
     names = {"task_type": [t.name for t in task_types], "preferred_type": [p.name for p in processor_types]}
     if "application" in match:
         names["application"] = application_names_of(used_names(source, cells["application"]))
-    for name in ("user", "partition"):
-        if name in match:
+    for name in NAMED:
+        if name in match and name not in names:
             names[name] = used_names(source, cells[name])
     check_names(source, cells, names)
     words = {name: WORDS[name] for name in WORDS if name in match}
@@ -97,6 +101,8 @@ def read_with_places(
             position = f"list_position({list_of((names | sets | words)[name])}, {cell}::VARCHAR) - 1"
             none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
             select.append(f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}")
+        elif ATTRIBUTE.fullmatch(name) or name in AFTER:
+            select.append(f"{cell}::VARCHAR AS {name_of(name)}")
         elif name == PERIOD:
             select.append(f"TRY_CAST({cell} AS DOUBLE) * {period_us!r}::DOUBLE AS arrival_us")
         else:
@@ -112,6 +118,7 @@ def read_with_places(
     if n_wrong:
         raise InputError(wrong_cells(source, rows, match, wrong), n_wrong)
     _check_requests(source, table, match, processor_types)
+    match = read_totals(source, table, match)
     read_gangs(source, table, match)
     row_of = table["_row"]
     offer = offer or Offer.of(processor_types)
@@ -169,10 +176,10 @@ def affinity_of_times(workload: Workload) -> np.ndarray | None:
     """Return [P, T]: 1 if all tasks of the type have a time on the processor type, else 0; None without times."""
     if workload.times_us is None:
         return None
-    kind = np.repeat(workload.job_task_type, np.diff(workload.job_first))
+    type_of_task = np.repeat(workload.job_task_type, np.diff(workload.job_first))
     able = np.isfinite(workload.times_us)
     rows = [
-        able[kind == t].all(axis=0) if (kind == t).any() else np.zeros(able.shape[1], bool)
+        able[type_of_task == t].all(axis=0) if (type_of_task == t).any() else np.zeros(able.shape[1], bool)
         for t in range(len(workload.task_types))
     ]
     return np.array(rows, np.float64).T

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 
 from vinesim.formats.slurm.submit_line import submit_options
 from vinesim.formats.slurm.tables import read_table
@@ -19,7 +20,7 @@ _PENDING = re.compile(r"(\d+)_\[([\d,\-:]+)(?:%(\d+))?\]")
 _MEMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """A job from when it was submitted, or requeued, until it left; times in s since 1970, None where there is none."""
 
@@ -36,7 +37,7 @@ class Record:
     flags: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SlurmJob:
     """A job, or a task of an array, or a component of a heterogeneous job."""
 
@@ -78,7 +79,7 @@ class JobTable:
 def read_jobs(path: Path) -> JobTable:
     """Read the output of ``sacct --parsable2``. Raises :class:`InputError` for a file that cannot be read."""
     table = JobTable()
-    rows: dict[str, list[tuple[int, dict[str, str]]]] = {}
+    rows: dict[str, list[tuple[int, tuple[str, ...]]]] = {}  # line, values by column
     for line, row in read_table(path):
         table.n_lines += 1
         if isinstance(row, int):
@@ -91,10 +92,11 @@ def read_jobs(path: Path) -> JobTable:
         if time_s(row.get("Submit", "")) is None:
             table.drop("Submit: no time that can be read", line)
             continue
-        rows.setdefault(row.get("JobID") or number, []).append((line, row))
-    for name, records in rows.items():
+        rows.setdefault(row.get("JobID") or number, []).append((line, tuple(map(intern, row.values()))))
+    for name in list(rows):
+        records = [(line, dict(zip(table.columns, values, strict=True))) for line, values in rows.pop(name)]
         table.jobs += _jobs(name, records, table)
-    table.jobs.sort(key=lambda job: (job.records[0].submit_s, job.number))
+    table.jobs.sort(key=lambda job: (job.records[0].submit_s, job.array or job.number, job.index or 0, job.number))
     return table
 
 
@@ -115,6 +117,17 @@ def _jobs(name: str, rows: list[tuple[int, dict[str, str]]], table: JobTable) ->
         yield _job(int(raw), int(member[1]) if member[2] else None, int(member[2]) if member[2] else None, None, rows)
 
 
+def keys_of(name: str) -> list[tuple[int, int | None]]:
+    """Return what a JobID stands for: number, or that of the array or heterogeneous job, and place in it; [] for none.
+
+    ``12`` is (12, None), ``12_3`` and ``12+3`` are (12, 3), and ``12_[3-5%2]`` are (12, 3), (12, 4) and (12, 5).
+    """
+    if pending := _PENDING.fullmatch(name):
+        return [(int(pending[1]), index) for index in _indexes(pending[2])]
+    member = _MEMBER.fullmatch(name)
+    return [] if member is None else [(int(member[1]), int(place) if (place := member[2] or member[3]) else None)]
+
+
 def _indexes(text: str) -> list[int]:
     found = list[int]()
     for part in text.split(","):
@@ -131,7 +144,7 @@ def _job(
 ) -> SlurmJob:  # fmt: skip
     line, row = rows[0]
     last = rows[-1][1]
-    options = dict(submit_options(row.get("SubmitLine", "")))
+    options = {name: intern(value) for name, value in submit_options(row.get("SubmitLine", "")).items()}
     limit = last.get("TimelimitRaw") or last.get("Timelimit", "")
     constraint = row.get("Constraints", "") or options.get("constraint", "")
     return SlurmJob(

@@ -11,6 +11,7 @@ UNLIMITED = frozenset(("UNLIMITED", "INFINITE", "-1", "4294967295"))
 NOTHING = frozenset(("", "Unknown", "None", "N/A", "(null)", "NONE", "n/a"))
 MAX_HOSTS = 1_000_000  # of one list
 MIB = {"K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
+COUNTED = ("cpu", "mem", "node", "gres/gpu")  # resources that are modelled
 _DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
 _HOST = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,")
@@ -79,6 +80,20 @@ def tres(text: str) -> dict[str, float]:
             number = _number(amount)
             if number is not None:
                 found[name] = number
+    return found
+
+
+def licences(text: str) -> dict[str, float]:
+    """Return a list of licences, such as ``matlab:2,ansys@server``, by name: one, where there is no number.
+
+    Of a choice between licences, ``a|b``, none is returned.
+    """
+    found = dict[str, float]()
+    for item in [] if "|" in text else text.split(","):
+        name, _, amount = item.strip().partition(":")
+        number = _number(amount) if amount else 1.0
+        if name and name not in NOTHING and number is not None:
+            found[name] = found.get(name, 0.0) + number
     return found
 
 

@@ -3,6 +3,7 @@
 import errno
 import glob
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -11,14 +12,20 @@ from typing import Any, Self
 from vinesim.formats.source.files import problem_of
 from vinesim.model.errors import InputError, Problem
 
+_ERRNO = re.compile(r'"errno"\s*:\s*"?(\d+)')
+_MESSAGE = re.compile(r'"exception_message"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
 
 class QueryError(Exception):
     """DuckDB cannot answer, because of the query or of a file that it reads; the text is its whole message."""
 
     @property
     def reason(self) -> str:
-        """The first line of the message."""
-        return str(self).partition("\n")[0]
+        """What DuckDB says in words: its first line, without the JSON and the name of the exception around it."""
+        line = str(self).partition("\n")[0]
+        if found := _MESSAGE.search(line):
+            return found[1].replace('\\"', '"')
+        return re.sub(r"^([A-Z]\w*( [A-Z]\w*)* Error|\w+Exception): ", "", line)
 
 
 @cache
@@ -67,6 +74,11 @@ class Connection:
         """Return all rows as columns."""
         with _in_our_words():
             return self._cursor.fetchnumpy()
+
+    def arrow_stream(self, query: str, requested_schema: Any = None) -> Any:
+        """Return all rows as an Arrow stream in a PyCapsule."""
+        with _in_our_words():
+            return self._cursor.sql(query).__arrow_c_stream__(requested_schema)
 
     def __enter__(self) -> Self:
         return self
@@ -123,8 +135,9 @@ def _in_our_words() -> Iterator[None]:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from wrong
     except duckdb.IOException as wrong:
         text = str(wrong)
-        code = next((code for code in _FROM_THE_SYSTEM if os.strerror(code) in text), None)
-        raise (QueryError(text) if code is None else OSError(code, os.strerror(code))) from wrong
+        given = _ERRNO.search(text)
+        code = int(given[1]) if given else next((code for code in _FROM_THE_SYSTEM if os.strerror(code) in text), 0)
+        raise (OSError(code, os.strerror(code)) if code else QueryError(text)) from wrong
     except duckdb.Error as wrong:
         raise QueryError(str(wrong)) from wrong
     except UnicodeError as wrong:

@@ -6,6 +6,8 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from vinesim.formats.source.yaml_source import YamlSource, shown
+from vinesim.model.errors import Steps
+from vinesim.model.speed_curves import ANY_TASK
 
 _EXPECTED = {
     "string_type": "text",
@@ -21,7 +23,6 @@ _EXPECTED = {
 }
 _LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 Document = TypeVar("Document", bound=BaseModel)
-Steps = tuple[str | int, ...]
 
 
 def checked(
@@ -96,9 +97,12 @@ def _meaning(part: type[BaseModel], name: str) -> str:
 
 
 def _existing(data: Any, location: Steps) -> Steps:
-    """Return the steps of pydantic's location that exist in the data; pydantic adds names of its own at the end."""
+    """Return the steps of pydantic's location that exist in the data; pydantic adds its own names at the end, and
+    what is given once for all task types has no name of its own."""
     path: list[str | int] = []
     for step in location:
+        if step == ANY_TASK and isinstance(data, dict) and step not in data:
+            continue
         is_item = isinstance(data, list) and isinstance(step, int) and step < len(data)
         if not (is_item or (isinstance(data, dict) and step in data)):
             break

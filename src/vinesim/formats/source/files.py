@@ -6,6 +6,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,7 +41,7 @@ def problem_of(path: str | os.PathLike[str], expected: str, error: OSError) -> P
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
     """Open a file for reading bytes; a missing file, a folder, no permission or a read error is an InputError."""
     try:
         with open(path, "rb") as stream:
@@ -111,7 +112,8 @@ def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 def cut_gzip(path: str | os.PathLike[str], error: Exception) -> Problem:
     """Return the problem of a gzip file that cannot be unpacked."""
-    return Problem(str(path), "a complete gzip file", str(error), "Fetch the file again.")
+    found = "one that ends too early" if isinstance(error, EOFError) else "damaged data"
+    return Problem(str(path), "a complete gzip file", found, "Fetch the file again.")
 
 
 def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:

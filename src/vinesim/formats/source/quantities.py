@@ -1,4 +1,4 @@
-"""Convert numbers with units ("25 us", "10 Gb/s", "8 KiB") to us, bytes per us and bytes; format times for people.
+"""Convert numbers with units ("25 us", "10 Gb/s", "8 KiB") to us, bytes per us, bytes and W; format times for people.
 
 A plain number is already in that unit. k, M, G mean powers of 1000, Ki, Mi, Gi powers of 1024; b is bits, B is bytes.
 As in Kubernetes, a size may leave out the B after Ki, Mi, Gi and Ti.
@@ -29,6 +29,7 @@ _BANDWIDTH |= {f"{p}b/s": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}bps": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {"B/us": (1, 1)}
 AMOUNTS = SIZES | _BANDWIDTH
+_POWER = {"mW": (1, 1000), "W": (1, 1), "kW": (1000, 1), "MW": (10**6, 1), "GW": (10**9, 1)}
 
 QUANTITY = r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*"
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
@@ -49,6 +50,11 @@ def bandwidth(value: float | str, where: str = "bandwidth") -> float:
 def size_bytes(value: float | str, where: str = "size") -> float:
     """Convert a number of bytes, or a text such as "8 KiB" or "1 MB", to bytes."""
     return _convert(value, SIZES, "a size, 0 or more: a number of bytes, or with a unit: 8 KiB, 1 MB", where)
+
+
+def power_w(value: float | str, where: str = "power") -> float:
+    """Convert a number of W, or a text such as "400 kW", to W."""
+    return _convert(value, _POWER, "a power, 0 or more: a number of W, or with a unit: 400 kW, 1.5 MW", where)
 
 
 def amount(value: float | str, where: str = "amount") -> float:

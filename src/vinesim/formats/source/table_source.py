@@ -136,15 +136,15 @@ def run(
     except OSError as error:
         raise InputError([problem_of(path, expected, error)]) from None
     except QueryError as error:
-        raise InputError([_refusal(str(path), expected, str(error))]) from None
+        raise InputError([_refusal(str(path), expected, error)]) from None
 
 
-def _refusal(path: str, expected: str, message: str) -> Problem:
+def _refusal(path: str, expected: str, error: QueryError) -> Problem:
     """Turn DuckDB's message into a problem; for a CSV row it starts with the line, then the reason."""
-    first, *rest = message.split("\n")
+    first, *rest = str(error).split("\n")
     _, _, line = first.partition("CSV Error on Line: ")
     if not line.isdecimal():
-        return Problem(path, expected, first)
+        return Problem(path, expected, error.reason)
     reason = next((text for text in rest if text.strip() and not text.startswith("Original Line")), "another one")
     n_expected, _, n_found = reason.removeprefix("Expected Number of Columns: ").partition(" Found: ")
     if n_found:

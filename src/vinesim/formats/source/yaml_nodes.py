@@ -84,7 +84,7 @@ def by_name(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
 
 def too_many_values(where: str) -> Problem:
     """Return the problem of a document with more values or levels than the limit."""
-    remedy = "Put long lists into files of their own. Do aliases form a cycle?"
+    remedy = "Put long lists into their own files. Do aliases form a cycle?"
     return too_much(where, f"{VALUES:,} values in {LEVELS} levels", remedy)
 
 

@@ -7,7 +7,7 @@ and anything else that would build objects are errors; no YAML constructor is ev
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,17 +18,16 @@ from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALUES
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_nodes import by_name, child, compose, is_plain, scalar, too_many_values
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, Problem, Steps, dotted
 
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
-Path = Sequence[str | int]
 
 
 @dataclass(frozen=True)
 class _Change:
     """A value that replaces one of the file."""
 
-    steps: tuple[str | int, ...]
+    steps: Steps
     name: str  # in messages
     data: Any
 
@@ -68,8 +67,8 @@ class YamlSource:
         source._start(name, None, (), _copied(data))
         return source
 
-    def at(self, path: Path) -> "YamlSource":
-        """Return a part of this file as a source of its own, which keeps its places in the file."""
+    def at(self, path: Steps) -> "YamlSource":
+        """Return a part of this file as its own source, which keeps its places in the file."""
         node, data = self._root, self.data
         for step in path:
             data = data[step]
@@ -102,14 +101,14 @@ class YamlSource:
             copy._override(override)
         return copy
 
-    def layer(self, path: Path) -> int:
+    def layer(self, path: Steps) -> int:
         """Return which change set the value at ``path``: from 1, later ones override; 0 means the file itself."""
         path = tuple(path)
         return max(
             (i for i, change in enumerate(self._changes, 1) if path[: len(change.steps)] == change.steps), default=0
         )
 
-    def without(self, path: Path) -> "YamlSource":
+    def without(self, path: Steps) -> "YamlSource":
         """Return a copy without a key; this source is unchanged."""
         copy = self.changed({})
         copy.data = _removed(self.data, tuple(path))
@@ -126,9 +125,7 @@ class YamlSource:
         copy._renamed[after] = before
         return copy
 
-    def _start(
-        self, path: str | os.PathLike[str], root: yaml.Node | None, above: tuple[str | int, ...], data: Any
-    ) -> None:
+    def _start(self, path: str | os.PathLike[str], root: yaml.Node | None, above: Steps, data: Any) -> None:
         self.path = path
         self.data = self.own_data = data
         self.findings: list[tuple[tuple[int, int, int], Problem]] = []
@@ -136,15 +133,19 @@ class YamlSource:
         self._root = root  # None: the data comes from no file
         self._above = above  # the steps that lead to this part of a file
         self._changes: list[_Change] = []
-        self._renamed: dict[Path, Path] = {}  # new key -> the key in the file
+        self._renamed: dict[Steps, Steps] = {}  # new key -> the key in the file
         self._n_nodes = 0
 
-    def add(self, path: Path, expected: str, found: str, remedy: str = "", *, at_key: bool = False) -> None:
+    def add(self, path: Steps, expected: str, found: str, remedy: str = "", *, at_key: bool = False) -> None:
         """Add a problem with the value (or the key) at ``path``."""
         if self._is_enough():
             return
         place = self._place(path, at_key)
         self._note(place, Problem(self._named(place, path), expected, found, remedy))
+
+    def where(self, path: Steps) -> str:
+        """Return the place of a value, as messages name it."""
+        return self._named(self._place(path, False), path)
 
     def _is_enough(self) -> bool:
         """Whether enough problems are known, so that further ones are only counted: locating them takes time."""
@@ -153,7 +154,7 @@ class YamlSource:
         self.n_problems += 1
         return True
 
-    def add_unknown(self, path: Path, known: Iterable[str], what: str = "", *, value: str | None = None) -> None:
+    def add_unknown(self, path: Steps, known: Iterable[str], what: str = "", *, value: str | None = None) -> None:
         """Add a problem: the key at ``path``, or the ``value`` there, is not a known name. Suggests the closest one."""
         if self._is_enough():
             return
@@ -161,7 +162,7 @@ class YamlSource:
         expected = (f"{what}: " if what else "") + "one of " + ", ".join(names)
         self.add(path, expected, shown(name), did_you_mean(name, names), at_key=value is None)
 
-    def adopt(self, error: InputError, path: Path, file: str | os.PathLike[str] | None = None) -> None:
+    def adopt(self, error: InputError, path: Steps, file: str | os.PathLike[str] | None = None) -> None:
         """Add the problems that a reader or a model class found in what is at ``path``.
 
         Problems in another ``file`` keep their place there.
@@ -201,14 +202,14 @@ class YamlSource:
             return place.name
         return f"{place.name}:{place.line + 1}:{place.column + 1}"
 
-    def _named(self, place: "_Change | yaml.Mark | None", path: Path) -> str:
+    def _named(self, place: "_Change | yaml.Mark | None", path: Steps) -> str:
         """Return the place and the key; the key alone if the place is a change of something that contains it."""
         key = dotted((*self._above, *path))
         if isinstance(place, _Change) and dotted(path).startswith(place.name):
             return dotted(path)
         return ": ".join(word for word in (self._where(place), key) if word)
 
-    def _place(self, path: Path, at_key: bool) -> "_Change | yaml.Mark | None":
+    def _place(self, path: Steps, at_key: bool) -> "_Change | yaml.Mark | None":
         """Return the change or the mark of the value (or key) at ``path``, or of the closest thing that contains it."""
         path = tuple(path)
         for new, old in self._renamed.items():
@@ -226,7 +227,7 @@ class YamlSource:
                     return change
         return self._mark(path, at_key)
 
-    def _mark(self, path: Path, at_key: bool) -> yaml.Mark | None:
+    def _mark(self, path: Steps, at_key: bool) -> yaml.Mark | None:
         """Return the mark of the value or key at ``path``, or of the closest thing that contains it."""
         if self._root is None:
             return None
@@ -241,7 +242,7 @@ class YamlSource:
             node = found
         return mark
 
-    def _plain(self, node: yaml.Node, path: tuple[str | int, ...]) -> Any:
+    def _plain(self, node: yaml.Node, path: Steps) -> Any:
         self._n_nodes += 1
         if self._n_nodes > VALUES or len(path) > LEVELS:
             raise InputError([too_many_values(self._where(node.start_mark))])
@@ -254,7 +255,7 @@ class YamlSource:
             return self._mapping(node, path)
         return scalar(node)  # type: ignore[arg-type]
 
-    def _mapping(self, node: yaml.MappingNode, path: tuple[str | int, ...]) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -289,15 +290,10 @@ class YamlSource:
         self._changes.append(change)
 
 
-def steps_of(key: str) -> tuple[str | int, ...] | None:
+def steps_of(key: str) -> Steps | None:
     """Parse ``"racks[0].units"`` to ``("racks", 0, "units")``; None if it is not such a key."""
     steps = tuple(m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(key))
     return steps if steps and dotted(steps) == key else None
-
-
-def dotted(path: Path) -> str:
-    """Write ``("racks", 0, "units")`` as ``racks[0].units``."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def shown(value: Any) -> str:
@@ -310,7 +306,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _replaced(data: Any, steps: Path, change: _Change) -> Any:
+def _replaced(data: Any, steps: Steps, change: _Change) -> Any:
     """Return the data with one value replaced; the path to it is copied, the rest shared."""
     if not steps:
         return change.data
@@ -326,7 +322,7 @@ def _replaced(data: Any, steps: Path, change: _Change) -> Any:
     return {**(data or {}), step: _replaced((data or {}).get(step), rest, change)}
 
 
-def _removed(data: Any, steps: Path) -> Any:
+def _removed(data: Any, steps: Steps) -> Any:
     """Return the data without one key."""
     step, rest = steps[0], steps[1:]
     return {key: _removed(value, rest) if key == step else value for key, value in data.items() if rest or key != step}

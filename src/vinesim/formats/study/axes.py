@@ -10,17 +10,16 @@ import numpy as np
 
 from vinesim.formats.scenario.keys import key_of, moved, unknown_key
 from vinesim.formats.source.document import checked_part
-from vinesim.formats.source.quantities import bandwidth, size_bytes, time_us
+from vinesim.formats.source.quantities import bandwidth, power_w, size_bytes, time_us
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_nodes import plain_value
-from vinesim.formats.source.yaml_source import YamlSource, dotted, shown, steps_of
+from vinesim.formats.source.yaml_source import YamlSource, shown, steps_of
 from vinesim.formats.study.document import FORMS, CasesPart, LinearPart, LogPart, ZipPart
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Steps, dotted
 from vinesim.model.study import OWN_COLUMNS, Axis
 
 _NOT_AXES = {"seed": "Use replications: and seed:.", "description": "It has no effect."}
 _SPACED_DIGITS = 12  # spaced values are rounded to this, so that they are the same on every machine
-Steps = tuple[str | int, ...]
 
 
 class AxesReader:
@@ -103,7 +102,8 @@ class AxesReader:
         if first == last:
             self.source.add((*path, form), "two different values", shown_list(ends))
             return None
-        spaced = np.geomspace(first, last, n) if form == "log" else np.linspace(first, last, n)
+        between = np.geomspace if form == "log" else np.linspace
+        spaced = between(float(first), float(last), n)  # NumPy cannot space integers beyond 64 bits
         values: list[Any] = [float(f"{value:.{_SPACED_DIGITS}g}") for value in spaced.tolist()]
         values[0], values[-1] = first, last
         if all(isinstance(end, int) for end in ends) and all(value == math.floor(value) for value in values):
@@ -238,8 +238,8 @@ def _overlap(one: Steps, two: Steps) -> bool:
 
 
 def quantities(values: Sequence[Any]) -> list[float] | None:
-    """Convert the values to us, bytes per us or bytes; None unless all are numbers or quantities of one kind."""
-    for convert in (time_us, size_bytes, bandwidth):
+    """Convert the values to us, bytes per us, bytes or W; None unless all are numbers or quantities of one kind."""
+    for convert in (time_us, size_bytes, bandwidth, power_w):
         try:
             found = [_number(value, convert) for value in values]
         except InputError:

@@ -12,6 +12,7 @@ from vinesim.formats.scenario.values import Name
 from vinesim.formats.source.parts import Part, one_of, wrong
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import shown
+from vinesim.model.python_file import split_file
 from vinesim.model.run_numbers import NUMBERS, is_number_or_part
 from vinesim.model.study import MAX_RUNS
 
@@ -28,6 +29,8 @@ Ends = Annotated[
 
 
 def _number(name: str) -> str:
+    if split_file(name)[0]:
+        return name  # a function in a file
     if not is_number_or_part(name):
         raise wrong("a number of a run: " + ", ".join(NUMBERS), repr(name)[:60], did_you_mean(name, NUMBERS))
     return name
@@ -147,7 +150,10 @@ class StudyDocument(Part):
         None, description="What to exclude at the beginning of each run: none, mser5, {jobs: N} or {share: x}."
     )
     record: list[Annotated[Name, AfterValidator(_number)]] = Field(
-        default_factory=list, description="The numbers to keep, by the start of their names; default: all."
+        default_factory=list,
+        description="The numbers to keep, by the start of their names; default: all. And your own numbers, as "
+        "file.py:function: a function of a result that returns a number, a mapping of numbers, or a table. And "
+        "by.user, by.hour ...: the numbers of the jobs of each user, hour of arrival, and so on.",
     )
 
 

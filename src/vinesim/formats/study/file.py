@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from vinesim.formats.results.checksums import is_text_intact
+from vinesim.formats.results.checksums import check_text
 from vinesim.formats.scenario.document import schema_around_scenario
 from vinesim.formats.scenario.extends import extended, with_extended_scenario
+from vinesim.formats.scenario.keys import moved_code
 from vinesim.formats.source.document import checked, checked_part
 from vinesim.formats.source.yaml_source import YamlSource, shown
 from vinesim.formats.study.axes import AxesReader
@@ -30,9 +31,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     each point by :func:`vinesim.studies.check.check_points`.
     """
     source = YamlSource(path, what="a study", merge=with_extended_scenario)
-    if not is_text_intact(path):
-        remedy = "If you edited it, remove its last line; if not, use the study file that the sweep was started from."
-        raise InputError([Problem(str(path), "a study whose checksum matches", "a damaged or edited file", remedy)])
+    check_text(path, "a study")
     if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
         raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
     return _study(source, Path(os.path.abspath(path)).parent)
@@ -40,7 +39,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 def is_study(path: str | os.PathLike[str]) -> bool:
     """Whether a YAML file is a study rather than a scenario, judging by its keys. Raises :class:`InputError`."""
-    data = YamlSource(path, what="a scenario or a study").data
+    data = YamlSource(path, what="a scenario, a study or a plan").data
     return isinstance(data, dict) and not {"scenario", "axes"}.isdisjoint(data)
 
 
@@ -72,14 +71,15 @@ def _study(source: YamlSource, folder: Path) -> Study:
             seed=given_seed(scenario, document.seed),
             until=None if until is None else Until(until.ci_width, until.of, until.confidence, until.at_most),
             warm_up=warm_up,
-            record=tuple(document.record),
+            record=tuple(moved_code(name, folder, scenario_folder) for name in document.record),
             description=document.description or "",
             folder=folder,
             origin=None if is_file else scenario,
+            warm_up_at=source.where(("warm_up", "jobs")),
         )
     except InputError as error:
         for problem in error.problems:
-            source.adopt(InputError([problem]), (problem.where,))
+            source.adopt(InputError([problem]), problem.path[:1])
         source.raise_if_any()
         raise
 
@@ -142,7 +142,9 @@ def _parsed(path: Path) -> YamlSource:
 @lru_cache(maxsize=64)
 def _parsed_at(path: Path, *_state: int) -> YamlSource:
     near = os.path.relpath(path)
-    return YamlSource(path if near.startswith("..") else near, merge=extended)
+    source = YamlSource(path if near.startswith("..") else near, merge=extended)
+    check_text(path, "a scenario")
+    return source
 
 
 def study_schema() -> dict[str, Any]:

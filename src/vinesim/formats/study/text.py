@@ -56,5 +56,6 @@ def _axis(axis: Axis) -> tuple[str, Any]:
     words = [label if isinstance(label, str) else repr(label) for label in labels]
     if len(axis.columns) > 1 or len(set(words)) < len(words) or case_labels(words) != labels:
         expected = "labels that follow from the values, or one text or number per case"
-        raise InputError([Problem(f"axis {name}", expected, "others", "Build the axis from a study's mapping.")])
+        found = f"the labels {', '.join(words)[:60]}"
+        raise InputError([Problem(f"axis {name}", expected, found, "Build the axis from a study's mapping.")])
     return name, {"cases": dict(zip(words, map(dict, axis.settings), strict=True))}

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import os
 import uuid
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from vinesim.live.agent.content import words_of
 from vinesim.live.agent.device import Device, Family
 from vinesim.live.agent.facts import node_facts
+from vinesim.live.agent.far import FarClients
 from vinesim.live.agent.processes import adopt_orphans, end_group, is_alive, started_at
 from vinesim.live.agent.records import ends, forget_end, forget_outputs, forget_process, processes, write_process
 from vinesim.live.clock import lease_clock_us
@@ -38,6 +40,10 @@ class Agent:
         self._lease_us = self._lease_until_us = 0.0
         self._ready: set[int] = set()  # units all of whose first processes have loaded their kernels
         self._limit_bytes = 0
+        self._parked: dict[int, Message] = {}  # orders whose payloads have not all come, by attempt
+        self._newest = 0  # attempt of which there was an order
+        self._early: dict[int, list[tuple[str, Message]]] = {}  # payloads that came before their order, by attempt
+        self._far = FarClients(token, self._brought)
         self._ends: dict[int, Message] = {}  # by attempt: not acknowledged by the manager
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gone = asyncio.Event()  # the connection has ended
@@ -67,10 +73,12 @@ class Agent:
                     log.warning("no manager", extra={"why": str(wrong)})
                     await asyncio.sleep(AGAIN_S)
                     continue
+                await self._far.listen(self._manager.local_host)
                 self._hello()
                 await self._gone.wait()
         finally:
             renewal.cancel()
+            self._far.close()
             await self._end_devices("the agent ends")
 
     async def _end_what_was(self) -> None:
@@ -91,16 +99,22 @@ class Agent:
     def _hello(self) -> None:
         now_us = lease_clock_us()
         running = [
-            {"attempt": d.attempt, "unit": d.unit, "age_us": now_us - d.order_us, "items": d.order.get("items", ())}
-            for d in self._all()
-            if d.attempt is not None and not d.over.done()
+            {
+                "attempt": order["attempt"],
+                "unit": device.unit,
+                "age_us": now_us - order["given_us"],
+                "items": order.get("items", ()),
+            }
+            for device in self._all()
+            if not device.over.done()
+            for order in device.orders
         ]
         self._say(
             {
                 "op": "agent.hello",
                 "node": self.name,
                 "epoch": self.epoch,
-                "facts": node_facts(),
+                "facts": node_facts() | {"data": self._far.address},
                 "running": running,
                 "ready": sorted(self._ready),
                 "ended": list(self._ends.values()),
@@ -116,11 +130,15 @@ class Agent:
         if connection is self._manager:
             log.warning("connection closed", extra={"why": why})
             self._manager = None
+            self._parked.clear()  # the manager begins again
+            self._early.clear()
             self._gone.set()
 
     def _received(self, connection: Connection, message: Message) -> None:
         if self._manager is not None and connection is not self._manager:
             return  # of a connection that this agent has given up
+        for attempt in message.pop("known_ends", ()):
+            self._is_known(attempt)
         handler = getattr(self, f"_on_{message['op']}", None)
         if handler is not None:
             handler(message)
@@ -140,25 +158,67 @@ class Agent:
             device.say({"op": "lease", "until_us": self._lease_until_us})
 
     def _on_run(self, order: Message) -> None:
-        """Give an order to an idle process of its unit, or to a new one."""
+        """Carry out an order once all its payloads are there."""
+        attempt = self._newest = order["attempt"]  # the manager counts them up
+        if any(one is None for one in order.get("payloads", ())):
+            self._parked[attempt] = order
+            for client, message in self._early.pop(attempt, ()):
+                self._brought(client, message)
+        else:
+            self._give(order)
+
+    def _give(self, order: Message) -> None:
+        """Give an order to a process of its unit that is idle, or takes orders ahead; or to a new one."""
         unit = order["unit"]
-        device = next((device for device in self._devices.get(unit, ()) if device.is_idle), None) or self._start(unit)
+        takes_ahead = self._units[unit].get("ahead", 0) > 0
+        able = [one for one in self._devices.get(unit, ()) if one.is_idle or (one.is_open and takes_ahead)]
+        device = min(able, key=lambda one: len(one.orders)) if able else self._start(unit)
         device.give(order)
-        if device.is_ready:
+        if device.is_ready and device.order is order:
             self._limit(device)
 
+    def _brought(self, client: str, message: Message) -> None:
+        """A client has brought a payload that an order of its own request waits for."""
+        order = self._parked.get(message["attempt"])
+        if message["attempt"] > self._newest:
+            self._early.setdefault(message["attempt"], []).append((client, message))
+        elif order is not None and order["items"][message["place"]][3] == client:
+            self._on_payload(message)
+
+    def _sent_far(self, order: Message, results: list[Message]) -> list[Message]:
+        """Send results to the clients on other machines that are connected. Returns what is left for the manager."""
+        if not order.get("is_direct") or self._lease_until_us <= lease_clock_us():
+            return results
+        sent = [
+            isinstance(one.get("result"), bytes) and self._far.answer(client, key, one)
+            for one, (*_, client, key) in zip(results, order["items"], strict=True)
+        ]
+        return [{"is_sent": True} if is_sent else one for is_sent, one in zip(sent, results, strict=True)]
+
+    def _on_payload(self, message: Message) -> None:
+        """A payload has come that an order waits for."""
+        order = self._parked.get(message["attempt"])
+        if order is not None:
+            order["payloads"][message["place"]] = message["payload"]
+            if all(one is not None for one in order["payloads"]):
+                self._give(self._parked.pop(message["attempt"]))
+
     def _on_kill(self, message: Message) -> None:
+        self._parked.pop(message["attempt"], None)
         for device in self._all():
             if device.attempt == message["attempt"]:
                 device.kill(message["why"])
                 return
+            if device.withdraw(message["attempt"], message["why"]):
+                return
         if message["attempt"] not in self._ends:
             self._ended(message["attempt"], {"outcome": "killed", "why": "it did not run here"})
 
-    def _on_ack(self, message: Message) -> None:
-        for attempt in message["attempts"]:
-            if self._ends.pop(attempt, None) is not None:
-                forget_end(self._folder, attempt)
+    def _is_known(self, attempt: int) -> None:
+        """The manager knows how an attempt ended."""
+        end = self._ends.pop(attempt, None)
+        if end is not None and not end.get("results"):  # of a command, which has a record
+            forget_end(self._folder, attempt)
 
     def _on_fenced(self, message: Message) -> None:
         """This agent's epoch is over: everything of it ends before a new one begins."""
@@ -170,6 +230,15 @@ class Agent:
 
     def _on_stop(self, _: Message) -> None:
         self._is_stopping = True
+        self._later(self._stop())
+
+    async def _stop(self) -> None:
+        """End the devices and leave. The manager still learns of what they did until then."""
+        devices = self._all()
+        for device in devices:
+            device.kill("the cluster is stopped")
+        if devices:
+            await asyncio.wait([device.over for device in devices])
         if self._manager is not None:
             self._manager.close("stopped")
 
@@ -194,6 +263,7 @@ class Agent:
         await self._end_devices("its epoch is over")
         self.epoch = 0
         self._ready.clear()
+        self._parked.clear()
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
 
     # --- leases ---
@@ -219,7 +289,8 @@ class Agent:
 
     def _start(self, unit: int) -> Device:
         """Start one more process for a unit."""
-        device = Device(unit, self._units[unit]["type"], self._family, self._heard)
+        known = self._units[unit]
+        device = Device(unit, known["type"], self._family, self._from_device, known.get("gpu", ""))
         self._devices.setdefault(unit, []).append(device)
         if self._lease_until_us > lease_clock_us():
             device.say({"op": "lease", "until_us": self._lease_until_us})
@@ -237,16 +308,26 @@ class Agent:
     def _limit(self, device: Device) -> None:
         """Let the time that an order may take begin; that of a new process does not count."""
         if device.order.get("limit_us"):
-            limit_s, attempt = device.order["limit_us"] / 1e6, device.order["attempt"]
-            words = f"it took longer than its limit of {limit_s:g} s"
-            device.limit = asyncio.get_running_loop().call_later(limit_s, self._too_long, device, attempt, words)
+            device.due_s = asyncio.get_running_loop().time() + device.order["limit_us"] / 1e6
+            self._watch(device)
 
-    def _too_long(self, device: Device, attempt: int, words: str) -> None:
-        if device.attempt == attempt:
+    def _watch(self, device: Device) -> None:
+        """Let a timer ring when the limit is over. One that rings before that is left to ring."""
+        if device.limit is not None and device.limit.when() > device.due_s:
+            device.limit.cancel()
+            device.limit = None
+        if device.limit is None:
+            device.limit = asyncio.get_running_loop().call_at(device.due_s, self._ring, device)
+
+    def _ring(self, device: Device) -> None:
+        device.limit = None
+        if device.due_s <= asyncio.get_running_loop().time():
             device.order["is_over_limit"] = True
-            device.kill(words)
+            device.kill(f"it took longer than its limit of {device.order['limit_us'] / 1e6:g} s")
+        elif device.due_s < math.inf:
+            self._watch(device)
 
-    def _heard(self, device: Device, message: Message) -> None:
+    def _from_device(self, device: Device, message: Message) -> None:
         """Handle what a device says, or that its process has ended."""
         if message["op"] == "ready":
             self._limit(device)
@@ -254,16 +335,33 @@ class Agent:
                 self._ready.add(device.unit)
                 self._say({"op": "agent.ready", "units": [device.unit]})
         elif message["op"] == "ended" and message["attempt"] == device.attempt:
+            if message["outcome"] == "done":
+                message["results"] = self._sent_far(device.order, message.get("results", []))
             device.free()
+            if device.order:
+                self._limit(device)
             end = {name: value for name, value in message.items() if name not in ("op", "attempt")}
             self._ended(message["attempt"], end)
+        elif message["op"] == "withdrawn" and (order := device.forget(message["attempt"])) is not None:
+            self._ended(message["attempt"], {"outcome": "killed", "why": order["withdrawn"]})
+        elif message["op"] == "begun" and message["attempt"] == device.attempt:
+            device.kill(device.order["withdrawn"])
         elif message["op"] == "over":
             attempt, order = device.attempt, device.order
             device.free()
+            ahead = list(device.orders)
+            device.orders.clear()
             self._devices[device.unit].remove(device)
+            if self._is_stopping:
+                return  # what it ran continues with the next start
             if attempt is not None:
                 outcome = "limit" if order.get("is_over_limit") else "killed"
                 self._ended(attempt, {"outcome": outcome, "why": device.why})
+            for order in ahead:  # which it has not begun
+                if "withdrawn" in order:
+                    self._ended(order["attempt"], {"outcome": "killed", "why": order["withdrawn"]})
+                else:
+                    self._give(order)
             self._later(self._replace(device))  # so that the next order finds one
 
     def _ended(self, attempt: int, end: Message) -> None:
@@ -274,7 +372,7 @@ class Agent:
     async def _end_devices(self, why: str) -> None:
         devices = self._all()
         for device in devices:
-            device.attempt = None
+            device.orders.clear()
             device.kill(why)
         if devices:
             await asyncio.wait([device.over for device in devices])

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +20,31 @@ from vinesim.live.wire.messages import packed, unpacked
 
 log = logging.getLogger(__name__)
 Message = dict[str, Any]
+READ_BYTES = 2**20  # of what a process says at a time
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Device:
-    """One process of a unit; it has one order at a time."""
+    """One process of a unit. It carries out its orders one after another, of which it may have some ahead."""
 
     def __init__(
-        self, unit: int, processor_type: str, family: "Family", on_message: Callable[["Device", Message], None]
+        self,
+        unit: int,
+        processor_type: str,
+        family: "Family",
+        on_message: Callable[["Device", Message], None],
+        gpu: str = "",
     ):
+        self._gpu = gpu  # that the process can see; empty: all that the agent can see
         self.unit, self._type, self._family, self._on_message = unit, processor_type, family, on_message
         self._folder = family.folder
-        self.attempt: int | None = None  # what it runs
-        self.order: Message = {}
-        self.order_us = 0.0  # when it got its order, by the lease clock
+        self.orders: deque[Message] = deque()  # the first is what it runs; given_us is by the lease clock
         self.why = ""  # it was killed for this reason
         self.is_ready = False  # it has imported the kernels, and answers
-        self.alive_us = lease_clock_us()  # when it was last heard of
+        self.alive_us = lease_clock_us()  # when it last answered
         self.command: tuple[int, str | None] | None = None  # the command that it runs: process group, start
-        self.limit: asyncio.TimerHandle | None = None
+        self.due_s = math.inf  # by the loop's clock: what it runs must have ended; infinite while it runs nothing
+        self.limit: asyncio.TimerHandle | None = None  # rings then, or before
         self._process: asyncio.subprocess.Process | None = None
         self._started: str | None = None
         self._early: list[Message] = []  # what is to be sent once there is a process
@@ -61,6 +69,8 @@ class Device:
 
     async def _start(self, kernels: dict[str, str], limit_bytes: int) -> None:
         environment = dict.fromkeys(THREADS, "1") | os.environ | {"VINESIM_UNIT": str(self.unit)}
+        if self._gpu:
+            environment["CUDA_VISIBLE_DEVICES"] = self._gpu
         with open(self._folder / "devices.log", "ab") as errors:
             async with self._family.lock:
                 self._process = await asyncio.create_subprocess_exec(
@@ -84,9 +94,24 @@ class Device:
             self.say(message)
 
     @property
+    def attempt(self) -> int | None:
+        """What it runs."""
+        return self.orders[0]["attempt"] if self.orders else None
+
+    @property
+    def order(self) -> Message:
+        """The order of that."""
+        return self.orders[0] if self.orders else {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can take an order, now or ahead."""
+        return not self.why and not self.over.done()
+
+    @property
     def is_idle(self) -> bool:
-        """Whether it can take an order."""
-        return self.attempt is None and not self.why and not self.over.done()
+        """Whether it can take an order now."""
+        return not self.orders and self.is_open
 
     @property
     def pid(self) -> int:
@@ -94,16 +119,32 @@ class Device:
         return 0 if self._process is None else self._process.pid
 
     def give(self, order: Message) -> None:
-        """Let it carry out an order: now, or once it has started."""
-        self.attempt, self.order, self.order_us = order["attempt"], order, lease_clock_us()
+        """Let it carry out an order: now, or once it has started and the orders before it have ended."""
+        order.setdefault("given_us", lease_clock_us())
+        self.orders.append(order)
         self.say(order)
 
+    def withdraw(self, attempt: int, why: str) -> bool:
+        """Take back an order that it has ahead; it says whether it has begun that. Returns whether it has the order."""
+        for order in list(self.orders)[1:]:
+            if order["attempt"] == attempt:
+                order["withdrawn"] = why
+                self.say({"op": "withdraw", "attempt": attempt})
+                return True
+        return False
+
+    def forget(self, attempt: int) -> Message | None:
+        """Note that it will not begin an order that it had ahead. Returns the order, if it has it."""
+        found = next((order for order in self.orders if order["attempt"] == attempt), None)
+        if found is not None:
+            self.orders.remove(found)
+        return found
+
     def free(self) -> None:
-        """Note that its order has ended."""
-        self.attempt, self.order = None, {}
-        if self.limit is not None:
-            self.limit.cancel()
-            self.limit = None
+        """Note that what it runs has ended: it runs the next order, if it has one."""
+        if self.orders:
+            self.orders.popleft()
+        self.due_s = math.inf
 
     def say(self, message: Message) -> None:
         """Send a message to the process."""
@@ -130,14 +171,15 @@ class Device:
         """Pass on what the process says, until it ends."""
         assert self._process is not None
         assert self._process.stdout is not None
-        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
-            while True:
-                head = await self._process.stdout.readexactly(LENGTH.size)
-                message = unpacked(await self._process.stdout.readexactly(*LENGTH.unpack(head)))
+        buffer = bytearray()
+        with contextlib.suppress(OSError):
+            while chunk := await self._process.stdout.read(READ_BYTES):
                 self.alive_us = lease_clock_us()
-                self._hear(message)
+                buffer += chunk
+                for message in _messages(buffer):
+                    self._receive(message)
 
-    def _hear(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         if message["op"] == "ready":
             self.is_ready = True
         elif message["op"] == "started":
@@ -148,6 +190,19 @@ class Device:
             forget_process(self._folder, self.command[0])
             self.command = None
         self._on_message(self, message)
+
+
+def _messages(buffer: bytearray) -> Iterator[Message]:
+    """Take the messages that are complete out of the buffer."""
+    at = 0
+    while len(buffer) >= at + LENGTH.size:
+        (length,) = LENGTH.unpack_from(buffer, at)
+        end = at + LENGTH.size + length
+        if len(buffer) < end:
+            break
+        yield unpacked(bytes(buffer[at + LENGTH.size : end]))
+        at = end
+    del buffer[:at]
 
 
 class Family:

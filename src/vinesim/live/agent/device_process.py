@@ -1,7 +1,7 @@
-"""The program of a device process: it runs one order at a time, and ends itself when its lease ends.
+"""The program of a device process: it runs its orders one after another, and ends itself when its lease ends.
 
 ``python -m vinesim.live.agent.device_process`` reads frames from standard input and writes frames to standard output.
-It leads a process group of its own. Three things end it: the lease clock (this module's reader thread), an alarm of the
+It leads its own process group. Three things end it: the lease clock (this module's reader thread), an alarm of the
 operating system for kernels that never let another thread run, and the end of its agent (the input closes).
 """
 
@@ -22,8 +22,10 @@ from vinesim.live.agent.processes import adopt_orphans, end_descendants
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.kernels import kernel_for, load, prepare_all
 from vinesim.live.wire.frames import LENGTH
+from vinesim.live.wire.memory import Visit, Visits
 from vinesim.live.wire.messages import WrongMessage, packed, unpacked
 
+STARTING_US = 60e6  # the time to start: until the first renewal of the lease
 ALARM_LATE_S = 0.25  # the alarm comes this long after the lease clock should have ended the process
 
 
@@ -33,7 +35,7 @@ def main() -> None:
     inbox, outbox = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what kernels print goes to the log
-    orders: queue.Queue[dict[str, Any]] = queue.Queue()
+    orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     device = Device(outbox)
     threading.Thread(target=_read, args=(inbox, orders, device), daemon=True).start()
     while True:
@@ -48,6 +50,10 @@ class Device:
         self._ending = threading.Lock()  # of who records the end of a command, and of who ends it
         self.command_group = 0  # process group of the command that runs
         self._type, self._folder, self._limit_bytes = "", Path(), 0
+        self._visits = Visits()
+        self.lease_until_us = lease_clock_us() + STARTING_US
+        self._waiting: set[int] = set()  # attempts of orders that it has not begun
+        self._taking = threading.Lock()  # of who begins an order, and of who withdraws it
         self._wrong = ""  # why the kernels could not be imported
 
     def say(self, message: dict[str, Any]) -> None:
@@ -61,6 +67,13 @@ class Device:
         if order["op"] == "begin":
             self._begin(order)
             return
+        if order["op"] == "lease":
+            self._visits.forget_gone()
+            return
+        with self._taking:
+            if order["attempt"] not in self._waiting:
+                return  # it was withdrawn
+            self._waiting.remove(order["attempt"])
         started_us = lease_clock_us()
         try:
             end = self._command(order) if "commands" in order else self._kernel(order)
@@ -68,6 +81,18 @@ class Device:
             end = {"outcome": "raised", "why": words_of(raised)}
         end = {"execution_us": lease_clock_us() - started_us} | end
         self.say({"op": "ended", "attempt": order["attempt"], **end})
+
+    def has_come(self, order: dict[str, Any]) -> None:
+        """Note an order that is to be carried out after those before it."""
+        with self._taking:
+            self._waiting.add(order["attempt"])
+
+    def withdraw(self, attempt: int) -> None:
+        """Do not carry out an order, unless it has begun."""
+        with self._taking:
+            is_waiting = attempt in self._waiting
+            self._waiting.discard(attempt)
+        self.say({"op": "withdrawn" if is_waiting else "begun", "attempt": attempt})
 
     def _begin(self, order: dict[str, Any]) -> None:
         self._type, self._folder, self._limit_bytes = order["type"], Path(order["folder"]), order["limit"]
@@ -82,7 +107,10 @@ class Device:
         if self._wrong:
             raise ImportError(self._wrong)
         function = kernel_for(order["kernel"], self._type)
-        results: list[Any] = [payload_of(one) for one in order["payloads"]]
+        visits = [self._visit(home) for home in order.get("homes") or [None] * len(order["payloads"])]
+        if any(visit is None and isinstance(data, list) for data, visit in zip(order["payloads"], visits, strict=True)):
+            return {"outcome": "killed", "is_far": True, "why": "its client's memory cannot be opened"}
+        results: list[Any] = [payload_of(*one) for one in zip(order["payloads"], visits, strict=True)]
         readable = [place for place, one in enumerate(results) if not isinstance(one, WrongMessage)]
         before = time.perf_counter()
         found = list(function([results[place] for place in readable])) if readable else []
@@ -94,8 +122,24 @@ class Device:
         if "job" in order:
             ended = [result_of_job(one) for one in results]
         else:
-            ended = [result_of_request(one, self._limit_bytes) for one in results]
+            given = zip(results, visits, order["items"], strict=True)
+            ended = [self._answered(one, visit, item[-1], order["is_direct"]) for one, visit, item in given]
         return {"outcome": "done", "results": ended, "execution_us": execution_us}
+
+    def _visit(self, home: dict[str, Any] | None) -> Visit | None:
+        """Return a client's home; None if no device here can open it, or its client has gone."""
+        try:
+            return None if home is None else self._visits.at(home)
+        except OSError:
+            return None
+
+    def _answered(self, one: Any, visit: Visit | None, key: str, is_direct: bool) -> dict[str, Any]:
+        """Return what the agent is to say of a request: its result, or that its client has it already."""
+        result = result_of_request(one, self._limit_bytes, visit)
+        may_answer = is_direct and "result" in result and self.lease_until_us > lease_clock_us()
+        if visit is not None and may_answer and visit.ring({"op": "answer", "key": key, **result}):
+            return {"is_sent": True}
+        return result
 
     def _command(self, order: dict[str, Any]) -> dict[str, Any]:
         words = order["commands"].get(self._type) or order["commands"].get("*")
@@ -121,12 +165,11 @@ class Device:
         os.killpg(0, signal.SIGKILL)
 
 
-def _read(inbox: BinaryIO, orders: "queue.Queue[dict[str, Any]]", device: Device) -> None:
+def _read(inbox: BinaryIO, orders: "queue.SimpleQueue[dict[str, Any]]", device: Device) -> None:
     """Read messages of the agent until the lease ends; orders go to the main thread."""
-    lease_until_us = lease_clock_us() + 60e6  # until the first renewal: the time to start
     buffer = bytearray()
     while True:
-        left_s = (lease_until_us - lease_clock_us()) / 1e6
+        left_s = (device.lease_until_us - lease_clock_us()) / 1e6
         ready = select.select([inbox], [], [], max(0.0, left_s))[0] if left_s > 0 else []
         if not ready:
             device.end_all()
@@ -141,13 +184,16 @@ def _read(inbox: BinaryIO, orders: "queue.Queue[dict[str, Any]]", device: Device
             message = unpacked(bytes(buffer[LENGTH.size : LENGTH.size + length]))
             del buffer[: LENGTH.size + length]
             if message["op"] == "lease":
-                lease_until_us = message["until_us"]
-                signal.setitimer(
-                    signal.ITIMER_REAL, max(0.001, (lease_until_us - lease_clock_us()) / 1e6) + ALARM_LATE_S
-                )
+                device.lease_until_us = message["until_us"]
+                left_s = max(0.001, (device.lease_until_us - lease_clock_us()) / 1e6)
+                signal.setitimer(signal.ITIMER_REAL, left_s + ALARM_LATE_S)
                 device.say({"op": "alive"})
-            else:
-                orders.put(message)
+            elif message["op"] == "withdraw":
+                device.withdraw(message["attempt"])
+                continue
+            elif message["op"] == "run":
+                device.has_come(message)
+            orders.put(message)
 
 
 def _write(stream: BinaryIO, data: bytes) -> None:

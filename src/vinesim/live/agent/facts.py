@@ -8,6 +8,8 @@ from typing import Any
 
 import psutil
 
+from vinesim.live.wire.memory import shared_by
+
 DRIVER_S = 5.0
 
 
@@ -20,6 +22,7 @@ def node_facts() -> dict[str, Any]:
         "n_cores": os.cpu_count() or 1,
         "memory_bytes": psutil.virtual_memory().total,
         "gpus": _gpus(),
+        "shared_by": shared_by(),
     }
 
 

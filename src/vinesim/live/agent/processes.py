@@ -77,7 +77,7 @@ def descendants(pid: int, spare: frozenset[int] = frozenset()) -> dict[int, str]
 
 
 def end_descendants(pid: int, spare: frozenset[int] = frozenset()) -> list[int]:
-    """Kill all that a process has started, also in sessions of its own, and what that starts meanwhile. Returns what
+    """Kill all that a process has started, also in its own sessions, and what that starts meanwhile. Returns what
     is left of it, for ``collect``."""
     found: dict[int, str] = {}
     for _ in range(PASSES):

@@ -13,6 +13,7 @@ from vinesim.live.manager.fields import (
     FLAG,
     NAME,
     NUMBER,
+    PAYLOAD,
     POSITIVE,
     TEXT,
     WHOLE,
@@ -48,9 +49,13 @@ END = {  # how an attempt ended
     "why": TEXT.or_else(""),
     "results": each(DICT).or_else([]),
     "execution_us": NUMBER.or_else(0.0),
+    "is_far": FLAG.or_else(False),  # the memory of a client cannot be opened there
     "exit_code": CODE.or_else(None),
     "usage": DICT.or_else({}),
 }
+HOME = record(  # where devices of the same machine find a client's memory
+    "home", {"shared_by": NAME, "pid": WHOLE, "memory": each(WHOLE), "bell": each(WHOLE)}
+)
 FOUND = {  # an attempt that an agent runs
     "attempt": WHOLE,
     "unit": WHOLE,
@@ -85,7 +90,7 @@ CALLS = {
     "agent.ready": Call("nodes", {"units": each(WHOLE)}),
     "agent.ended": Call("nodes", {"ends": each(ANYTHING)}),
     "agent.text": Call("nodes", {"ticket": WHOLE, "data": CONTENT.or_else(b""), "why": TEXT.or_else("")}),
-    "client.hello": Call("clients", {"id": NAME}),
+    "client.hello": Call("clients", {"id": NAME, "home": HOME.or_else(None)}),
     "client.register": Call(
         "clients",
         {
@@ -103,9 +108,17 @@ CALLS = {
         is_once=True,
     ),
     "client.request": Call(
-        "clients", {"key": NAME, "application": NAME, "size": NUMBER, "payload": CONTENT.or_else(None)}
+        "clients",
+        {
+            "key": NAME,
+            "application": NAME,
+            "size": NUMBER,
+            "payload": PAYLOAD.or_else(None),
+            "is_lost": FLAG.or_else(False),
+        },
     ),
-    "client.issue": Call("clients", {"grant": WHOLE, "kernel": NAME, "payloads": each(CONTENT)}),
+    "client.issue": Call("clients", {"grant": WHOLE, "kernel": NAME, "payloads": each(PAYLOAD)}),
+    "client.payload": Call("clients", {"attempt": WHOLE, "node": NAME, "place": WHOLE, "payload": CONTENT}),
     "client.complete": Call("clients", {"grant": WHOLE}, is_once=True),
     "client.cancel": Call("clients", {"key": NAME}),
     "client.confirm": Call("clients", {"keys": each(NAME)}),

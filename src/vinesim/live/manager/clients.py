@@ -1,6 +1,6 @@
 """Clients: the four calls of the Symphony paper's Table I.
 
-A client numbers its requests with keys of its own. It sends those that are not answered again when it reconnects; a
+A client numbers its requests with its own keys. It sends those that are not answered again when it reconnects; a
 key that is known is not run a second time. Answers are kept until the client has confirmed them. A call that changes
 something is carried out once, also if the client makes it again: its answer is in the journal.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 
 from vinesim.live.manager.refusal import Refusal
-from vinesim.live.manager.work import OF_JOBS, Item, Run
+from vinesim.live.manager.work import OF_JOBS, Item, Node, Run
 from vinesim.live.registered import registered
 from vinesim.model.errors import InputError
 
@@ -31,6 +31,7 @@ class Client:
 
     id: str
     peer: Any = None
+    home: "Message | None" = None  # where devices find its memory
     gone_us: float = 0.0  # when its connection ended
     items: dict[str, Item] = field(default_factory=dict)  # that are not answered, by key
     answers: dict[str, "Message"] = field(default_factory=dict)  # that are not confirmed, by key
@@ -68,7 +69,7 @@ class Clients:
     def on_hello(self, peer: Any, message: "Message") -> None:
         """A client has connected, perhaps again."""
         core, client = self._core, self._all.setdefault(message["id"], Client(message["id"]))
-        client.peer = peer
+        client.peer, client.home = peer, message["home"]
         self._by_peer[peer] = client
         limits, names = core.cluster.limits, list(core.by_name)
         core.send(peer, {"op": "reply", "n": message["n"], "limit": limits.payload_bytes, "applications": names})
@@ -77,12 +78,16 @@ class Clients:
         for run in core.runs.offered.values():
             if run.items[0].client == client.id and not run.attempts:
                 self.offer(run)  # it may not know of it
+        for run in {id(item.run): item.run for item in client.items.values() if item.run is not None}.values():
+            for attempt in run.attempts:
+                core.runs.ask_for_payloads(attempt, client.id)
 
     def closed(self, peer: Any) -> None:
         """A connection has ended; the client has a lease's time to come back."""
         client = self._by_peer.pop(peer, None)
         if client is not None and client.peer is peer:
             client.peer, client.gone_us = None, self._core.now_us
+            self._core.look_at(self.next_us())
 
     def next_us(self) -> float:
         """Return when the next client is given up if it does not come back."""
@@ -146,12 +151,14 @@ class Clients:
             core.send(peer, client.answers[key])
             return
         if key in client.items:
-            client.items[key].payload, client.items[key].is_found = payload, False
+            item = client.items[key]
+            item.payload, item.is_found, item.is_lost = payload, False, message["is_lost"]
             return
         number = core.application(message["application"])
         if bool(core.served[number].kernel) != (payload is not None):
             uses = "request" if core.served[number].kernel else "new_request and can_issue, as it has no kernel"
             raise Refusal("wrong", f"the application {message['application']!r} is used with {uses}")
+        self._check_payload(payload)
         core.check_room()
         item = Item(number, message["size"], core.now_us, client.id, key, payload)
         client.items[key] = item
@@ -167,7 +174,13 @@ class Clients:
             return  # it is sent again
         if n != len(run.items):
             raise Refusal("wrong", f"expected a payload for each of {len(run.items)} requests, found {n}")
+        for payload in message["payloads"]:
+            self._check_payload(payload)
         self._core.runs.issue(run, message["kernel"], message["payloads"])
+
+    def on_payload(self, peer: Any, message: "Message") -> None:
+        """The client sends what it was asked for."""
+        self._core.runs.forward(self.of(peer).id, message)
 
     def on_complete(self, peer: Any, message: "Message") -> "Message":
         """requestComplete."""
@@ -191,7 +204,32 @@ class Clients:
         for key in message["keys"]:
             self.of(peer).answers.pop(key, None)
 
+    def _check_payload(self, payload: Any) -> None:
+        """Raise :class:`Refusal` for a payload that is too long."""
+        limit = self._core.cluster.limits.payload_bytes
+        if isinstance(payload, list) and payload[1] > limit:
+            raise Refusal("wrong", f"payload: expected at most {limit:,} bytes, found a place of {payload[1]:,}")
+
     # --- for the parts ---
+
+    def home(self, item: Item, node: Node) -> "Message | None":
+        """Return where a node's devices find the memory of a request's client, if they can reach it."""
+        client = self._all.get(item.client)
+        home = None if client is None else client.home
+        return home if home is not None and home["shared_by"] == node.facts.get("shared_by") else None
+
+    def keep_away(self, items: list[Item]) -> None:
+        """The memory of a client cannot be opened by devices: from now on it sends its payloads."""
+        for item in items:
+            if isinstance(item.payload, list) and item.client in self._all:
+                self._all[item.client].home = None
+
+    def ask(self, item: Item, to: Any, which: "Message") -> None:
+        """Let a client send a payload that it has in its memory; if it is away, it is asked when it comes back. It
+        sends it ``to`` an address of its node, if that can be reached."""
+        client = self._all.get(item.client)
+        if client is not None and client.peer is not None:
+            self._core.send(client.peer, {"op": "send", "key": item.key, "payload": item.payload, "to": to, **which})
 
     def answer(self, item: Item, content: "Message") -> None:
         """Answer a request, now or when its client comes back."""
@@ -199,6 +237,8 @@ class Clients:
         if client is None:
             return
         client.items.pop(item.key, None)
+        if "is_sent" in content:
+            return  # the device has answered
         message = {"op": "answer", "key": item.key, **content}
         client.answers[item.key] = message
         if client.peer is not None:
@@ -214,6 +254,7 @@ class Clients:
                 item.is_found, item.payload = False, again.payload
                 self._core.withdraw(again)
             client.items[item.key] = item
+        self._core.look_at(self.next_us())
 
     def forget(self, item: Item) -> None:
         """A request that was found running has failed, and its client has not sent it again: it will."""

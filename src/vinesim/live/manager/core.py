@@ -1,8 +1,9 @@
 """The manager without sockets: messages in, messages out, one turn at a time.
 
 A turn handles everything that has come in, asks the policy once, writes one transaction, and only then lets its
-messages leave. Each message is carried out as a whole or refused as a whole: a handler checks everything first, then
-writes to the journal, and changes what is in memory last.
+messages leave. If it holds nothing that was promised to anybody, one transaction is enough for many turns. Each
+message is carried out as a whole or refused as a whole: a handler checks everything first, then writes to the journal,
+and changes what is in memory last.
 """
 
 import logging
@@ -53,6 +54,7 @@ class Core:
         self.is_stopping = False
         self.is_changing = False  # the cluster file has changed: this core ends, and another one continues
         self.ask_again_us = math.inf
+        self._look_us = -math.inf  # when to look again for leases and clients that have come to their end
         self._operations: list[Operation] = []
         self._arriving: list[tuple[Arrive, Item]] = []
         self.clients = Clients(self)
@@ -83,15 +85,16 @@ class Core:
     # --- one turn ---
 
     def turn(self, messages: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Message]]:
-        """Handle messages (peer, message), and what is due. Returns the messages to send, in order."""
+        """Handle messages (peer, message), and what is due. Returns the messages to send, in order. After that the
+        journal is to be committed, soon."""
         self.now_us = self.clock.now_us()
         for peer, message in messages:
             self.handle(peer, message)
-        self.nodes.check_leases()
-        self.clients.check_gone()
-        self.runs.check_times()
+        if self._look_us <= self.now_us:
+            self._look()
         self._decide()
-        self.journal.commit()
+        if self.journal.is_promised:
+            self.journal.commit()
         self.counters.n_turns += 1
         outbox, self.outbox = self.outbox, []
         return outbox
@@ -151,7 +154,18 @@ class Core:
 
     def next_us(self) -> float:
         """Return when to turn again if no message comes."""
-        return min(self.ask_again_us, self.nodes.next_us(), self.clients.next_us(), self.runs.next_us())
+        return min(self.ask_again_us, self._look_us)
+
+    def _look(self) -> None:
+        """End what has come to its end: leases, the time of clients that are away, grants that clients hold."""
+        self.nodes.check_leases()
+        self.clients.check_gone()
+        self.runs.check_times()
+        self._look_us = min(self.nodes.next_us(), self.clients.next_us(), self.runs.next_us())
+
+    def look_at(self, us: float) -> None:
+        """Look for what has come to its end at this time at the latest."""
+        self._look_us = min(self._look_us, us)
 
     def closed(self, peer: Any) -> None:
         """Note that a peer has gone."""
@@ -164,7 +178,7 @@ class Core:
     # --- for the parts ---
 
     def send(self, peer: Any, message: Message) -> None:
-        """Send a message once this turn is in the journal."""
+        """Send a message at the end of this turn."""
         self.outbox.append((peer, message))
 
     def tell(self, operation: Operation) -> None:

@@ -29,8 +29,8 @@ class Field:
 def read(fields: Mapping[str, Field], values: Mapping[Any, Any], where: str = "") -> dict[str, Any]:
     """Return the values of the fields. Raises :class:`ValueError` with all that is wrong."""
     found: dict[str, Any] = {}
-    unknown = sorted(reprlib.repr(name) for name in values.keys() - fields.keys() - OF_ALL)
-    wrong = [f"{where}expected one of {', '.join(fields)}, found {name}" for name in unknown]
+    unknown = [name for name in values if name not in fields and name not in OF_ALL]
+    wrong = [f"{where}expected one of {', '.join(fields)}, found {name}" for name in sorted(map(reprlib.repr, unknown))]
     for name, field in fields.items():
         value = values.get(name)
         if value is None and field.default is not MISSING:
@@ -91,6 +91,13 @@ def _of(kind: type) -> Callable[[Any], Any]:
     return read_kind
 
 
+def _payload(value: Any) -> bytes | list[int]:
+    if isinstance(value, bytes):
+        return value
+    _ensure(isinstance(value, list) and len(value) == 2)
+    return [_whole(one) for one in value]
+
+
 def one_of(*words: str) -> Field:
     """Return the field of one of these words."""
     return Field(f"one of {', '.join(words)}", lambda value: words[words.index(value)])
@@ -137,5 +144,6 @@ DEMAND = Field(  # not a number: one slot; infinite: the whole unit
 CODE = Field("an exit code", _code)
 FLAG = Field("true or false", _of(bool))
 CONTENT = Field("bytes", _of(bytes))
+PAYLOAD = Field("bytes, or their place in the client's memory", _payload)
 ANYTHING = Field("anything", lambda value: value, None)
 DICT = Field("a dict", _of(dict))

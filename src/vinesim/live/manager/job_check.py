@@ -33,8 +33,8 @@ def _wrong_work(spec: dict[str, Any]) -> list[str]:
 
 
 def _wrong_type(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
-    types = [kind.name for kind in cluster.task_types]
-    known = {kind.name for kind in cluster.processor_types}
+    types = [one.name for one in cluster.task_types]
+    known = {one.name for one in cluster.processor_types}
     wrong = []
     if spec["task_type"] not in types:
         wrong.append(f"the job's type: expected one of {', '.join(types)}, found {spec['task_type']!r}")

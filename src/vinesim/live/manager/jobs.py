@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from vinesim.live.manager.job_check import check_job
 from vinesim.live.manager.refusal import Refusal
 from vinesim.live.manager.work import OF_JOBS, Attempt, Item, Run
-from vinesim.live.wire.messages import packed
+from vinesim.live.wire.contents import parts_of
 from vinesim.model.application import Application
 from vinesim.model.errors import InputError
 
@@ -152,7 +152,7 @@ class Jobs:
         limit_us = spec.get("limit_us") or math.inf
         order: dict[str, Any] = {"job": item.job, "limit_us": None if limit_us == math.inf else limit_us}
         if spec.get("kernel"):
-            return order | {"kernel": spec["kernel"], "payloads": [packed(spec.get("payload"))]}
+            return order | {"kernel": spec["kernel"], "payloads": [b"".join(parts_of(spec.get("payload")))]}
         return order | {"commands": spec["commands"], "folder": spec.get("folder"), "env": spec.get("env", {})}
 
     def attempt_ended(self, attempt: Attempt, outcome: str, why: str, end: "Message") -> None:

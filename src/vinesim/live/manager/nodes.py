@@ -44,6 +44,11 @@ class Nodes:
         nothing is granted: a request that a client sends again may still be running there."""
         return bool(self._awaited)
 
+    @property
+    def any_agent(self) -> bool:
+        """Whether an agent is connected."""
+        return any(node.peer is not None for node in self.all.values())
+
     def restore(self) -> None:
         """Read the nodes from the journal; all units are closed until their agents come."""
         core = self._core
@@ -85,16 +90,16 @@ class Nodes:
         node.peer, node.facts = peer, message["facts"]
         self._came(node, message)
         self._by_peer[peer] = node  # from now on its lease is renewed
-        core.send(peer, {"op": "welcome", "epoch": node.epoch, **self._settings(node)})
+        self.say(node, {"op": "welcome", "epoch": node.epoch, **self._settings(node)})
         log.info("node up", extra={"node": node.name, "epoch": node.epoch, "is_back": is_back})
 
     def on_lease(self, peer: Any, message: "Message") -> None:
-        """An agent renews its lease: it began to wait for the answer at a time of its own, so it never has more than
+        """An agent renews its lease: it began to wait for the answer at its own time, so it never has more than
         the manager grants."""
         node = self._by_peer.get(peer)
         if node is not None:
             node.fence_us = self._core.now_us + self._rest_us
-            self._core.send(peer, {"op": "lease", "at_us": message["at_us"]})
+            self.say(node, {"op": "lease", "at_us": message["at_us"]})
 
     def on_ready(self, peer: Any, message: "Message") -> None:
         """Devices can take work for the first time."""
@@ -110,11 +115,17 @@ class Nodes:
         for end in ends:
             self._core.runs.ended(node, end)
         if node is not None:
-            self._core.send(peer, {"op": "ack", "attempts": [end["attempt"] for end in ends]})
+            node.known_ends += [end["attempt"] for end in ends]
 
     def on_text(self, _: Any, message: "Message") -> None:
         """A part of a job's output."""
         self._core.outputs.text(message)
+
+    def say(self, node: Node, message: "Message") -> None:
+        """Send a message to an agent, and with it which ends have come: the next order or answer is soon enough."""
+        if node.known_ends:
+            message["known_ends"], node.known_ends = node.known_ends, []
+        self._core.send(node.peer, message)
 
     # --- what follows from time and connections ---
 
@@ -159,9 +170,10 @@ class Nodes:
         core, running = self._core, {found["attempt"]: found for found in message["running"]}
         ends = [_end(end) for end in message["ended"]]
         node.fence_us = core.now_us + self._rest_us
+        core.look_at(node.fence_us)
+        node.known_ends = [end["attempt"] for end in ends]
         for end in ends:
             core.runs.ended(node, end, of_any_epoch=True)
-        core.send(node.peer, {"op": "ack", "attempts": [end["attempt"] for end in ends]})
         for attempt in [a for a in node.attempts.values() if a.id not in running]:
             core.runs.killed(attempt, "its node's agent has started again")
         for attempt in [a for a in node.attempts.values() if a.is_killed]:
@@ -214,11 +226,12 @@ class Nodes:
     def _settings(self, node: Node) -> "Message":
         """What an agent needs to know."""
         center = self._core.cluster.datacenter
+        (gpus,) = (one.gpus for one in self._core.cluster.nodes if one.name == node.name)
         units = []
-        for unit in node.units:
+        for unit, gpu in zip(node.units, gpus, strict=True):
             kind = center.processor_types[int(center.unit_type[unit])]
             n = min(MOST_PROCESSES, max(1, math.floor(kind.capacity / self._least_demand)))
-            units.append({"unit": unit, "type": kind.name, "n_processes": n})
+            units.append({"unit": unit, "type": kind.name, "n_processes": n, "ahead": kind.ahead, "gpu": gpu})
         limits = self._core.cluster.limits
         return {"units": units, "kernels": self._kernels, "lease_us": limits.lease_us, "limit": limits.payload_bytes}
 

@@ -47,7 +47,7 @@ class Operators:
         return {}
 
     def on_prune(self, peer: Any, message: "Message") -> "Message":
-        """Forget jobs and requests that ended so long ago, and the output of these jobs."""
+        """Forget jobs and requests that ended longer ago than that, and the output of these jobs."""
         core = self._core
         n_jobs, n_requests = core.journal.prune(core.now_us - message["older_us"])
         kept = [row["id"] for row in core.journal.rows("SELECT id FROM jobs ORDER BY id")]
@@ -57,7 +57,7 @@ class Operators:
         return {"n_jobs": n_jobs, "n_requests": n_requests}
 
     def on_stop(self, peer: Any, message: "Message") -> "Message":
-        """End the cluster: nothing more is started, and the agents end what runs."""
+        """End the cluster: nothing more is started, and the agents end what runs. The manager ends after them."""
         self._core.is_stopping = True
         for node in self._core.nodes.all.values():
             if node.peer is not None:

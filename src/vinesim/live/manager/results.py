@@ -4,7 +4,7 @@ from typing import Any
 
 from vinesim.live.manager.work import Item, Run
 
-Result = dict[str, Any]  # result (packed), or error; of a job's kernel json
+Result = dict[str, Any]  # result (bytes, or their place at the client), error, or is_sent; of a job's kernel json
 
 
 def results_of(run: Run) -> list[Result]:
@@ -21,5 +21,5 @@ def wrong_results(results: list[Result], items: list[Item]) -> str:
     is_job = bool(items) and bool(items[0].job)
     if items and not is_job and len(results) != len(items):
         return f"{len(results)} results for {len(items)} requests"
-    kinds = {"json"} if is_job else {"result", "error"}
+    kinds = {"json"} if is_job else {"result", "error", "is_sent"}
     return "" if all(kinds & set(one) for one in results) else f"expected results as {' or '.join(sorted(kinds))}"

@@ -48,6 +48,7 @@ class Runs:
             item.run = run
         if is_offered:
             self.offered[grant.id] = run
+            core.look_at(self.next_us())
             core.clients.offer(run)
             return
         payloads = [item.payload for item in items]
@@ -100,6 +101,8 @@ class Runs:
             return
         attempt.execution_us, attempt.results = end["execution_us"], end["results"]
         outcome, why = end["outcome"], end["why"]
+        if end["is_far"]:
+            self._core.clients.keep_away(attempt.run.items)
         if outcome == DONE and (wrong := wrong_results(end["results"], attempt.run.items)):
             outcome, why = RAISED, wrong
         if outcome != DONE and not attempt.run.why:
@@ -192,8 +195,35 @@ class Runs:
         else:
             known = [[core.served[i.application].name, i.size, i.arrived_us, i.client, i.key] for i in run.items]
             limit_us = core.cluster.limits.kernel_us
-            order |= {"kernel": kernel, "payloads": payloads, "limit_us": limit_us, "items": known}
-        core.send(node.peer, order)
+            homes = [core.clients.home(item, node) for item in run.items]
+            far = [place for place, data in enumerate(payloads) if isinstance(data, list) and homes[place] is None]
+            attempt.awaited = set(far)
+            sent = [None if place in attempt.awaited else data for place, data in enumerate(payloads)]
+            order |= {"kernel": kernel, "payloads": sent, "limit_us": limit_us, "items": known, "homes": homes}
+            order["is_direct"] = run.grant is not None and len(run.grant.places) == 1 and not run.is_offered
+        core.nodes.say(node, order)
+        self.ask_for_payloads(attempt)
+
+    def ask_for_payloads(self, attempt: Attempt, client: str | None = None) -> None:
+        """Let clients, or one of them, send what a node cannot take out of their memory."""
+        to = self._node_of[attempt.unit].facts.get("data")
+        for place in sorted(attempt.awaited):
+            item = attempt.run.items[place]
+            if client in (None, item.client):
+                self._core.clients.ask(item, to, {"attempt": attempt.id, "node": attempt.node, "place": place})
+
+    def forward(self, client: str, message: "Message") -> None:
+        """Pass on a payload that a client was asked for; its attempt may be over by now."""
+        node = self._core.nodes.all.get(message["node"])
+        attempt = None if node is None else node.attempts.get(message["attempt"])
+        place = message["place"]
+        if attempt is None or place not in attempt.awaited or attempt.run.items[place].client != client:
+            return
+        attempt.awaited.remove(place)
+        assert node is not None
+        self._core.send(
+            node.peer, {"op": "payload", "attempt": attempt.id, "place": place, "payload": message["payload"]}
+        )
 
     def _over(self, attempt: Attempt) -> None:
         """An attempt is over; the run is, if it was the last."""
@@ -264,6 +294,11 @@ class Runs:
         core, counters = self._core, self._core.counters
         if item.is_cancelled:
             return
+        if "is_sent" in result and item.is_lost:
+            item.is_lost = False
+            core.counters.n_started_again += 1
+            core.wait(item)
+            return
         if "error" in result:
             self._fail(item, "failed", result["error"], run)
             return
@@ -292,7 +327,7 @@ class Runs:
         if outcome == DONE and core.now_us > due_us:
             core.counters.n_missed += 1
         attempt = run.attempts[0] if run is not None and run.attempts else None
-        core.journal.write(
+        core.journal.note(
             "INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             served.name,
             item.size,

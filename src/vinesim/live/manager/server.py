@@ -12,6 +12,8 @@ from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection
 log = logging.getLogger(__name__)
 AGENT_BYTES = 2**31  # an agent sends the results of consolidated requests together, each within the limit
 LEAST_WAIT_S = 0.001
+STOP_S = 5.0  # agents may take that long to stop: what ended until then is in the journal
+NOTES_S = 0.02  # for so long what was noted in the journal waits for more
 
 
 class Server:
@@ -21,8 +23,9 @@ class Server:
         self.core, self._token, self._on_stop = core, token, on_stop
         self._inbox: list[tuple[Any, Any]] = []
         self._peers: set[Connection] = set()
-        self._is_due = self._is_closed = False
+        self._is_due = self._is_closed = self._is_stopping = False
         self._timer: asyncio.TimerHandle | None = None
+        self._keeping: asyncio.TimerHandle | None = None  # until the journal commits
         self._server: asyncio.Server | None = None
         self.port = 0
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # never done if all goes well
@@ -42,8 +45,9 @@ class Server:
     async def close(self) -> None:
         """Close all connections, and the journal."""
         self._is_closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._keeping):
+            if timer is not None:
+                timer.cancel()
         if self._server is not None:
             self._server.close()
         for peer in list(self._peers):
@@ -82,23 +86,60 @@ class Server:
             if not self._is_closed:
                 self._turn_once()
         except Exception as wrong:
-            log.critical("the manager has failed", exc_info=True)
-            if not self.failed.done():
-                self.failed.set_exception(wrong)
+            self._fail(wrong)
+
+    def _fail(self, wrong: Exception) -> None:
+        log.critical("the manager has failed", exc_info=wrong)
+        if not self.failed.done():
+            self.failed.set_exception(wrong)
 
     def _turn_once(self) -> None:
         self._is_due = False
-        if self._timer is not None:
-            self._timer.cancel()
         inbox, self._inbox = self._inbox, []
+        by_peer: dict[Any, list[Any]] = {}
         for peer, message in self.core.turn(inbox):
-            if peer is not None:
-                peer.send(message)
-                if message["op"] == "fenced":
-                    peer.close("fenced")
-        if self.core.is_stopping or self.core.is_changing:
+            by_peer.setdefault(peer, []).append(message)
+        for peer, messages in by_peer.items():
+            self._post(peer, messages)
+        if self._keeping is None and not self.core.journal.is_committed:
+            self._keeping = asyncio.get_running_loop().call_later(NOTES_S, self._keep)
+        if self.core.is_changing or (self.core.is_stopping and not self.core.nodes.any_agent):
             self._on_stop()
+        elif self.core.is_stopping and not self._is_stopping:
+            self._is_stopping = True
+            asyncio.get_running_loop().call_later(STOP_S, self._on_stop)
+        self._wait()
+
+    def _wait(self) -> None:
+        """Turn when something is due, also if no message comes. A timer that rings before that is left to ring."""
         wait_us = self.core.next_us() - self.core.clock.now_us()
-        if wait_us < math.inf:
-            wait_s = max(LEAST_WAIT_S, wait_us / 1e6)
-            self._timer = asyncio.get_running_loop().call_later(wait_s, self._soon)
+        if wait_us == math.inf:
+            return
+        loop = asyncio.get_running_loop()
+        due_s = loop.time() + max(LEAST_WAIT_S, wait_us / 1e6)
+        if self._timer is None or self._timer.when() > due_s:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(due_s, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self.core.next_us() <= self.core.clock.now_us():
+            self._soon()
+        else:
+            self._wait()
+
+    def _keep(self) -> None:
+        """Keep what the turns of the last time have noted."""
+        self._keeping = None
+        try:
+            self.core.journal.commit()
+        except Exception as wrong:
+            self._fail(wrong)
+
+    def _post(self, peer: Any, messages: list[Any]) -> None:
+        """Send messages to a peer, if it is there."""
+        if peer is not None:
+            peer.send(*messages)
+            if any(message["op"] == "fenced" for message in messages):
+                peer.close("fenced")

@@ -27,11 +27,12 @@ class Item:
     arrived_us: float
     client: str = ""  # of a request; jobs belong to nobody
     key: str = ""  # the client's own name of the request
-    payload: bytes | None = None  # packed; None: its client sends it with ``issue``
+    payload: bytes | list[int] | None = None  # or its place at its client; None: it comes with ``issue``
     job: int = 0  # 0: a request
     n_attempts: int = 0
     is_cancelled: bool = False
     is_found: bool = False  # it ran when the manager was started again; its client has not sent it again
+    is_lost: bool = False  # the answer of a node to its client may not have arrived
     number: int = -1  # in the decision component, while it waits there
     run: "Run | None" = None  # what carries it out, until it waits again
 
@@ -49,7 +50,8 @@ class Attempt:
     begun_us: float = 0.0
     is_over: bool = False
     is_killed: bool = False  # its agent is to end it
-    results: list[dict[str, Any]] = field(default_factory=list)  # of each item: result (packed) or error
+    awaited: set[int] = field(default_factory=set)  # payloads, by place in its order, that clients are to send
+    results: list[dict[str, Any]] = field(default_factory=list)  # of each item: see results.py
     execution_us: float = 0.0
 
 
@@ -84,3 +86,4 @@ class Node:
     attempts: dict[int, Attempt] = field(default_factory=dict)
     ready: set[int] = field(default_factory=set)  # units whose device process has loaded its kernels
     blocked: set[int] = field(default_factory=set)  # units whose work was found again after a restart
+    known_ends: list[int] = field(default_factory=list)  # attempts whose end its agent need not say again

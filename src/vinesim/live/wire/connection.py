@@ -47,17 +47,22 @@ class Connection(asyncio.Protocol):
         """Whether both sides have proved themselves and the connection still stands."""
         return self._sealer is not None and not self._transport.is_closing()
 
-    def send(self, message: Any) -> None:
-        """Send a message; nothing happens if the connection is closed. Raises :class:`TypeError` as ``packed``."""
-        self.send_packed(packed(message))
+    @property
+    def local_host(self) -> str:
+        """The address of this machine that the connection uses."""
+        return str(self._transport.get_extra_info("sockname")[0])
 
-    def send_packed(self, data: bytes) -> None:
-        """Send a message that is packed already."""
+    def send(self, *messages: Any) -> None:
+        """Send messages; nothing happens if the connection is closed. Raises :class:`TypeError` as ``packed``."""
+        self.send_packed(*map(packed, messages))
+
+    def send_packed(self, *messages: bytes) -> None:
+        """Send messages that are packed already."""
         if self._sealer is None or not self.is_open:
             return
-        frame = self._sealer.frame(data)
-        self._transport.write(frame)
-        self._n_written += len(frame)
+        frames = b"".join([self._sealer.frame(data) for data in messages])
+        self._transport.write(frames)
+        self._n_written += len(frames)
         waiting, now_s = self._transport.get_write_buffer_size(), asyncio.get_running_loop().time()
         if self._n_written - waiting > self._n_read:
             self._n_read, self._read_s = self._n_written - waiting, now_s

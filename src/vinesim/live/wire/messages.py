@@ -1,9 +1,6 @@
-"""Messages as bytes: msgpack, with NumPy arrays. No type that could run code when it is read.
+"""Messages as bytes: msgpack, with NumPy arrays. No type that could run code when it is read."""
 
-What a kernel gets and returns is *content*: it is packed on its own, and travels inside messages as bytes. Only its
-receiver unpacks it, so content that cannot be read is an error of its request, and of nothing else.
-"""
-
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgpack
@@ -20,8 +17,13 @@ class WrongMessage(Exception):
 
 def packed(message: Any) -> bytes:
     """Return a message as bytes. Raises :class:`TypeError` for a value that has no form in a message."""
+    return packed_with(array_as_extension, message)
+
+
+def packed_with(extension: Callable[[Any], Any], message: Any) -> bytes:
+    """The same; ``extension`` returns the form of a value for which msgpack has none."""
     try:
-        result: bytes = msgpack.packb(message, default=_array, use_bin_type=True)
+        result: bytes = msgpack.packb(message, default=extension, use_bin_type=True)
     except Exception as wrong:  # also of text that is not Unicode, and of lists that are nested too deep
         raise TypeError(f"it cannot be sent: {wrong}; use {SENDABLE}") from None
     return result
@@ -29,8 +31,19 @@ def packed(message: Any) -> bytes:
 
 def unpacked(data: bytes | memoryview) -> Any:
     """Return the message in the bytes. Raises :class:`WrongMessage`."""
+    return unpacked_with({}, data)
+
+
+def unpacked_with(extensions: Mapping[int, Callable[[Any], Any]], data: bytes | memoryview) -> Any:
+    """The same, with more types of extensions, by number: each value from what its extension holds."""
+
+    def from_extension(code: int, content: bytes) -> Any:
+        if code in extensions:
+            return extensions[code](msgpack.unpackb(content, raw=False))
+        return _from_extension(code, content)
+
     try:
-        return msgpack.unpackb(data, ext_hook=_from_extension, raw=False, strict_map_key=False)
+        return msgpack.unpackb(data, ext_hook=from_extension, raw=False, strict_map_key=False)
     except WrongMessage:
         raise
     except Exception as wrong:  # msgpack raises many types
@@ -39,7 +52,8 @@ def unpacked(data: bytes | memoryview) -> Any:
         raise WrongMessage(words) from None
 
 
-def _array(value: Any) -> Any:
+def array_as_extension(value: Any) -> Any:
+    """Return the form of an array or a NumPy number in a message. Raises :class:`TypeError` for any other value."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in PLAIN_KINDS:

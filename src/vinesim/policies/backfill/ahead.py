@@ -11,10 +11,18 @@ from typing import Any
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.changes import insert_change, take_change, task_of
 from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave, waits
-from vinesim.policies.online.expected import expected_end_us, expected_us, planned_end_us
+from vinesim.state.expected import expected_us
 from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
-from vinesim.state.places import end_of_members, first_row, is_member, note_place, set_offer
+from vinesim.state.places import (
+    end_of_members,
+    first_row,
+    is_member,
+    note_place,
+    set_hypothetical_begin,
+    set_hypothetical_capacity,
+)
 from vinesim.state.queries import (
+    arrived_task,
     first_free,
     first_interrupted,
     first_withdrawn,
@@ -22,15 +30,17 @@ from vinesim.state.queries import (
     is_up,
     job_of,
     meets_on_type,
+    n_arrived,
     next_interrupted,
     next_withdrawn,
     start,
     task_type,
 )
+from vinesim.state.until import held_until_on_us, held_until_us
 
 AHEAD: Mapping[str, tuple[str, str]] = {
     **IN_ORDER,
-    "seen": ("i8", "one"),  # tasks below this number have arrived
+    "seen": ("i8", "one"),  # how many of the tasks that have arrived are known
     "row_unit": ("i4", "held"),
     "row_amount": ("f8", "held"),
     "is_running": ("u1", "tasks"),
@@ -38,64 +48,74 @@ AHEAD: Mapping[str, tuple[str, str]] = {
     "change_us": ("f8", "tasks*2"),  # change 2 t + 1 is the begin of task t's reservation, 2 t + 2 an end
     "change_next": ("i4", "tasks*2"),
     "change_first": ("i4", "one"),
-    "more": ("f8", "units"),  # what tasks find of a unit beside its capacity
-    "offered": ("i4", "units"),  # units that tasks find with another capacity than their own
-    "n_offered": ("i8", "one"),
-    "is_offered": ("u1", "units"),
+    "extra_capacity": ("f8", "units"),  # what tasks find of a unit in addition to its capacity
+    "supposed": ("i4", "units"),  # units that tasks find with another capacity than their own
+    "n_supposed": ("i8", "one"),
+    "is_supposed": ("u1", "units"),
     "expected": ("f8", "types"),  # of one task or gang, or UNABLE
     "best_end_us": ("f8", "one"),  # when it ends where it fits best
     "n_asked": ("i8", "one"),  # types and distances among which that was
 }
-NOTHING = 0.5 * DOWN  # as the capacity of a unit: it is up, and below any load, also one that is just below 0
+UP_BUT_FULL = 0.5 * DOWN  # as the capacity of a unit: it is up, and below any load, also one that is just below 0
 UNABLE = -1.0  # in the place of a time: units of the type cannot run the task, or do not meet its requests
-EARLY, OTHERWISE, AS_EXPECTED, NOTHING_NEW = range(4)  # what an event changes
+EARLY, OTHERWISE, AS_EXPECTED, NO_CHANGE = range(4)  # what an event changes
 
 
 def has_several(scenario: Scenario) -> bool:
-    """Whether tasks hold several units or start together, or units have capacities of their own."""
-    work = scenario.workload
-    return work.has_vectors or work.gang_within is not None or scenario.datacenter.capacity is not None
+    """Whether tasks hold several units or start together, units have their own capacities, or there are power
+    caps or reservations."""
+    work, center = scenario.workload, scenario.datacenter
+    has_caps = center.capacity is not None or center.has_power_caps
+    return work.has_vectors or work.gang_within is not None or has_caps or bool(scenario.reservations)
 
 
-def offer(model: Any, state: Any, scratch: Any, unit: int, more: float) -> None:
-    """Let tasks find so much more of a unit, or less, unless its node is down."""
-    if scratch.is_offered[unit] == 0:
+def begin_at(model: Any, state: Any, begin_us: float) -> None:
+    """Let reservations of nodes be asked for tasks that begin at a time, or now if that is earlier."""
+    if len(model.reserved_first) > 0:
+        set_hypothetical_begin(model, state, begin_us)
+
+
+def suppose_more(model: Any, state: Any, scratch: Any, unit: int, more: float) -> None:
+    """Let tasks find more of a unit than its capacity, or less if ``more`` is negative, unless its node is down."""
+    if scratch.is_supposed[unit] == 0:
         if not is_up(model, state, unit):
             return
-        scratch.is_offered[unit] = 1
-        scratch.offered[scratch.n_offered[0]] = unit
-        scratch.n_offered[0] += 1
-    scratch.more[unit] = more
+        scratch.is_supposed[unit] = 1
+        scratch.supposed[scratch.n_supposed[0]] = unit
+        scratch.n_supposed[0] += 1
+    scratch.extra_capacity[unit] = more
     capacity = model.unit_capacity[unit] + more
-    set_offer(model, state, unit, capacity if capacity > 0.0 else NOTHING)
+    set_hypothetical_capacity(model, state, unit, capacity if capacity > 0.0 else UP_BUT_FULL)
 
 
-def offer_as_is(model: Any, state: Any, scratch: Any) -> None:
+def restore_capacities(model: Any, state: Any, scratch: Any) -> None:
     """Let tasks find all units as they are; those whose node has gone down since stay down."""
-    for i in range(int(scratch.n_offered[0])):
-        unit = int(scratch.offered[i])
-        scratch.is_offered[unit], scratch.more[unit] = 0, 0.0
+    begin_at(model, state, -math.inf)
+    for i in range(int(scratch.n_supposed[0])):
+        unit = int(scratch.supposed[i])
+        scratch.is_supposed[unit], scratch.extra_capacity[unit] = 0, 0.0
         if state.unit_open[unit] != DOWN:
-            set_offer(model, state, unit, model.unit_capacity[unit])
-    scratch.n_offered[0] = 0
+            set_hypothetical_capacity(model, state, unit, model.unit_capacity[unit])
+    scratch.n_supposed[0] = 0
 
 
-def hear(model: Any, state: Any, view: Any) -> int:
-    """Process arrivals, ends, withdrawals and interruptions by outages. Returns what the event changes; NOTHING_NEW if
-    it was heard before."""
-    scratch, found = view.scratch, NOTHING_NEW
-    if view.job >= 0 and scratch.seen[0] < model.job_first[view.job + 1]:
-        for task in range(int(scratch.seen[0]), int(model.job_first[view.job + 1])):
+def update(model: Any, state: Any, view: Any) -> int:
+    """Process arrivals, ends, withdrawals and interruptions by outages. Returns what the event changes; NO_CHANGE if
+    it was processed before."""
+    scratch, found = view.scratch, NO_CHANGE
+    if scratch.seen[0] < n_arrived(model, state):
+        for i in range(int(scratch.seen[0]), n_arrived(model, state)):
+            task = arrived_task(model, state, i)
             if state.task_unit[task] == PENDING:
                 enter(scratch, task)
-        scratch.seen[0] = model.job_first[view.job + 1]
+        scratch.seen[0] = n_arrived(model, state)
         found = AS_EXPECTED
     if view.task >= 0 and scratch.is_running[view.task] == 1:
         end_us = scratch.change_us[2 * view.task + 1]
         found = AS_EXPECTED if end_us == view.now_us else EARLY if end_us > view.now_us else OTHERWISE
         stop(scratch, view.task)
     if view.event == OUTAGE:
-        hear_outage(model, state, scratch)
+        take_back_interrupted(model, state, scratch)
         found = OTHERWISE
     if (view.event == OUTAGE or view.event == TIMER) and forget_withdrawn(model, state, scratch):
         found = OTHERWISE
@@ -128,7 +148,7 @@ def forget_withdrawn(model: Any, state: Any, scratch: Any) -> bool:
     return is_any
 
 
-def hear_outage(model: Any, state: Any, scratch: Any) -> None:
+def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
     """Take back the tasks that were interrupted: of a gang the first one that is left, to which others are attached."""
     task = first_interrupted(model, state)
     while task >= 0:
@@ -164,7 +184,7 @@ def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
 def note_end(model: Any, state: Any, scratch: Any, member: int, begin_us: float) -> None:
     """Note the expected end of a task on the unit of its rows."""
     unit = int(scratch.row_unit[first_row(model, member)])
-    insert_change(scratch, 0, 2 * member + 2, expected_end_us(model, state, member, unit, begin_us))
+    insert_change(scratch, 0, 2 * member + 2, held_until_on_us(model, state, member, unit, begin_us))
 
 
 def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
@@ -195,9 +215,9 @@ def expected_together_us(model: Any, state: Any, task: int, processor_type: int)
 def longest_expected_us(model: Any, state: Any, task: int, low: int, high: int) -> float:
     """Return the longest expected time of a task on those of the types [low, high) that can run it; UNABLE if one of
     them does not provide what it requests, or there is none."""
-    longest_us, kind = UNABLE, task_type(model, state, task)
+    longest_us, own_type = UNABLE, task_type(model, state, task)
     for p in range(low, high):
-        if model.affinity[p, kind] > 0.0:
+        if model.affinity[p, own_type] > 0.0:
             if not meets_on_type(model, state, task, p):
                 return UNABLE
             longest_us = max(longest_us, expected_us(model, state, task, p))
@@ -224,13 +244,14 @@ def end_at_us(model: Any, scratch: Any, task: int, p: int, tier: int, begin_us: 
     """Return when the task is expected to end if it begins at a time on a type, at a distance (-1: any) from its data.
     ``look_up_expected`` must have been called for it, as for :func:`fit_by`."""
     moving_us = distance_us(model, task, tier) if tier >= 0 else 0.0
-    return planned_end_us(model, task, begin_us, moving_us, scratch.expected[p])
+    return held_until_us(model, task, begin_us, moving_us, scratch.expected[p])
 
 
 def fit_by(model: Any, state: Any, scratch: Any, task: int, begin_us: float, after_us: float, until_us: float) -> int:
     """Return the unit on which the task fits and is expected to end first if it begins at a time, in (rack, shelf)
     order among equals, of those where it ends after ``after_us`` and until ``until_us``; -1 if there is none."""
     best, scratch.best_end_us[0], scratch.n_asked[0] = -1, math.inf, 0
+    begin_at(model, state, begin_us)
     n = n_tiers(model, state, task)
     for p in range(len(model.affinity)):
         if scratch.expected[p] != UNABLE:
@@ -247,7 +268,10 @@ def fit_by(model: Any, state: Any, scratch: Any, task: int, begin_us: float, aft
 
 
 def can_be_alike(model: Any, state: Any, task: int) -> bool:
-    """Whether all tasks of a group demand the same, and this one is not what is left of a gang."""
-    if len(model.kind_units) == 0 and len(model.task_demand) > 0:
+    """Whether all tasks of a group demand the same, and this one is not what is left of a gang. Next to reservations
+    of nodes they may still differ by their expected times."""
+    if len(model.reserved_first) > 0:
+        return False
+    if len(model.class_units) == 0 and len(model.task_demand) > 0:
         return False
     return len(model.job_gang) == 0 or task == model.job_first[job_of(model, state, task)]

@@ -7,7 +7,7 @@ numbered from 1, so that 0 means none: change 2 t + 1 is the begin of task t, an
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.state.scratch import TWO_A_TASK
+from vinesim.state.scratch import EVENT_OF_TASK
 
 CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
     "change_us": ("f8", "tasks*2"),
@@ -18,7 +18,7 @@ CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
     "is_stale": ("u1", "units"),
 }
 
-CHANGES_TASKS = {"change_next": TWO_A_TASK, "change_first": TWO_A_TASK}
+CHANGES_TASKS = {"change_next": EVENT_OF_TASK, "change_first": EVENT_OF_TASK}
 
 
 def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:

@@ -6,26 +6,31 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
+from vinesim.policies.backfill.base import Backfill, is_between_passes
+from vinesim.policies.backfill.conservative_by_count import ConservativeBackfillByCount, can_count
 from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
 from vinesim.policies.backfill.index import index_again
-from vinesim.policies.backfill.plan import PLAN_SCRATCH, give_up, hear_changes, next_begin, settle
+from vinesim.policies.backfill.plan import PLAN_SCRATCH, give_up, next_begin, settle, update_plan
 from vinesim.policies.backfill.profile import withdraw
 from vinesim.policies.backfill.waiting import TASKS, begin
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.queries import more_at_once, nothing
-from vinesim.state.scratch import TASK_FROM_1
+from vinesim.state.queries import nothing
+from vinesim.state.scratch import TASK_ID_PLUS_1
 
 
 @dataclass(frozen=True)
-class ConservativeBackfill(OnlinePolicy):
+class ConservativeBackfill(Backfill):
     """Each task reserves the earliest time at which some unit has room for it, without delaying earlier reservations.
 
     Each task takes its demand of one unit that can run it and meets its requests, from its begin to its expected end.
     It reserves when it arrives and starts when its time has come. If a unit has room earlier than expected, tasks move
     to earlier times, in order of arrival, until none can. A task that runs longer than its estimate counts as ending
     now. A task that has to wait for it starts on another unit if that delays nobody; if it ends late, the reservations
-    of its unit are made anew, in order of arrival. Expected times: the workload's estimates, or else the true
+    of its unit are made again, in order of arrival. Expected times: the workload's estimates, or else the true
     ones, and at most the jobs' limits.
+
+    ``passes_at``: when the queue is looked at, once an ``instant``, after all its ends and arrivals, or after each
+    ``event``, as in the sources.
 
     Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, processor types x
     log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if
@@ -33,28 +38,32 @@ class ConservativeBackfill(OnlinePolicy):
     that moves: minutes for 10,000 waiting tasks with wrong estimates. On large datacenters, reading memory adds to
     this: docs/explanation/performance.md.
 
-    Tasks that hold several units, and gangs, reserve all units that they would hold: docs/explanation/semantics.md,
-    Reservations. Cost per reservation then: the square of the number of running and waiting tasks.
+    Gangs reserve a number of slots where any slot will do for any task. Cost per reservation then: the times at which
+    something begins or ends before it. Other gangs, and tasks that hold several units, reserve all units that they
+    would hold, at the cost of the square of the number of running and waiting tasks: docs/explanation/semantics.md,
+    Reservations.
     """
 
     name: ClassVar[str] = "conservative_backfill"
     source: ClassVar[str] = "Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2"
-    sees_every_event: ClassVar[bool] = True
-    takes_back: ClassVar[bool] = True
-    takes_withdrawals: ClassVar[bool] = True
-    needs_estimates: ClassVar[bool] = True
-    takes_gangs: ClassVar[bool] = True
+    reserves: ClassVar[str] = "all"
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = PLAN_SCRATCH
-    task_numbers: ClassVar[Mapping[str, str]] = {**TASKS, "unplaced": TASK_FROM_1}
+    task_numbers: ClassVar[Mapping[str, str]] = {**TASKS, "unplaced": TASK_ID_PLUS_1}
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
-        return ConservativeBackfillOfNodes() if has_several(scenario) else self
+        if not has_several(scenario):
+            return self
+        return (
+            ConservativeBackfillByCount(self.passes_at)
+            if can_count(scenario)
+            else ConservativeBackfillOfNodes(self.passes_at)
+        )
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        hear_changes(model, state, view)
+        update_plan(model, state, view)
         scratch = view.scratch
-        if scratch.first[0] == 0 or more_at_once(model, state):
+        if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()
         settle(model, state, view)
         task, unit = next_begin(model, state, scratch, view.now_us)

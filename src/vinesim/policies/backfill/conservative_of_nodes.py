@@ -8,43 +8,39 @@ from typing import Any, ClassVar
 from vinesim.policies.backfill.ahead import (
     AHEAD,
     AS_EXPECTED,
-    NOTHING_NEW,
+    NO_CHANGE,
     UNABLE,
     begin,
     end_at_us,
     fit_by,
-    hear,
     look_up_expected,
     n_tiers,
     note_end,
-    offer,
-    offer_as_is,
+    restore_capacities,
+    suppose_more,
+    update,
 )
+from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.changes import insert_change, is_begin, take_change, task_of
-from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.layout import OUTAGE
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
-from vinesim.state.queries import is_within_quotas, more_at_once, nothing
+from vinesim.state.queries import is_within_quotas, nothing
+from vinesim.state.reservations import next_reservation_end_us
 
 
 @dataclass(frozen=True)
-class ConservativeBackfillOfNodes(OnlinePolicy):
+class ConservativeBackfillOfNodes(Backfill):
     """Conservative backfilling where a task holds several units, and gangs start together.
 
     Each task, or gang, reserves the units that it would hold at the earliest time, now or when something ends, from
-    which they have room for it until its expected end, beside what runs and all other reservations. It starts when its
-    time has come, where it fits beside them. If something ends earlier or later than expected, tasks move to earlier
+    which they have room for it until its expected end, next to what runs and all other reservations. It starts when its
+    time has come, where it fits next to them. If something ends earlier or later than expected, tasks move to earlier
     times, one by one, in order of arrival, until none can. A reservation whose time has passed because something runs
-    longer than expected is made anew. So are all of them, in order of arrival, when a node goes down or comes up, or if
-    nothing runs and nothing can start. A task for which its quotas leave no room is passed over and reserves nothing,
-    as in Slurm.
+    longer than expected is made again. So are all of them, in order of arrival, when a node goes down or comes up, or
+    if nothing runs and nothing can start. A task for which its quotas leave no room is passed over and reserves
+    nothing, as in Slurm.
     """
 
-    sees_every_event: ClassVar[bool] = True
-    takes_back: ClassVar[bool] = True
-    takes_withdrawals: ClassVar[bool] = True
-    takes_gangs: ClassVar[bool] = True
-    needs_estimates: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **AHEAD,
         "plan": ("u1", "tasks"),  # UNPLANNED, PLANNED or NOWHERE
@@ -59,17 +55,17 @@ class ConservativeBackfillOfNodes(OnlinePolicy):
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         scratch, now_us = view.scratch, view.now_us
-        offer_as_is(model, state, scratch)
-        news = hear(model, state, view)
-        if news == NOTHING_NEW:
+        restore_capacities(model, state, scratch)
+        change = update(model, state, view)
+        if change == NO_CHANGE:
             pass
         elif view.event == OUTAGE:
             forget_plan(model, state, scratch)
-        elif news != AS_EXPECTED:
+        elif change != AS_EXPECTED:
             scratch.is_freed[0] = 1
-        if scratch.first[0] == 0 or more_at_once(model, state):
+        if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()
-        if news != NOTHING_NEW:
+        if change != NO_CHANGE:
             forget_missed(model, state, scratch, now_us)
             settle(model, state, scratch, now_us)
         task, unit = next_begin(model, state, scratch, now_us)
@@ -133,13 +129,13 @@ def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
                 begin_us = earliest(model, state, scratch, item - 1, now_us, math.inf)
                 if begin_us < math.inf:
                     reserve(model, state, scratch, item - 1, begin_us)
-                elif len(model.quota_limit) == 0:  # a quota may be all that it lacks
+                elif len(model.quota_limit) == 0 and len(model.cap_mw) == 0:  # they may be all that it lacks
                     scratch.plan[item - 1] = NOWHERE
             elif scratch.is_freed[0] == 1 and scratch.plan[item - 1] == PLANNED:
                 has_moved |= move(model, state, scratch, item - 1, now_us)
             item = int(scratch.next[item - 1])
     scratch.is_freed[0] = 0
-    offer_as_is(model, state, scratch)
+    restore_capacities(model, state, scratch)
 
 
 def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
@@ -165,9 +161,10 @@ def earliest(model: Any, state: Any, scratch: Any, task: int, now_us: float, bef
             return begin_us
         while change > 0 and (is_begin(change) or not (is_now or scratch.change_us[change - 1] > begin_us)):
             change = int(scratch.change_next[change - 1])
-        if change == 0:
+        end_us = max(now_us, scratch.change_us[change - 1]) if change > 0 else math.inf
+        begin_us, is_now = min(end_us, next_reservation_end_us(model, begin_us)), False
+        if begin_us == math.inf:
             break
-        begin_us, is_now = max(now_us, scratch.change_us[change - 1]), False
     return math.inf
 
 
@@ -203,7 +200,7 @@ def next_end_us(model: Any, state: Any, scratch: Any, task: int, begin_us: float
 
 def look_through(model: Any, state: Any, scratch: Any, begin_us: float, is_now: bool, until_us: float) -> None:
     """Let tasks find what is free from a time to before another one. Now, what runs longer than expected is there."""
-    offer_as_is(model, state, scratch)
+    restore_capacities(model, state, scratch)
     change, first = int(scratch.change_first[0]), int(scratch.change_first[0])
     while change > 0 and scratch.change_us[change - 1] <= begin_us:
         if not (is_now and is_late(scratch, change)):
@@ -228,7 +225,7 @@ def look_through(model: Any, state: Any, scratch: Any, begin_us: float, is_now: 
             first = int(scratch.change_next[first - 1])
     for i in range(int(scratch.n_touched[0])):
         unit = int(scratch.touched[i])
-        offer(model, state, scratch, unit, -scratch.peak[unit])
+        suppose_more(model, state, scratch, unit, -scratch.peak[unit])
         scratch.is_touched[unit] = 0
     scratch.n_touched[0] = 0
 
@@ -265,5 +262,5 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
             if is_within_quotas(model, state, task):
                 reserve(model, state, scratch, task, now_us)
         item = int(scratch.next[task])
-    offer_as_is(model, state, scratch)
+    restore_capacities(model, state, scratch)
     return -1, -1

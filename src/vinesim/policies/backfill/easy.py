@@ -7,17 +7,18 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
+from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
 from vinesim.policies.backfill.index import index_again
 from vinesim.policies.backfill.profile import earliest_begin, has_room_for, reserve, unit_now, withdraw
-from vinesim.policies.backfill.waiting import SCRATCH, TASKS, begin, hear
+from vinesim.policies.backfill.waiting import SCRATCH, TASKS, begin, update
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import least_of
-from vinesim.state.queries import demand, fits, more_at_once, next_pending, nothing, task_type
+from vinesim.state.queries import demand, fits, next_pending, nothing, task_type
 
 
 @dataclass(frozen=True)
-class EasyBackfill(OnlinePolicy):
+class EasyBackfill(Backfill):
     """Tasks start in order of arrival; later ones fill gaps if that does not delay the first waiting task.
 
     Each task takes its demand of one unit that can run it and meets its requests. The first task that finds no room
@@ -31,17 +32,17 @@ class EasyBackfill(OnlinePolicy):
     log(units). If tasks have demands: pending tasks x processor types x log(units), and the units with some room,
     or some expected earlier than the reservation, that is too small for the first task.
 
-    Tasks that hold several units, and gangs, reserve all units that they would hold: docs/explanation/semantics.md,
-    Reservations. Cost per decision then: running tasks to find the shadow time, and waiting tasks to backfill.
+    ``passes_at``: when the queue is looked at, once an ``instant``, after all its ends and arrivals, or after each
+    ``event``, as in the sources.
+
+    Where tasks hold several units, or are gangs, room on nodes is kept by counting: docs/explanation/semantics.md,
+    Reservations. Cost per decision then: running tasks to find the shadow time, and for each kind of waiting task the
+    nodes with room.
     """
 
     name: ClassVar[str] = "easy_backfill"
     source: ClassVar[str] = "Lifka, The ANL/IBM SP scheduling system, 1995; Mu'alem and Feitelson, 2001"
-    sees_every_event: ClassVar[bool] = True
-    takes_back: ClassVar[bool] = True
-    takes_withdrawals: ClassVar[bool] = True
-    needs_estimates: ClassVar[bool] = True
-    takes_gangs: ClassVar[bool] = True
+    reserves: ClassVar[str] = "first"
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **SCRATCH,
@@ -50,14 +51,14 @@ class EasyBackfill(OnlinePolicy):
     task_numbers: ClassVar[Mapping[str, str]] = TASKS
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
-        return EasyBackfillOfNodes() if has_several(scenario) else self
+        return EasyBackfillOfNodes(self.passes_at) if has_several(scenario) else self
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        hear(model, state, view)
+        update(model, state, view)
         scratch, now_us = view.scratch, view.now_us
         item = int(scratch.first[0])
-        if item == 0 or more_at_once(model, state) or not is_any_free(model, state):
+        if item == 0 or is_between_passes(model, state, view) or not is_any_free(model, state):
             return nothing()
         while item > 0:
             unit = unit_now(model, state, scratch, item - 1, now_us)
@@ -114,9 +115,9 @@ def look_at_room(model: Any, state: Any, scratch: Any, but_for: int) -> None:
 
 def may_fit(model: Any, state: Any, scratch: Any, task: int, reserved: int) -> bool:
     """Whether the task fits the emptiest unit of any type that can run it, or the reserved one."""
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     for p in range(len(model.affinity)):
-        if scratch.least_load[p] < math.inf and model.affinity[p, kind] > 0.0:
+        if scratch.least_load[p] < math.inf and model.affinity[p, own_type] > 0.0:
             unit = int(scratch.unit_at[scratch.type_first[p]])
             wanted, capacity = demand(model, state, task, unit), model.unit_capacity[unit]
             if has_room_for(scratch.least_load[p], wanted, capacity):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.state.scratch import TASK_FROM_1
+from vinesim.state.scratch import TASK_ID_PLUS_1
 
 IN_ORDER: Mapping[str, tuple[str, str]] = {
     "next": ("i4", "tasks"),  # tasks are numbered from 1, 0 = none
@@ -12,7 +12,7 @@ IN_ORDER: Mapping[str, tuple[str, str]] = {
     "last": ("i8", "one"),
 }
 
-IN_ORDER_TASKS = dict.fromkeys(IN_ORDER, TASK_FROM_1)
+IN_ORDER_TASKS = dict.fromkeys(IN_ORDER, TASK_ID_PLUS_1)
 
 
 def enter(scratch: Any, task: int) -> None:

@@ -65,7 +65,7 @@ def make_index(model: Any, scratch: Any) -> None:
 
 
 def index_again(model: Any, scratch: Any) -> None:
-    """Make the index anew, if there is one: tasks may have demands now that had none before."""
+    """Make the index again, if there is one: tasks may have demands now that had none before."""
     if scratch.tree_size[0] > 0:
         for i in range(len(scratch.type_first)):
             scratch.type_first[i] = 0

@@ -21,10 +21,10 @@ from vinesim.policies.backfill.profile import (
     unit_now,
     withdraw,
 )
-from vinesim.policies.backfill.waiting import SCRATCH, hear
+from vinesim.policies.backfill.waiting import SCRATCH, update
 from vinesim.policies.structures.min_tree import first_within
 from vinesim.state.layout import OUTAGE, TIMER
-from vinesim.state.queries import first_withdrawn, fits, is_up, next_withdrawn
+from vinesim.state.queries import arrived_task, first_withdrawn, fits, is_up, next_withdrawn
 
 PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
     **SCRATCH,
@@ -64,27 +64,27 @@ def to_be_placed(scratch: Any, task: int) -> None:
     scratch.unplaced[0] = min(unplaced, task + 1) if unplaced > 0 else task + 1
 
 
-def hear_changes(model: Any, state: Any, view: Any) -> None:
-    """Do what ``hear`` does; a task that ends early, and a node that comes up, give room; a task that ends late may
+def update_plan(model: Any, state: Any, view: Any) -> None:
+    """Do what ``update`` does; a task that ends early, and a node that comes up, give room; a task that ends late may
     have made reservations of its unit worthless."""
     scratch = view.scratch
     seen = int(scratch.seen[0])
     is_end = view.task >= 0 and scratch.is_running[view.task] == 1
     end_us = scratch.change_us[2 * view.task + 1] if is_end else view.now_us
     forget_withdrawn(model, state, view)
-    hear(model, state, view)
+    update(model, state, view)
     if is_end and is_late(scratch, view.unit, view.now_us):
         take_back_all(scratch, view.unit)
     if end_us > view.now_us:
         free(scratch, view.unit)
-    if scratch.seen[0] > seen:
-        to_be_placed(scratch, seen)
+    for i in range(seen, int(scratch.seen[0])):
+        to_be_placed(scratch, arrived_task(model, state, i))
     if view.event == OUTAGE:
-        hear_outage(model, state, scratch)
+        take_back_interrupted(model, state, scratch)
 
 
 def forget_withdrawn(model: Any, state: Any, view: Any) -> None:
-    """Free what withdrawn tasks hold or have reserved, before ``hear`` takes them out of the queue."""
+    """Free what withdrawn tasks hold or have reserved, before ``update`` takes them out of the queue."""
     if view.event == OUTAGE or view.event == TIMER:
         scratch, task = view.scratch, first_withdrawn(model, state)
         while task >= 0:
@@ -101,7 +101,7 @@ def forget_withdrawn(model: Any, state: Any, view: Any) -> None:
             task = next_withdrawn(model, state, task)
 
 
-def hear_outage(model: Any, state: Any, scratch: Any) -> None:
+def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
     """Cancel reservations on units that are down, free units that came up, and let tasks without a unit look again."""
     for unit in range(len(model.unit_type)):
         is_down = not is_up(model, state, unit)

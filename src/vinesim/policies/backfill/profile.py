@@ -17,10 +17,11 @@ from vinesim.policies.backfill.index import (
     range_of,
     update_index,
 )
-from vinesim.policies.online.expected import expected_end_us, expected_us, planned_end_us
 from vinesim.policies.structures.min_tree import first_within, least_of
+from vinesim.state.expected import expected_us, planned_end_us
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.queries import demand, meets_on_type, transfer_us
+from vinesim.state.until import held_until_on_us, held_until_us
 
 PROFILE_SCRATCH: Mapping[str, tuple[str, str]] = {
     **INDEX_SCRATCH,
@@ -38,7 +39,7 @@ def reserve(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us
     """Reserve the unit for the task from a time on."""
     scratch.on_unit[task] = unit + 1
     add_change(scratch, unit, 2 * task + 1, begin_us)
-    add_change(scratch, unit, 2 * task + 2, expected_end_us(model, state, task, unit, begin_us))
+    add_change(scratch, unit, 2 * task + 2, held_until_on_us(model, state, task, unit, begin_us))
 
 
 def withdraw(scratch: Any, task: int) -> None:
@@ -53,7 +54,7 @@ def run_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: f
     """Start the task, which has no reservation, on the unit."""
     scratch.on_unit[task] = unit + 1
     scratch.is_running[task] = 1
-    add_change(scratch, unit, 2 * task + 2, expected_end_us(model, state, task, unit, now_us))
+    add_change(scratch, unit, 2 * task + 2, held_until_on_us(model, state, task, unit, now_us))
 
 
 def stop(scratch: Any, task: int) -> None:
@@ -88,7 +89,7 @@ def begin_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us:
     change = int(scratch.change_first[unit])
     while change > 0:
         time_us = max(now_us, scratch.change_us[change - 1])
-        if planned_end_us(model, task, begin_us, moving_us, execution_us) <= time_us:
+        if held_until_us(model, task, begin_us, moving_us, execution_us) <= time_us:
             return begin_us
         if begin_us == math.inf and time_us > latest_us:
             return math.inf

@@ -7,16 +7,24 @@ from vinesim.policies.backfill.changes import CHANGES_TASKS, to_be_indexed
 from vinesim.policies.backfill.in_order import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
 from vinesim.policies.backfill.profile import PROFILE_SCRATCH, run_on, stop
 from vinesim.state.layout import OUTAGE, PENDING, TIMER
-from vinesim.state.queries import first_interrupted, first_withdrawn, next_interrupted, next_withdrawn, start
-from vinesim.state.scratch import TASKS_BELOW
+from vinesim.state.queries import (
+    arrived_task,
+    first_interrupted,
+    first_withdrawn,
+    n_arrived,
+    next_interrupted,
+    next_withdrawn,
+    start,
+)
+from vinesim.state.scratch import TASK_COUNT
 
 SCRATCH: Mapping[str, tuple[str, str]] = {
     **PROFILE_SCRATCH,
     **IN_ORDER,
-    "seen": ("i8", "one"),  # tasks below this number have arrived
+    "seen": ("i8", "one"),  # how many of the tasks that have arrived are known
 }
 
-TASKS: Mapping[str, str] = {**IN_ORDER_TASKS, **CHANGES_TASKS, "seen": TASKS_BELOW}
+TASKS: Mapping[str, str] = {**IN_ORDER_TASKS, **CHANGES_TASKS, "seen": TASK_COUNT}
 
 
 def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
@@ -26,14 +34,13 @@ def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     return start(task, unit)
 
 
-def hear(model: Any, state: Any, view: Any) -> None:
+def update(model: Any, state: Any, view: Any) -> None:
     """Process arrivals, ends, withdrawals and interruptions by outages. If asked again about the same event, nothing is
     left to do."""
     scratch = view.scratch
-    if view.job >= 0:
-        for task in range(int(scratch.seen[0]), int(model.job_first[view.job + 1])):
-            enter(scratch, task)
-        scratch.seen[0] = max(scratch.seen[0], model.job_first[view.job + 1])
+    for i in range(int(scratch.seen[0]), n_arrived(model, state)):
+        enter(scratch, arrived_task(model, state, i))
+    scratch.seen[0] = n_arrived(model, state)
     if view.task >= 0 and scratch.is_running[view.task] == 1:
         stop(scratch, view.task)
     if view.event == OUTAGE:

@@ -18,8 +18,8 @@ class Delay(OnlinePolicy):
     its data, or in the ``rack`` of its data. Ties: first in (rack, shelf) order.
 
     Cost per decision: task types x log(groups of tasks: type x preference x place of the data), and for ``node`` and
-    ``rack`` the groups of the place where a unit became free. If tasks take parts of units, and after an outage, it is
-    all groups that wait and find no unit.
+    ``rack`` the groups of the place where a unit became free. If tasks take parts of units or jobs are withdrawn, and
+    after an outage, it is all groups that wait and find no unit.
     """
 
     name: ClassVar[str] = "delay"
@@ -34,7 +34,12 @@ class Delay(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        scratch, takes_whole_units = view.scratch, len(model.task_demand) == 0 and len(model.job_gang) == 0
+        scratch, is_single = view.scratch, len(model.task_demand) == 0 and len(model.job_gang) == 0
+        # under a cap, and where units take tasks ahead, what leaves a unit lets others start elsewhere; next to
+        # reservations the time decides too
+        is_apart = len(model.cap_mw) == 0 and len(model.reserved_first) == 0 and len(model.type_ahead) == 0
+        stays = len(model.withdrawn_job) == 0  # else tasks leave the tree, and units, unseen
+        takes_whole_units = is_single and is_apart and stays and len(model.job_predecessors) == 0
         if takes_whole_units:
             follow(model, state, view)
         if takes_whole_units and view.event != OUTAGE:

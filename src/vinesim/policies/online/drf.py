@@ -22,7 +22,7 @@ from vinesim.state.queries import (
     task_type,
     user,
 )
-from vinesim.state.scratch import TASK_FROM_1
+from vinesim.state.scratch import TASK_ID_PLUS_1
 
 HELD: Mapping[str, tuple[str, str]] = {
     "held": ("f8", "users*types"),  # what each user's tasks hold of each type, those without a user last
@@ -55,10 +55,11 @@ class Drf(OnlinePolicy):
     keeps_tasks: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     takes_withdrawals: ClassVar[bool] = True
+    takes_dependencies: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("user", "demand")
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = HELD
-    task_numbers: ClassVar[Mapping[str, str]] = {"started": TASK_FROM_1}
+    task_numbers: ClassVar[Mapping[str, str]] = {"started": TASK_ID_PLUS_1}
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
@@ -120,8 +121,8 @@ def count_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
         unit = state.task_unit[member]
         if unit >= 0 and view.scratch.lead_type[member] == 0:
             p, units = int(model.unit_type[unit]), 1.0
-            if len(model.kind_units) > 0:
-                units = float(model.kind_units[task_type(model, state, member)])
+            if len(model.class_units) > 0:
+                units = float(model.class_units[task_type(model, state, member)])
             view.scratch.lead_type[member] = p + 1
             view.scratch.lead_amount[member] = units * demand(model, state, member, unit)
             add(model, state, view, member, 1.0)
@@ -146,11 +147,11 @@ def add(model: Any, state: Any, view: Any, task: int, sign: float) -> None:
     scratch, n_types, of = view.scratch, len(model.affinity), user(model, state, task)
     row = of if of >= 0 else len(scratch.n_held) - 1
     scratch.held[row * n_types + scratch.lead_type[task] - 1] += sign * scratch.lead_amount[task]
-    if len(model.kind_units) > 0:
-        kind = task_type(model, state, task)
+    if len(model.class_units) > 0:
+        own_type = task_type(model, state, task)
         for c in range(len(model.companion_type)):
             p = model.companion_type[c]
-            scratch.held[row * n_types + p] += sign * model.kind_companion[kind, p]
+            scratch.held[row * n_types + p] += sign * model.class_companion[own_type, p]
     scratch.n_held[row] += 1 if sign > 0.0 else -1
     if scratch.n_held[row] == 0:  # without what rounding leaves
         for p in range(n_types):

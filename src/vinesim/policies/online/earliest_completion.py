@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.online.expected import expected_end_us, expected_us
 from vinesim.policies.online.ready import READY, build, end_on_us, first_to_finish, note_ready, share
+from vinesim.state.expected import expected_end_us, expected_us
 from vinesim.state.layout import OUTAGE, PENDING, TIMER
 from vinesim.state.queries import (
+    arrived_task,
     first_interrupted,
     first_withdrawn,
     fits,
     is_up,
     meets_on_type,
+    n_arrived,
     next_interrupted,
     next_withdrawn,
     nothing,
     start,
 )
-from vinesim.state.scratch import TASK_FROM_1, TASKS_BELOW
+from vinesim.state.scratch import TASK_COUNT, TASK_ID_PLUS_1
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,14 @@ class EarliestCompletion(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     takes_withdrawals: ClassVar[bool] = True
+    takes_dependencies: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False
-    why_single: ClassVar[str] = "it commits each task to one unit"
+    supports_multi_unit_tasks: ClassVar[bool] = False
+    unsupported_because: ClassVar[str] = "it commits each task to one unit"
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "arrived": ("i8", "one"),  # tasks that have arrived: all below this number
-        "seen": ("i8", "one"),  # tasks below this number were considered
+        "known": ("i8", "one"),  # how many of the tasks that have arrived are known
+        "arrived": ("i8", "one"),  # 1 + the youngest of these
+        "seen": ("i8", "one"),  # those below this number were considered
         "homeless": ("i8", "one"),  # 1 + the oldest task that no unit now up could hold, 0 = none
         "first": ("i4", "units"),  # the unit's queue, a chain; tasks are numbered from 1, 0 = none
         "last": ("i4", "units"),
@@ -69,13 +73,13 @@ class EarliestCompletion(OnlinePolicy):
         "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
     }
     task_numbers: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("arrived", "seen"), TASKS_BELOW),
-        **dict.fromkeys(("homeless", "first", "last", "next", "running", "next_running"), TASK_FROM_1),
+        **dict.fromkeys(("known", "arrived", "seen"), TASK_COUNT),
+        **dict.fromkeys(("homeless", "first", "last", "next", "running", "next_running"), TASK_ID_PLUS_1),
     }
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        hear(model, state, view)
+        update(model, state, view)
         scratch = view.scratch
         while scratch.seen[0] < scratch.arrived[0]:
             task = int(scratch.seen[0])
@@ -114,17 +118,20 @@ def begin_next(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     return begin(model, state, view.scratch, task, unit, view.now_us)
 
 
-def hear(model: Any, state: Any, view: Any) -> None:
+def update(model: Any, state: Any, view: Any) -> None:
     """Process arrivals, ends and outages. If asked again about the same event, nothing is left to do."""
     scratch = view.scratch
     if scratch.tree_size[0] == 0:
         build(model, state, scratch)
-    if view.job >= 0:
-        scratch.arrived[0] = model.job_first[view.job + 1]
+    for i in range(int(scratch.known[0]), n_arrived(model, state)):
+        task = arrived_task(model, state, i)
+        scratch.seen[0] = min(scratch.seen[0], task)  # it may be older than some that were considered
+        scratch.arrived[0] = max(scratch.arrived[0], task + 1)
+    scratch.known[0] = n_arrived(model, state)
     if view.task >= 0 and scratch.on_unit[view.task] > 0:
         stop(model, state, scratch, view.task)
     if view.event == OUTAGE:
-        hear_outage(model, state, scratch)
+        take_back_interrupted(model, state, scratch)
     if view.event == OUTAGE or view.event == TIMER:
         forget_withdrawn(model, state, scratch)
 
@@ -154,7 +161,7 @@ def no_unit_for(scratch: Any, task: int) -> None:
     scratch.homeless[0] = min(homeless, task + 1) if homeless > 0 else task + 1
 
 
-def hear_outage(model: Any, state: Any, scratch: Any) -> None:
+def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
     """Let tasks that were interrupted, committed to units that are down, or without a unit be committed again."""
     task = first_interrupted(model, state)
     while task >= 0:

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.online.expected import planned_end_us
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import place_of_least, set_value, size_of_tree
+from vinesim.state.expected import planned_end_us
 from vinesim.state.layout import OVERFULL
 from vinesim.state.queries import demand, first_free, fits, is_up, task_type, transfer_us
 
@@ -104,9 +104,9 @@ def last_end_us(scratch: Any, unit: int) -> float:
 def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
     """Return the unit that is expected to finish the task first, -1 if there is none that is up. The fastest types come
     first, so that slow ones are soon left out."""
-    best, kind = -1, task_type(model, state, task)
+    best, own_type = -1, task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
-        p = int(model.ranking[kind, i])
+        p = int(model.ranking[own_type, i])
         if p < 0:
             break
         if scratch.expected[p] < math.inf:

@@ -130,8 +130,8 @@ def next_to_start(model: Any, state: Any, view: Any) -> int:
     scratch, none = view.scratch, len(model.task_operations)
     found = none
     if scratch.oldest[1] < scratch.over[0]:
-        for kind in range(len(model.ranking)):
-            task = oldest_over(model, scratch, kind)
+        for own_type in range(len(model.ranking)):
+            task = oldest_over(model, scratch, own_type)
             if 0 <= task < found and unit_for(model, state, view, task) >= 0:
                 found = task
     if found == none and view.unit >= 0 and has_room(model, state, view.unit):
@@ -160,10 +160,10 @@ def oldest_for_type(model: Any, state: Any, view: Any) -> int:
     """Return the oldest task that waits for the type of the unit that became free; the number of tasks if none does."""
     scratch, n_wanted, found = view.scratch, len(model.affinity) + 1, len(model.task_operations)
     p = int(model.unit_type[view.unit])
-    for kind in range(len(model.ranking)):
-        if model.affinity[p, kind] > 0.0:
+    for own_type in range(len(model.ranking)):
+        if model.affinity[p, own_type] > 0.0:
             for wanted in (0, p + 1):
-                i = kind * n_wanted + wanted
+                i = own_type * n_wanted + wanted
                 found = int(
                     least_of(scratch.oldest, len(scratch.position), scratch.begin[i], scratch.begin[i + 1], found)
                 )

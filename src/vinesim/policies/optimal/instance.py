@@ -51,7 +51,7 @@ class Instance:
         if times.size > MAX_PAIRS:
             found = f"{times.shape[0]:,} x {times.shape[1]:,}"
             raise InputError(
-                [Problem("workload", f"at most {MAX_PAIRS:,} tasks x kinds of units, for the policy optimal", found)]
+                [Problem(("workload",), f"at most {MAX_PAIRS:,} tasks x kinds of units, for the policy optimal", found)]
             )
         return cls(model.job_arrival_us[model.task_job], model.task_job, times, units)
 
@@ -59,10 +59,10 @@ class Instance:
 def times_on_types(model: Any) -> np.ndarray:
     """[N, P] us: the true execution time on each processor type, including the overhead; infinite: cannot run."""
     group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int32)
-    kind = model.group_task_type[group]
-    speed = model.affinity.T[kind]
+    own_type = model.group_task_type[group]
+    speed = model.affinity.T[own_type]
     measured_us = model.task_times_us if len(model.task_times_us) else None
-    times = model.overhead_us.T[kind] + alone_us(model.task_operations[:, None], speed, measured_us)
+    times = model.overhead_us.T[own_type] + alone_us(model.task_operations[:, None], speed, measured_us)
     if len(model.task_factor):
         times = times * model.task_factor[:, None]
     return np.where((speed > 0) & np.isfinite(times), times, np.inf)
@@ -106,9 +106,9 @@ def _pooled(model: Any, by_type: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarr
 def _check_exclusive(model: Any) -> None:
     problems = []
     if has_shared_speed(model):
-        problems.append(Problem("processor_types", "units that do not share their speed", "a parallelism"))
+        problems.append(Problem(("processor_types",), "units that do not share their speed", "a parallelism"))
     if len(model.task_demand):
-        problems.append(Problem("workload.demand", "tasks that take a whole unit", "a demand for part of a unit"))
+        problems.append(Problem(("workload", "demand"), "tasks that take a whole unit", "a demand for part of a unit"))
     if problems:
         raise InputError([Problem(p.where, f"{p.expected}, for the policy optimal", p.found) for p in problems])
 
@@ -117,10 +117,12 @@ def _check_able(model: Any, able: np.ndarray, meets: np.ndarray) -> None:
     problems = []
     for task in np.flatnonzero(~meets.any(axis=1)):
         if not able[task, np.unique(model.unit_type)].any():
-            problems.append(Problem(f"task {task}", "a finite time on some unit", "none", "Check its operations."))
+            problems.append(
+                Problem(("workload", "task", int(task)), "a finite time on some unit", "none", "Check its operations.")
+            )
         else:
             expected, remedy = "requests that some unit meets", "Or set the option requests=relaxed."
-            problems.append(Problem(f"workload.requests of task {task}", expected, "none that can run it", remedy))
+            problems.append(Problem(("workload", "requests", int(task)), expected, "none that can run it", remedy))
     if problems:
         raise InputError(problems)
 

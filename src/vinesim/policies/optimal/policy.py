@@ -31,8 +31,8 @@ class Optimal(OnlinePolicy):
     name: ClassVar[str] = "optimal"
     source: ClassVar[str] = "RBSS paper, the ILP, as R | r_j | Cmax on classes of identical units"
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False
-    why_single: ClassVar[str] = "its model has one unit for each task"
+    supports_multi_unit_tasks: ClassVar[bool] = False
+    unsupported_because: ClassVar[str] = "its model has one unit for each task"
     plans: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     scratch: ClassVar[dict[str, tuple[str, str]]] = {
@@ -51,9 +51,9 @@ class Optimal(OnlinePolicy):
         problems = []
         if not 0 <= self.time_limit_s < math.inf:
             expected = "a finite number of seconds, 0 or more"
-            problems.append(Problem("policy.options.time_limit_s", expected, f"{self.time_limit_s}"))
+            problems.append(Problem(("policy", "options", "time_limit_s"), expected, f"{self.time_limit_s}"))
         if self.workers < 1:
-            problems.append(Problem("policy.options.workers", "at least 1", f"{self.workers}"))
+            problems.append(Problem(("policy", "options", "workers"), "at least 1", f"{self.workers}"))
         if problems:
             raise InputError(problems)
 

@@ -44,7 +44,7 @@ class Search:
     ):
         self.instance, self.objective, self.on_message = instance, objective, on_message
         self.limit_s, self.workers = limit_s, workers
-        self.begun = self.told = time.monotonic()
+        self.begun = self.last_message_s = time.monotonic()
         self.is_to_end = threading.Event()
         self.best = greedy(instance, objective)
         self.value_us = self.best.value_us(instance, objective)
@@ -90,9 +90,9 @@ class Search:
     def _tell(self) -> None:
         """Print a line about the search, at most every two seconds."""
         now = time.monotonic()
-        if self.on_message is None or now - self.told < 2.0:
+        if self.on_message is None or now - self.last_message_s < 2.0:
             return
-        self.told = now
+        self.last_message_s = now
         bound_us = self._bound_us()
         gap = 100.0 * (self.value_us - bound_us) / self.value_us if self.value_us else 0.0
         what = "makespan" if self.objective == "makespan" else "sum of finish times"

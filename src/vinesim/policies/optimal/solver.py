@@ -10,7 +10,7 @@ from typing import Any
 from vinesim.model.packages import missing
 
 SEED = 1
-LOOK_S = 0.25  # how often a search that is to end is told so: it may just be about to begin
+LOOK_S = 0.25  # how often a search that must end is stopped again: it may not have begun yet
 
 
 def cp_sat(where: str = "policy optimal") -> Any:

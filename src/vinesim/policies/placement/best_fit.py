@@ -28,7 +28,9 @@ class CostBased(Placing):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.penalty < math.inf:
-            raise InputError([Problem("policy.options.penalty", "a finite number, 0 or more", f"{self.penalty}")])
+            raise InputError(
+                [Problem(("policy", "options", "penalty"), "a finite number, 0 or more", f"{self.penalty}")]
+            )
 
     def _cost(self, servers: BatchServers) -> "Cost":
         from vinesim.policies.placement.kernels.best_fit import Cost

@@ -44,7 +44,9 @@ class AcceleratedBestFit(CostBased):
 
     N servers make ceil(N / ``block_size``) blocks. With ``pad`` pow2 the number of blocks is that for N or the number
     of tasks, whichever is larger, rounded up to a power of 2, so that a block has fewer servers than threads.
-    ``device`` cuda runs the kernel on a GPU, checks its answer against that of the CPU and stops if they differ.
+    ``device`` cuda runs the kernel on a GPU and stops at a wrong answer: each task must be on a server of its block
+    that can run it, and the loads must add up. With ``check`` sample the first call and one in 64 are also compared
+    with the CPU, with full all of them.
     ``cost`` and ``penalty`` as in bf. With ``realloc`` all, running tasks are placed again together with the new ones.
     Ties: (rack, shelf) order. Cost per decision: O(block size), O(log block size) on a GPU.
     """
@@ -55,27 +57,27 @@ class AcceleratedBestFit(CostBased):
     block_size: int = 512
     pad: Literal["none", "pow2"] = "none"
     device: Literal["cpu", "cuda"] = "cpu"
+    check: Literal["sample", "full"] = "sample"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one("block_size", self.block_size)
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
-        from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
-        from vinesim.policies.placement.kernels.instance import Instance
-
         n_servers, n_tasks = len(servers.load), len(tasks.task)
         padded = n_servers if self.pad == "none" else 1 << (max(n_servers, n_tasks) - 1).bit_length()
         n_blocks = min(n_servers, -(-padded // self.block_size))
-        instance = Instance.of(tasks, servers)
         if self.device == "cuda":
             from vinesim.policies.placement.kernels.on_gpu import best_fit_on_gpu
 
-            return best_fit_on_gpu(instance, self._cost(servers), n_blocks, self.block_size)
-        return best_fit_in_blocks(instance, self._cost(servers), n_blocks, "scan")
+            return best_fit_on_gpu(tasks, servers, self._cost(servers), n_blocks, self.block_size, self.check == "full")
+        from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
+        from vinesim.policies.placement.kernels.instance import Instance
+
+        return best_fit_in_blocks(Instance.of(tasks, servers), self._cost(servers), n_blocks, "scan")
 
 
 def at_least_one(option: str, value: int) -> None:
     """Raise :class:`InputError` if the option's value is below 1."""
     if value < 1:
-        raise InputError([Problem(f"policy.options.{option}", "1 or more", f"{value}")])
+        raise InputError([Problem(("policy", "options", option), "1 or more", f"{value}")])

@@ -23,7 +23,8 @@ def is_still_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, s
     """Whether a task that found no room, and has been the first of its group since, finds none now either."""
     scratch = view.scratch
     since, until = int(scratch.blocked_at[group(model, state, task)]), int(scratch.n_noted[0])
-    if until - since > N_NOTED or len(model.quota_limit) > 0:
+    asks_more = len(model.quota_limit) > 0 or len(model.cap_mw) > 0 or len(model.reserved_first) > 0
+    if until - since > N_NOTED or asks_more:
         return False
     for i in range(since, until):
         if scratch.noted_rank[i % N_NOTED] <= scratch.rank[task]:

@@ -52,7 +52,7 @@ class Las(OnlinePolicy):
             value = getattr(self, name)
             if not (value > 0 and value >= least):
                 expected = "1 or more" if least else "a time above 0"
-                problems.append(Problem(f"policy.options.{name}", expected, f"{value:g}"))
+                problems.append(Problem(("policy", "options", name), expected, f"{value:g}"))
         if problems:
             raise InputError(problems)
 
@@ -70,9 +70,11 @@ class Las(OnlinePolicy):
 def held(model: Any, task: int) -> float:
     """Return how much a task holds of the units of its lead; a whole unit and one slot are 1."""
     units, share = 1.0, math.inf
-    if len(model.kind_units) > 0:
-        kind = model.group_task_type[model.task_group[task]] if len(model.task_group) > 0 else model.group_task_type[0]
-        units, share = float(model.kind_units[kind]), model.kind_share[kind]
+    if len(model.class_units) > 0:
+        own_type = (
+            model.group_task_type[model.task_group[task]] if len(model.task_group) > 0 else model.group_task_type[0]
+        )
+        units, share = float(model.class_units[own_type]), model.class_share[own_type]
     elif len(model.task_demand) > 0:
         share = model.task_demand[task]
     return units * share if share < math.inf else units
@@ -88,7 +90,7 @@ def service_us(model: Any, state: Any, task: int) -> float:
 
 
 def next_threshold_us(view: Any, service: float) -> float:
-    """Return the service at which a task with so much of it reaches the next level; infinite on the last one."""
+    """Return the service at which a task with this much of it reaches the next level; infinite on the last one."""
     threshold = view.options.quantum_us
     for _ in range(view.options.levels - 1):
         if service < threshold * NEARLY:
@@ -98,7 +100,7 @@ def next_threshold_us(view: Any, service: float) -> float:
 
 
 def level_of(view: Any, service: float) -> int:
-    """Return the level of a task with so much service, from 0."""
+    """Return the level of a task with this service, from 0."""
     threshold, level = view.options.quantum_us, 0
     for _ in range(view.options.levels - 1):
         level += service >= threshold * NEARLY

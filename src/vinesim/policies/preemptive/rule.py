@@ -1,8 +1,8 @@
-"""Those of lowest rank that fit run: the rule of all policies of this folder.
+"""Preemption by rank: run the lowest-ranked tasks that fit.
 
 At each instant the pending tasks are looked at by rank, the older first among equals. A task that has room starts. If
 it has none, running tasks of higher rank make room: as few as suffice, those of highest rank first. Of these, those
-stay that have room beside it where they are, lowest rank first. A task for which all that rank higher would not make
+stay that have room next to it where they are, lowest rank first. A task for which all that rank higher would not make
 room waits, and does not hold up others.
 
 Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
@@ -31,6 +31,7 @@ from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_fir
 from vinesim.state.layout import OUTAGE, PENDING
 from vinesim.state.places import gang_of
 from vinesim.state.queries import (
+    arrived_task,
     fastest_free,
     first_interrupted,
     group,
@@ -151,10 +152,11 @@ def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
         forget_running(scratch)
         task = first_interrupted(model, state)
         while task >= 0:
-            if task < scratch.queue_seen[0] and state.task_unit[task] == PENDING:
+            if scratch.queue_seen[0] > 0 and state.task_unit[task] == PENDING:
                 insert(model, state, view, task, rank)
             task = next_interrupted(model, state, task)
-    for task in range(scratch.queue_seen[0], n_arrived(model, state)):
+    for i in range(scratch.queue_seen[0], n_arrived(model, state)):
+        task = arrived_task(model, state, i)
         if state.task_unit[task] == PENDING:
             insert(model, state, view, task, rank)
     scratch.queue_seen[0] = n_arrived(model, state)
@@ -214,16 +216,23 @@ def open_round(model: Any, state: Any, view: Any) -> None:
 
 
 def look_again(model: Any, state: Any, view: Any, preempted: int) -> None:
-    """Put groups into the queue again that a quota may have held back until a task of their partition was preempted."""
+    """Put groups into the queue again that a quota may have held back until a task of their cohort was preempted."""
     scratch, task, n = view.scratch, oldest_pending(model, state), int(view.scratch.queue_size[0])
     while task >= 0:
         of = group(model, state, task)
         is_out = scratch.in_round[of] != scratch.round[0] or scratch.listed[of] == 0
-        if is_out and model.job_partition[model.task_job[task]] == model.job_partition[model.task_job[preempted]]:
+        if is_out and share_quotas(model, task, preempted):
             enlist(model, state, view, of)
         task = next_pending(model, state, task)
     if scratch.queue_size[0] > n:
         scratch.n_victims[0] = 0  # whoever comes first now may take what they leave
+
+
+def share_quotas(model: Any, task: int, other: int) -> bool:
+    """Whether two tasks are of one partition, or of partitions of one cohort."""
+    mine, theirs = model.job_partition[model.task_job[task]], model.job_partition[model.task_job[other]]
+    cohort = model.partition_cohort[mine]
+    return bool(mine == theirs or (cohort >= 0 and cohort == model.partition_cohort[theirs]))
 
 
 def never(model: Any, state: Any, view: Any, task: int) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
 As many as were asked for stand in an array, in this order; the others are in a heap. Both are kept from one round to
 the next: tasks that have started are entered, tasks whose rank has changed are entered again, and those that do not run
-are passed over. So a round costs what has changed, not what runs. The order is made anew once as many tasks have
-started as ran, or if an outage interrupted any.
+are passed over. So a round costs what has changed, not what runs. The order is made again once that number of tasks
+have started as ran, or if an outage interrupted any.
 
 Ranks change in one of two ways. They rise at times that are known before: a heap of these times says which to look at.
 Or they sink: then a rank that was found before is a bound, and only tasks with a high bound are looked at again.
@@ -39,7 +39,7 @@ RUNNING: Mapping[str, tuple[str, str]] = {
     "n_joined": ("i8", "one"),
     "joined_rise_us": ("f8", "one"),  # from when on the rank of one of them may have risen
     "n_entered": ("i8", "one"),  # since the order was made
-    "most_entered": ("i8", "one"),  # before it is made anew
+    "most_entered": ("i8", "one"),  # before it is made again
     "is_up_to_date": ("i8", "one"),
 }
 Rank = Callable[[Any, Any, Any, int], float]  # of (model, state, view, task)
@@ -47,7 +47,7 @@ Rise = Callable[[Any, Any, Any, int], tuple[float, float]]
 
 
 def forget_running(scratch: Any) -> None:
-    """Let the order be made anew when it is next asked for."""
+    """Let the order be made again when it is next asked for."""
     scratch.most_entered[0] = 0
 
 
@@ -92,7 +92,7 @@ def bring_up_to_date(model: Any, state: Any, view: Any, rank: Rank, rise_us: Ris
 
 
 def enter_all(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise) -> None:
-    """Make the order anew; whether ranks have risen since the last one is not known."""
+    """Make the order again; whether ranks have risen since the last one is not known."""
     scratch = view.scratch
     note_all(scratch)
     scratch.n_standing[0], scratch.n_others[0], scratch.n_due[0], scratch.n_rising[0] = 0, 0, 0, 0
@@ -189,7 +189,7 @@ def first_rise_us(model: Any, state: Any, view: Any, rise_us: Rise) -> float:
 
 
 def drop_risen(model: Any, state: Any, view: Any, rise_us: Rise) -> None:
-    """Remove tasks that have ended from the front of the heap, and note anew when the others rise that should have."""
+    """Remove tasks that have ended from the front of the heap, and note again when the others rise that should have."""
     scratch = view.scratch
     while scratch.n_rising[0] > 0:
         task = running_of(model, state, int(scratch.rising[0]))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.preemptive.running import RUNNING, Rank, n_higher
-from vinesim.state.queries import fastest_free_without, in_the_way
+from vinesim.state.queries import fastest_free_without, victims_for
 
 VICTIMS: Mapping[str, tuple[str, str]] = {
     **RUNNING,
@@ -32,7 +32,7 @@ def find_victims(model: Any, state: Any, view: Any, task: int, rank: Rank, sinks
             n, unit = middle, there
         else:
             tried = middle
-    scratch.n_victims[0] = in_the_way(model, state, task, unit, scratch.standing, n, scratch.victims)
+    scratch.n_victims[0] = victims_for(model, state, task, unit, scratch.standing, n, scratch.victims)
     if scratch.n_victims[0] == 0:  # for a task that takes nothing of a full unit, the one without which it has room
         scratch.victims[0] = scratch.standing[n - 1]
         scratch.n_victims[0] = 1

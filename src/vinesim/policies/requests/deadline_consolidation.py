@@ -29,13 +29,13 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class DeadlineConsolidation(OnlinePolicy):
-    """The application whose first request must start soonest starts as many requests as one as are on time for it.
+    """The application whose first request must start soonest starts as one the requests that are on time for it.
 
     It uses the first type, fastest first, on which it will be on time, by the true times without noise; on a unit that
     shares its speed, with as many as run there now. A request that no type can finish on time is dropped; one that only
     a busy type can finish on time waits for it.
 
-    Requests of an application that demand different things wait in queues of their own.
+    Requests of an application that demand different things wait in their own queues.
 
     Ties: first application, then (rack, shelf). Cost per decision: applications with pending requests x processor
     types, and the requests that are consolidated.
@@ -73,10 +73,10 @@ class DeadlineConsolidation(OnlinePolicy):
 
 def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float) -> tuple[int, int]:
     """Return the fastest available type on which the request is on time, and how many start as one; (-1, 0): none."""
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     most = most_as_one(model, state, g, task)
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = model.ranking[own_type, i]
         if p < 0:
             break
         if is_available(model, state, task, p):
@@ -88,7 +88,7 @@ def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float
                 if count == most:
                     return p, count
                 last = following(model, state, last)
-                total += time_on_type_us(model, state, last, p) - model.overhead_us[p, kind]
+                total += time_on_type_us(model, state, last, p) - model.overhead_us[p, own_type]
                 count += 1
             if count > 1:
                 return p, count - 1

@@ -18,6 +18,7 @@ from vinesim.policies.structures.priority_queue import (
 )
 from vinesim.state.layout import ARRIVAL, PENDING
 from vinesim.state.queries import (
+    arrived_task,
     deadline_us,
     drop,
     first_pending,
@@ -25,6 +26,7 @@ from vinesim.state.queries import (
     is_within_quotas,
     least_busy,
     more_at_once,
+    n_arrived,
     next_pending,
     nothing,
     oldest_pending,
@@ -38,10 +40,11 @@ from vinesim.state.queries import (
 class Edf(OnlinePolicy):
     """The request with the nearest deadline starts first, on the fastest type with room: a CPU if all GPUs are busy.
 
-    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the least loaded
-    node is used. With ``consolidate`` yes the order within an application is kept: its oldest request represents it and
-    is consolidated with those that follow, up to the limit. With overtaking, as without consolidation, the request with
-    the nearest deadline comes first; it is consolidated with others only if it is the oldest of its application.
+    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the node
+    with the fewest running tasks is used. With ``consolidate`` yes the order within an application is kept: its oldest
+    request represents it and is consolidated with those that follow, up to the limit. With overtaking, as without
+    consolidation, the request with the nearest deadline comes first; it is consolidated with others only if it is the
+    oldest of its application.
 
     Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending) for the order,
     with ``consolidate`` yes the waiting applications; processor types, and the nodes that have changed.
@@ -51,6 +54,7 @@ class Edf(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
     takes_withdrawals: ClassVar[bool] = True
+    takes_dependencies: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = PRIORITY_QUEUE
@@ -124,12 +128,13 @@ def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
     again."""
     if view.event != ARRIVAL:
         queue_take_back(view.scratch)
-    if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
+    if view.options.consolidate.yes:
         return
-    for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
+    for i in range(view.scratch.queue_seen[0], n_arrived(model, state)):
+        task = arrived_task(model, state, i)
         if state.task_unit[task] == PENDING:
             queue_push(view.scratch, task, urgency(model, state, task, by_laxity))
-    view.scratch.queue_seen[0] = model.job_first[view.job + 1]
+    view.scratch.queue_seen[0] = n_arrived(model, state)
 
 
 def urgency(model: Any, state: Any, task: int, by_laxity: bool) -> float:
@@ -180,11 +185,11 @@ def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
 
 def fastest_us(model: Any, state: Any, task: int) -> float:
     """Return the time on the fastest deployed type that its application can use."""
-    kind, g = task_type(model, state, task), group(model, state, task)
+    own_type, g = task_type(model, state, task), group(model, state, task)
     shortest = math.inf
     for i in range(model.ranking.shape[1]):
-        if model.ranking[kind, i] < 0:
+        if model.ranking[own_type, i] < 0:
             break
-        if can_use(model, g, model.ranking[kind, i]):
-            shortest = min(shortest, time_on_type_us(model, state, task, model.ranking[kind, i]))
+        if can_use(model, g, model.ranking[own_type, i]):
+            shortest = min(shortest, time_on_type_us(model, state, task, model.ranking[own_type, i]))
     return shortest

@@ -21,9 +21,9 @@ from vinesim.state.queries import (
 class Fcfs(OnlinePolicy):
     """Requests start in the order of arrival, on the fastest type with room: on a CPU only if all GPUs are busy.
 
-    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the least loaded
-    node is used. With ``consolidate`` the first request is consolidated with those that follow it in its application,
-    up to the limit.
+    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the node
+    with the fewest running tasks is used. With ``consolidate`` the first request is consolidated with those that follow
+    it in its application, up to the limit.
 
     Ties: fastest type first in the order of codes, then (rack, shelf). Cost per decision: processor types, and
     the nodes that have changed.
@@ -55,9 +55,9 @@ class Fcfs(OnlinePolicy):
 
 def fastest_available(model: Any, state: Any, task: int) -> int:
     """Return the processor type of highest affinity on which the request can start now; -1 if there is none."""
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
-        processor_type = model.ranking[kind, i]
+        processor_type = model.ranking[own_type, i]
         if processor_type < 0:
             break
         if is_available(model, state, task, processor_type):

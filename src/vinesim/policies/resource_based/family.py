@@ -64,26 +64,27 @@ class ResourceBased(OnlinePolicy):
     device of that kind is faster for it. ``kind`` best: a job is for the kind of device that is fastest for it; acc:
     for an accelerator if one can run it. ``sharing``: jobs share a device as their demands allow; otherwise each job
     has a device to itself. ``polling_us``: SCHEDULE runs at multiples of this period; 0: after each instant at which
-    jobs arrive or end. ``estimate`` told: as in the workload; learned: the mean time of the finished jobs of its type.
+    jobs arrive or end. ``estimate`` given: as in the workload; learned: the mean time of the finished jobs of its type.
     """
 
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     takes_withdrawals: ClassVar[bool] = True
+    takes_dependencies: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False
+    supports_multi_unit_tasks: ClassVar[bool] = False
     takes_gangs: ClassVar[bool] = True
     is_exclusive: ClassVar[bool] = True
-    why_single: ClassVar[str] = "its source gives each task one device of a node, and says nothing of several"
+    unsupported_because: ClassVar[str] = "its source gives each task one device of a node, and says nothing of several"
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = SCRATCH
-    task_numbers: ClassVar[Mapping[str, str]] = {}  # the heaps are built anew
+    task_numbers: ClassVar[Mapping[str, str]] = {}  # the heaps are rebuilt
 
     node_rule: Literal["fit", "fastest"] = "fit"
     kind: Literal["best", "acc"] = "best"
     sharing: bool = False
     polling_us: float = 0.0
-    estimate: Literal["told", "learned"] = "told"
+    estimate: Literal["given", "learned"] = "given"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_exclusive", not self.sharing)

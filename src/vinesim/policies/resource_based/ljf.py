@@ -16,7 +16,7 @@ class RbLjf(ResourceBased):
     Ties: the older job. Cost per decision: log(pending) + processor types x groups of tasks (type x requests).
     ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
     one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
-    completions; ``estimate`` told, or learned from what has ended.
+    completions; ``estimate`` given, or learned from what has ended.
     """
 
     name: ClassVar[str] = "rb_ljf"

@@ -17,7 +17,7 @@ class RbLjfBa(ResourceBased):
     waiting when it began, at every node that gets nothing. ``two_phase``: all nodes are tried strictly before any
     relaxes. Ties: the older job. Cost per decision: as rb_ljf. ``node_rule`` fit, or fastest (no free device of the
     kind is faster); ``kind`` best, or acc (for accelerators where one can run it); ``sharing`` of devices by demand;
-    ``polling_us`` between calls, 0: at each instant of arrivals and completions; ``estimate`` told, or learned from
+    ``polling_us`` between calls, 0: at each instant of arrivals and completions; ``estimate`` given, or learned from
     what has ended.
     """
 

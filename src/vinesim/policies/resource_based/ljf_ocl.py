@@ -18,7 +18,7 @@ class RbLjfOcl(ResourceBased):
     rb_ljf_ba. Ties: the older job. Cost per decision: as rb_ljf, and the jobs passed over.
     ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
     one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
-    completions; ``estimate`` told, or learned from what has ended.
+    completions; ``estimate`` given, or learned from what has ended.
     """
 
     name: ClassVar[str] = "rb_ljf_ocl"

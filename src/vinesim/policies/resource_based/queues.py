@@ -27,9 +27,9 @@ def group_of(model: Any, task: int) -> int:
 def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
     """Return the task's shortest time on a deployed CPU, or accelerator; infinite if none can run it."""
     best_us = float("inf")
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
-        p = int(model.ranking[kind, i])
+        p = int(model.ranking[own_type, i])
         if p < 0:
             break
         if model.type_is_cpu[p] == on_cpu:
@@ -50,11 +50,11 @@ def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) 
     return arrival_us(model, state, task) - estimate
 
 
-def told(model: Any, state: Any, view: Any, task: int) -> float:
+def estimate_on_entry(model: Any, state: Any, view: Any, task: int) -> float:
     """Return the estimate of the task as it enters its queue."""
-    kind = task_type(model, state, task)
-    if view.options.estimate.learned and view.scratch.ended[kind] > 0:
-        return view.scratch.ended_us[kind] / view.scratch.ended[kind]
+    own_type = task_type(model, state, task)
+    if view.options.estimate.learned and view.scratch.ended[own_type] > 0:
+        return view.scratch.ended_us[own_type] / view.scratch.ended[own_type]
     return longest_estimate_us(model, state, task)
 
 
@@ -68,7 +68,7 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
     if any_is_empty(model, state, task):
         scratch.has_empty[0] = 1
     if scratch.held[task] == 0:
-        scratch.estimate[task] = told(model, state, view, task)
+        scratch.estimate[task] = estimate_on_entry(model, state, view, task)
         scratch.order_key[task] = place_in_order(model, state, scratch, task, order)
         scratch.cpu_us[task] = fastest_us(model, state, task, True)
         accelerator_us = fastest_us(model, state, task, False)
@@ -106,7 +106,7 @@ def into_heaps(model: Any, scratch: Any, task: int, wanted: int, moving: int) ->
 
 
 def queue_again(model: Any, state: Any, scratch: Any) -> None:
-    """Build all heaps anew, of the tasks that wait: tasks or groups have other numbers than before."""
+    """Rebuild all heaps, of the tasks that wait: tasks or groups have other numbers than before."""
     scratch.changed[0] = 1
     for queue in range(len(scratch.order_root)):
         scratch.order_root[queue], scratch.short_root[queue] = 0, 0

@@ -38,7 +38,7 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
     scratch = view.scratch
     count_passes_of_gang(model, state, scratch)
     if scratch.in_call[0] == 0:
-        hear(model, state, view, order, relaxing, moving)
+        update(model, state, view, order, relaxing, moving)
         if more_at_once(model, state) or not is_time_to_call(view):
             return later(view)
         if scratch.waiting[0] > 0 or relaxing & SKIPS_EMPTY == 0:
@@ -82,7 +82,7 @@ def count_passes_of_gang(model: Any, state: Any, scratch: Any) -> None:
                 scratch.passed[model.node_first[model.unit_node[unit]]] = scratch.gang_call[0]
 
 
-def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
+def update(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
     """Process an event: tasks arrive, or one ends and its node has a free device again."""
     scratch = view.scratch
     if scratch.ready[0] == 0:
@@ -95,13 +95,13 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
             if state.task_unit[task] == PENDING:
                 enter(model, state, view, task, order, relaxing, moving)
     elif view.event == OUTAGE:
-        hear_outages(model, state, view, order, relaxing, moving)
+        take_back_interrupted(model, state, view, order, relaxing, moving)
     elif view.event == FINISH:
         scratch.running[0] -= 1
         scratch.stuck[0] = 0
-        kind = task_type(model, state, view.task)
-        scratch.ended[kind] += 1
-        scratch.ended_us[kind] += view.now_us - state.task_start_us[view.task]
+        own_type = task_type(model, state, view.task)
+        scratch.ended[own_type] += 1
+        scratch.ended_us[own_type] += view.now_us - state.task_start_us[view.task]
         reset_passes_of_full(model, state, view, view.unit)
     if view.event == OUTAGE or view.event == TIMER:
         forget_withdrawn(model, state, view)
@@ -142,7 +142,7 @@ def forget_withdrawn(model: Any, state: Any, view: Any) -> None:
         task = next_withdrawn(model, state, task)
 
 
-def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
+def take_back_interrupted(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
     """Put interrupted tasks back into their queues; reset the free passes of nodes that are up again."""
     scratch = view.scratch
     scratch.stuck[0] = 0

@@ -165,10 +165,10 @@ def are_all_alike(model: Any, state: Any, scratch: Any, task: int, rule: int) ->
         return False
     if rule == IN_TIME or len(model.task_demand) > 0 or len(model.task_times_us) > 0 or scratch.has_empty[0] == 1:
         return False
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     overhead_us = 0.0
     for p in range(len(model.affinity)):
-        overhead_us += model.overhead_us[p, kind]
+        overhead_us += model.overhead_us[p, own_type]
     return overhead_us == 0.0
 
 

@@ -41,7 +41,7 @@ class ScorePolicy(OnlinePolicy):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "may_drop", self.refuse)
-        object.__setattr__(self, "sees_every_event", self.refuse)  # is asked, and refuses, also if all units are full
+        object.__setattr__(self, "sees_every_event", self.refuse)  # is called, and refuses, also if all units are full
 
 
 def decide(model: Any, state: Any, view: Any) -> Any:

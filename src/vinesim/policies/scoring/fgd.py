@@ -45,7 +45,7 @@ class Fgd(GpuScorePolicy):
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
         n_types, found = len(model.affinity), pods_and_units(model)
         if n_types > MOST_TYPES:
-            raise InputError([Problem("processor_types", f"at most {MOST_TYPES} for the policy fgd", f"{n_types}")])
+            raise InputError([Problem(("processor_types",), f"at most {MOST_TYPES} for the policy fgd", f"{n_types}")])
         return Plan({**found, **self.typical_pods(model, found)})
 
     def typical_pods(self, model: Any, pods: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -87,5 +87,5 @@ def best_of_node(model: Any, state: Any, scratch: Any, task: int, node: int) -> 
 
 
 def score_of(gain: float) -> int:
-    """Return the score of a place where the fragmentation falls by so much."""
+    """Return the score of a place where the fragmentation falls by ``gain``."""
     return int(100.0 / (1.0 + math.exp(-gain / 1000.0)))

@@ -7,14 +7,14 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, may_use, milli_left
-from vinesim.state.held_units import kinds_of_tasks
+from vinesim.state.model import classes_of_tasks
 from vinesim.state.numbering import coded, first_rows
 
 COVERED = 0.95  # of all pods are of typical kinds
-MOST_TYPES = 63  # of processors, so many bits has a set of them
+MOST_TYPES = 63  # of processors: a set of them is one 63-bit mask
 KNOWN = 4093  # places for nodes whose fragmentation is known; a prime, so that they spread
 MOST_GPUS = 16  # of such a node
-MOST_CPU = 1e9  # by which places are told apart
+MOST_CPU = 1e9  # by which places are distinguished
 SCRATCH: Mapping[str, tuple[str, str]] = {
     "typical_cpu": ("f8", "tasks"),
     "typical_gpus": ("i4", "tasks"),
@@ -29,7 +29,7 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "known_left": ("f8", f"{KNOWN}*{MOST_GPUS}"),  # what was left of each
     "known_cpu": ("f8", f"{KNOWN}"),  # and of the CPU
     "known_found": ("f8", f"{KNOWN}"),  # and what was found
-    "enough": ("i4", "tasks"),  # at that node: GPUs with so much left, for each amount
+    "enough": ("i4", "tasks"),  # at that node: GPUs with that much left, for each amount
     "too_little": ("f8", "tasks"),  # what is left of the others
 }
 SIZED_BY_POD_TYPES = tuple(name for name, (_, size) in SCRATCH.items() if size == "tasks")  # there are no more types
@@ -47,13 +47,15 @@ class PodType(NamedTuple):
 
 
 def pod_types_of_workload(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> list[PodType]:
-    """Return the types of the first tasks, or of all for 0. GPUs are told apart by their set of processor types."""
+    """Return the types of the first tasks, or of all for 0. GPUs are distinguished by their set of processor types."""
     n_tasks = len(pods["pod_cpu"])
     if not 0 <= n_first <= n_tasks:
-        raise InputError([Problem("policy.options.typical", f"a number of tasks, 0 to {n_tasks}", f"{n_first}")])
+        raise InputError(
+            [Problem(("policy", "options", "typical"), f"a number of tasks, 0 to {n_tasks}", f"{n_first}")]
+        )
     usable = may_use(model)
     all_gpus = usable.any(axis=0)
-    kinds = kinds_of_tasks(model)[: n_first or n_tasks]
+    kinds = classes_of_tasks(model)[: n_first or n_tasks]
     asked = [pods[name][: len(kinds)] for name in ("pod_cpu", "pod_milli", "pod_gpus")]
     code = coded([*asked, coded(list(usable.T))[kinds]])
     first = first_rows(code)
@@ -95,7 +97,7 @@ def look_at_node(model: Any, state: Any, scratch: Any, node: int) -> tuple[float
 
 def fragmentation(model: Any, scratch: Any, node: int, cpu: float) -> float:
     """Return the thousandths of GPUs that typical pods cannot use, on average, of what is noted to be left at a node,
-    with so much CPU. Its GPUs are taken to be of the type of the first. It is computed once for many nodes that are
+    with that much CPU. Its GPUs are taken to be of the type of the first. It is computed once for many nodes that are
     alike, and kinds of pods: of what was found, the last is kept at each of ``KNOWN`` places."""
     n_gpus, place, gpu_type = 0, int(min(cpu, MOST_CPU)) % KNOWN, 0
     for unit in range(model.node_first[node], model.node_first[node + 1]):

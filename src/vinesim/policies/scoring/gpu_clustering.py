@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.gpu_pods import MILLI, GpuScorePolicy, gpu_left, pods_and_units
-from vinesim.state.held_units import kinds_of_tasks
+from vinesim.state.model import classes_of_tasks
 from vinesim.state.queries import node_tasks, node_tasks_of
 
 NO_CLASS, SHARE = 0, 1  # classes of pods; whole GPUs: one more than their number
@@ -32,7 +32,7 @@ class GpuClustering(GpuScorePolicy):
         found = pods_and_units(model)
         of_pod = np.where(found["pod_milli"] < MILLI, SHARE, found["pod_gpus"] + 1)
         class_of = np.full(len(model.ranking), NO_CLASS, np.int32)
-        class_of[kinds_of_tasks(model)] = np.where(found["pod_gpus"] > 0, of_pod, NO_CLASS)
+        class_of[classes_of_tasks(model)] = np.where(found["pod_gpus"] > 0, of_pod, NO_CLASS)
         return Plan({**found, "class_of": class_of})
 
     @staticmethod

@@ -13,7 +13,7 @@ import numpy as np
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state.demand import amounts
-from vinesim.state.held_units import kinds_of_tasks
+from vinesim.state.model import classes_of_tasks
 from vinesim.state.queries import room
 
 MILLI = 1000.0  # a whole GPU
@@ -44,7 +44,7 @@ class GpuScorePolicy(ScorePolicy):
 
 def pods_and_units(model: Any) -> dict[str, np.ndarray]:
     """Return the contents of ``SCRATCH``."""
-    types, kinds = model.unit_type, kinds_of_tasks(model)
+    types, kinds = model.unit_type, classes_of_tasks(model)
     on_gpu = may_use(model)[kinds]
     n_types = len(model.affinity)
     capacity = np.ones(n_types)
@@ -52,9 +52,11 @@ def pods_and_units(model: Any) -> dict[str, np.ndarray]:
     has_gpu, has_cpu = on_gpu.any(axis=1), may_lead(model)[kinds] & model.type_is_cpu
     share = model.task_demand if len(model.task_demand) else np.full(len(kinds), np.inf)
     of_gpu, of_cpu = (amounts(share, capacity[lead.argmax(axis=1)]) for lead in (on_gpu, has_cpu))
-    beside = model.kind_companion[:, model.type_is_cpu].sum(axis=1)[kinds] if len(model.kind_companion) else 0.0
-    cpu = np.where(has_gpu, beside, np.where(has_cpu.any(axis=1), of_cpu, 0.0))
-    n_gpus = model.kind_units[kinds] if len(model.kind_units) else np.ones(len(kinds), np.int32)
+    companion_cpu = (
+        model.class_companion[:, model.type_is_cpu].sum(axis=1)[kinds] if len(model.class_companion) else 0.0
+    )
+    cpu = np.where(has_gpu, companion_cpu, np.where(has_cpu.any(axis=1), of_cpu, 0.0))
+    n_gpus = model.class_units[kinds] if len(model.class_units) else np.ones(len(kinds), np.int32)
     scale = np.where(is_gpu(model)[types], MILLI / model.unit_capacity, 0.0)
     n_nodes = len(model.node_rack)
     cpus = np.where(model.type_is_cpu[types], model.unit_capacity, 0.0)
@@ -75,7 +77,7 @@ def is_gpu(model: Any) -> np.ndarray:
 
 def may_lead(model: Any) -> np.ndarray:
     """[T, P] whether a task may run on the type, if a node has all that it demands."""
-    return model.kind_named if len(model.kind_named) else model.affinity.T > 0
+    return model.class_named if len(model.class_named) else model.affinity.T > 0
 
 
 def may_use(model: Any) -> np.ndarray:

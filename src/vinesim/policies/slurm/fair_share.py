@@ -35,9 +35,11 @@ def level_of(i, parent, shares, siblings, usage):
 
 
 def comes_before(one, other, depth, above, levels):
-    """Whether a user is ranked before another one. ``above[i, d]`` is the association at depth d in whose tree i is."""
+    """Whether a user is ranked before another one. ``above`` has a row for each association: those at each depth, from
+    the root down, in whose tree it is."""
+    width = above.shape[0] // depth.shape[0]
     for d in range(1, min(depth[one], depth[other]) + 1):
-        a, b = levels[above[one, d]], levels[above[other, d]]
+        a, b = levels[above[one * width + d]], levels[above[other * width + d]]
         if a != b:
             return a > b
     return depth[one] < depth[other]

@@ -10,16 +10,19 @@ and that are read from either end; there all is kept by the task's number.
 from typing import Any
 
 from vinesim.policies.structures.binary_heap import heap_pop, heap_push
-from vinesim.state.scratch import TASK, TASKS_BELOW
+from vinesim.state.scratch import TASK_COUNT, TASK_ID
 
 PRIORITY_QUEUE = {
     "queue": ("i4", "queue"),
     "queue_key": ("f8", "queue"),  # of the task at the same position
     "queue_size": ("i8", "one"),
     "queue_aside": ("i8", "one"),  # tasks that are set aside
-    "queue_seen": ("i8", "one"),  # for the policy: tasks below this number were inserted, or never will be
+    "queue_seen": (
+        "i8",
+        "one",
+    ),  # for the policy: how many of the tasks that have arrived are inserted, or never will be
 }
-QUEUED_TASKS = {"queue": TASK, "queue_seen": TASKS_BELOW}
+QUEUED_TASKS = {"queue": TASK_ID, "queue_seen": TASK_COUNT}
 
 
 def queue_first(scratch: Any) -> int:

@@ -30,15 +30,15 @@ from vinesim.state.queries import (
     started_us,
     task_type,
 )
-from vinesim.state.scratch import TASK_FROM_1
+from vinesim.state.scratch import TASK_ID_PLUS_1
 
 
 @dataclass(frozen=True)
 class Symphony(OnlinePolicy):
     """Algorithm 1: the application of highest urgency issues up to its limit of requests, on its best resource.
 
-    A resource is a processor type; among its units, one on the least loaded node is used. Times are learned.
-    The defaults follow the paper literally wherever its text is unambiguous; ``symphony_recommended`` differs.
+    A resource is a processor type; among its units, one on the node with the fewest running tasks is used. Times are
+    learned. The defaults follow the paper literally wherever its text is unambiguous; ``symphony_recommended`` differs.
 
     ``urgency``: how it follows from slack (eq. 2); ``power``: the exponent of polynomial; ``slack_unit_us``: the unit
     of slack in an exponential. ``resource``: the reading of eq. 5 among available types: ``signed`` takes the most
@@ -52,7 +52,7 @@ class Symphony(OnlinePolicy):
     ``contention``: estimates consider how many share a unit. ``prior``: the estimate of a type without history,
     ``zero`` or the longest of the ``other`` types. ``window``: number of observations that the model uses, at most 256.
 
-    Requests of an application that demand different things wait in queues of their own.
+    Requests of an application that demand different things wait in their own queues.
 
     Ties: first application of the workload, fastest type, then (rack, shelf). Cost per decision: applications with
     pending requests x processor types; the nodes that have changed.
@@ -63,7 +63,8 @@ class Symphony(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     takes_withdrawals: ClassVar[bool] = True  # what it keeps of a task is read when that finishes
-    why_single: ClassVar[str] = "its gangs are those of applications, with a gang_size"
+    takes_dependencies: ClassVar[bool] = True
+    unsupported_because: ClassVar[str] = "its gangs are those of applications, with a gang_size"
     groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = {
         **HISTORY_SCRATCH,
@@ -74,7 +75,7 @@ class Symphony(OnlinePolicy):
         "load_now": ("f8", "groups"),  # pending requests when the mean was last updated
         "load_at_us": ("f8", "groups"),
     }
-    task_numbers: ClassVar = {"learned": TASK_FROM_1}
+    task_numbers: ClassVar = {"learned": TASK_ID_PLUS_1}
 
     urgency: Literal["linear", "polynomial", "exponential"] = "polynomial"
     power: float = 3.0
@@ -94,13 +95,13 @@ class Symphony(OnlinePolicy):
     def __post_init__(self) -> None:
         problems = []
         if not 0.1 <= self.power <= 1000:
-            problems.append(Problem("policy.options.power", "a number from 0.1 to 1000", f"{self.power}"))
+            problems.append(Problem(("policy", "options", "power"), "a number from 0.1 to 1000", f"{self.power}"))
         if not self.backlog >= 0:
-            problems.append(Problem("policy.options.backlog", "0 or more", f"{self.backlog}"))
+            problems.append(Problem(("policy", "options", "backlog"), "0 or more", f"{self.backlog}"))
         if not 1 <= self.window <= LONGEST:
-            problems.append(Problem("policy.options.window", f"1 to {LONGEST}", f"{self.window}"))
+            problems.append(Problem(("policy", "options", "window"), f"1 to {LONGEST}", f"{self.window}"))
         if not 0 < self.slack_unit_us < math.inf:
-            problems.append(Problem("policy.options.slack_unit_us", "a time above 0", f"{self.slack_unit_us}"))
+            problems.append(Problem(("policy", "options", "slack_unit_us"), "a time above 0", f"{self.slack_unit_us}"))
         if problems:
             raise InputError(problems)
 
@@ -170,9 +171,9 @@ def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int
     least, slack_least = -1, 0.0  # the one with the smallest slack that is not negative
     near, slack_near = -1, 0.0  # the one with the smallest |slack|
     busy, slack_busy = -1, 0.0  # the taken type with the most slack
-    kind = task_type(model, state, task)
+    own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = model.ranking[own_type, i]
         if p < 0:
             break
         if not can_use(model, g, p):
@@ -243,8 +244,8 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
             size = trimmed(model, state, view.scratch, row, task, most, room, slowdown)[1]
         else:
             size = consolidated_operations(model, state, task, most)
-    kind = task_type(model, state, task)
-    return slack_us(due, view.now_us, estimate(model, view, g, kind, processor_type, size) * slowdown)
+    own_type = task_type(model, state, task)
+    return slack_us(due, view.now_us, estimate(model, view, g, own_type, processor_type, size) * slowdown)
 
 
 def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, slack: float) -> bool:

@@ -37,6 +37,14 @@ function time(us) {
   return `${digits(us / size)} ${name}`;
 }
 
+/** A point in time of the run: a date, if it is known when it began (data.start, s since 1970), else how long after that. */
+function when(us) {
+  return data.start == null || us == null ? time(us) : date(data.start + us / 1e6);
+}
+
+/** A date to the second, as on the terminal: 2024-05-06 00:06:46. */
+const date = (seconds) => new Date(1000 * seconds).toISOString().slice(0, 19).replace("T", " ");
+
 const percent = (share) => (share == null ? "-" : `${(100 * share).toFixed(1)}%`);
 
 /** Any number in few characters. */
@@ -70,12 +78,15 @@ function radios(label, options, call, chosen = options[0][0]) {
   return { node, set: (value) => inputs.forEach((input) => (input.checked = input.value === value)) };
 }
 
+const LONG_CELL = 24; // letters of a cell that is not wrapped
+const MOST_ROWS = 24; // of a table that is shown at once; a longer one scrolls
+
 function plainTable(caption, head, rows) {
   const titles = el("tr", {}, ...head.map((title) => el("th", { scope: "col" }, title)));
   const lines = rows.map(([first, ...rest]) =>
-    el("tr", {}, el("th", { scope: "row" }, first), ...rest.map((cell) => el("td", {}, cell))));
+    el("tr", {}, el("th", { scope: "row" }, first), ...rest.map((cell) => el("td", { class: cell.length > LONG_CELL ? "name" : null }, cell))));
   const hidden = el("caption", { class: "hidden" }, caption);
-  return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption },
+  return el("div", { class: rows.length > MOST_ROWS ? "scroll tall" : "scroll", tabindex: 0, role: "group", "aria-label": caption },
     el("table", {}, hidden, el("thead", {}, titles), el("tbody", {}, ...lines)));
 }
 

@@ -29,10 +29,12 @@ function chart(host, spec, height = 300) {
     swatch.setAttribute("viewBox", "0 0 28 8");
     swatch.setAttribute("aria-hidden", "true");
     const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    line.setAttribute("d", "M0 4h28");
+    // of dots the swatch is a dot
+    line.setAttribute("d", series.scattered ? "M11 4a3 3 0 1 0 6 0a3 3 0 1 0 -6 0" : "M0 4h28");
+    line.setAttribute("fill", "none");
     line.setAttribute("stroke", style.color);
-    line.setAttribute("stroke-width", "2.5");
-    line.setAttribute("stroke-dasharray", style.dash.join(" "));
+    line.setAttribute("stroke-width", series.scattered ? "1.5" : "2.5");
+    line.setAttribute("stroke-dasharray", series.scattered ? "" : style.dash.join(" "));
     swatch.append(line);
     const button = el("button", { type: "button", "aria-pressed": String(!off.has(series.name)) },
       swatch, el("span", {}, series.name), el("output", { "aria-hidden": "true" }));
@@ -75,12 +77,27 @@ function chart(host, spec, height = 300) {
   return { draw };
 }
 
+/** The axis of a run's time up to an end, us: x of a chart, and where on it a time is. */
+function runTime(end) {
+  if (data.start != null) return { x: { title: "time", dates: true, format: date }, place: (us) => data.start + us / 1e6 };
+  const [unit, size] = unitOf(end);
+  return { x: { title: `time, ${unit}`, format: (v) => time(v * size) }, place: (us) => us / size };
+}
+
+/** Dates at an axis: the day where one begins, else the time of the day. */
+function dateLabels(u, splits, axis, space, step) {
+  return splits.map((seconds) => {
+    const [day, clock] = date(seconds).split(" ");
+    return clock === "00:00:00" || step >= 86400 ? day : clock.slice(0, step < 60 ? 8 : 5);
+  });
+}
+
 /** Stepped series of several runs over time, each with its own edges, us: [{edges, series: [{name, values}]}]. Returns the
- * parts x, xs and series of a chart; a series ends where its run does. */
+ * parts x, xs and series of a chart, and where on x a time is; a series ends where its run does. */
 function steppedOverTime(runs) {
-  const [unit, size] = unitOf(Math.max(...runs.map(({ edges }) => edges[edges.length - 1])));
+  const { x, place } = runTime(Math.max(...runs.map(({ edges }) => edges[edges.length - 1])));
   const tables = runs.map(({ edges, series }) =>
-    [edges.map((t) => t / size), ...series.map((s) => [...s.values, s.values[s.values.length - 1]])]);
+    [edges.map(place), ...series.map((s) => [...s.values, s.values[s.values.length - 1]])]);
   const [xs, ...columns] = tables.length > 1 ? uPlot.join(tables) : tables[0];
   if (tables.length > 1) {
     for (const values of columns) {
@@ -89,10 +106,10 @@ function steppedOverTime(runs) {
     }
   }
   return {
-    x: { title: `time, ${unit}`, format: (v) => time(v * size) },
+    x,
     xs,
     series: runs.flatMap(({ series }) => series).map((s, i) => ({ name: s.name, values: columns[i], stepped: true })),
-    size,
+    place,
   };
 }
 
@@ -124,14 +141,15 @@ function options(now, width, height, off, showValues) {
   });
   return {
     width, height, bands,
+    tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), "UTC"),
     legend: { show: false },
     padding: [14, 22, 0, 0],
     scales: {
-      x: { time: false, distr: now.x.log ? 3 : 1, ...(now.x.range ? { range: now.x.range } : {}) },
+      x: { time: !!now.x.dates, distr: now.x.log ? 3 : 1, ...(now.x.range ? { range: now.x.range } : {}) },
       y: { distr: now.y.log ? 3 : 1, ...(now.y.range ? { range: now.y.range } : {}) },
     },
     axes: [
-      { ...axis, ...(now.x.log ? { ...logAxis, values: (u, splits) => splits.map(number) } : {}), label: now.x.title, space: 70, size: 34, ...(now.x.ticks ?? {}) },
+      { ...axis, ...(now.x.log ? { ...logAxis, values: (u, splits) => splits.map(number) } : {}), ...(now.x.dates ? { values: dateLabels } : {}), label: now.x.title, space: 70, size: 34, ...(now.x.ticks ?? {}) },
       { ...axis, ...(now.y.log ? logAxis : {}), label: now.y.title, size: axisWidth, values: (u, splits) => splits.map((v) => (v == null ? "" : (now.y.tick ?? now.y.format)(v))) },
     ],
     series: [{}, ...lines, ...edges],

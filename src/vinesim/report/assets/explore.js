@@ -102,12 +102,12 @@
       halt.hidden = progress.hidden = true;
       if (waits) run();
     };
-    ask("/show", { changes: mine.changes }, (kind, told) => {
-      if (kind === "compiling" || kind === "compiled") return tellEngine(kind, told);
+    ask("/show", { changes: mine.changes }, (kind, data) => {
+      if (kind === "compiling" || kind === "compiled") return tellEngine(kind, data);
       if (asking !== mine) return;
-      if (kind === "told") tellProgress(told);
-      else if (kind === "done") { draw(told, mine); over(); } else {
-        if (kind === "failed") tellProblem(told);
+      if (kind === "progress") tellProgress(data);
+      else if (kind === "done") { draw(data, mine); over(); } else {
+        if (kind === "failed") tellProblem(data);
         over();
       }
     }, mine.control.signal).catch((error) => {
@@ -116,11 +116,11 @@
     }).finally(over);
   }
 
-  function tellProgress(told) {
-    if (told.message) { engine.textContent = told.message; return; }
-    progress.max = told.of;
-    progress.value = told.done;
-    progress.setAttribute("aria-valuetext", `${told.done} of ${told.of} tasks`);
+  function tellProgress(now) {
+    if (now.message) { engine.textContent = now.message; return; }
+    progress.max = now.of;
+    progress.value = now.done;
+    progress.setAttribute("aria-valuetext", `${now.done} of ${now.of} tasks`);
   }
 
   function tellProblem(text) {
@@ -161,7 +161,7 @@
   async function restore() {
     Object.assign(explored, fromLink(location.hash));
     for (const one of explored.pins) {
-      await ask("/show", { changes: one.changes }, (kind, told) => { if (kind === "done") one.view = small(told); else if (kind === "failed") tellProblem(`Pinned ${one.name}: ${told}`); }).catch(() => {});
+      await ask("/show", { changes: one.changes }, (kind, data) => { if (kind === "done") one.view = small(data); else if (kind === "failed") tellProblem(`Pinned ${one.name}: ${data}`); }).catch(() => {});
     }
     refresh();
   }

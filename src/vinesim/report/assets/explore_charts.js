@@ -1,6 +1,6 @@
 // The charts of a variant: those of a report, kept and drawn again, and cost, energy and the figures.
 
-/** A place whose drawing is kept as long as it can take new data, and made anew otherwise. */
+/** A place whose drawing is kept as long as it can take new data, and made again otherwise. */
 function kept(host, make) {
   let update = () => false;
   return (shown, ...more) => {

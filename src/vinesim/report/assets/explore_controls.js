@@ -1,4 +1,4 @@
-// The controls, as the scenario has them: sliders with a number beside, choices, switches.
+// The controls, as the scenario has them: sliders with a number next to them, choices, switches.
 
 const STEPS = 400; // of a slider whose numbers are not whole
 
@@ -10,9 +10,16 @@ function controlsView(place, call) {
   const varied = new Set();
   let drawn = new Map(); // key -> {node, set}
   let shape = "";
+  let typed = null, latest = null; // the box that somebody types in, and what is shown once it is left
+  const leave = () => { typed = null; };
+  host.addEventListener("input", (event) => { typed = event.target.classList.contains("exact") ? event.target : null; });
+  host.addEventListener("change", leave, true);
+  host.addEventListener("focusout", () => { if (typed) { leave(); set(...latest); } });
 
-  /** Show these controls with these changes; they are built anew only where other controls are there. */
+  /** Show these controls with these changes, but not over what somebody is typing; they are rebuilt only where other controls are there. */
   function set(controls, changes) {
+    latest = [controls, changes];
+    if (typed) return;
     const next = JSON.stringify(controls.map((c) => [c.key, c.kind, c.words]));
     if (next !== shape) build(controls);
     shape = next;

@@ -11,11 +11,11 @@ function curveView(place, numbers, call) {
   const go = el("button", { type: "button", id: "draw-curve" }, "Draw the curve");
   const halt = el("button", { type: "button", hidden: true }, "Stop");
   const progress = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Points done" });
-  const told = el("p", { class: "note", role: "status" }, "The control is varied in the background; the other controls stay as they are now.");
+  const status = el("p", { class: "note", role: "status" }, "The control is varied in the background; the other controls stay as they are now.");
   const graph = el("div");
   const what = choice("Number", numbers.map((one, i) => [i, one.title]), (i) => { of = numbers[i]; draw(); }, numbers.indexOf(of));
   const values = tableOf("Along one control", () => [[run?.title ?? "", of.title, "low", "high"], points.map((p) => { const [low, mean, high] = p.point[of.name]; return [String(p.value), ...[mean, low, high].map(formatOf(of))]; })]);
-  place.append(el("div", { class: "controls" }, labelled("Control", knob), labelled("From", from), labelled("To", to), labelled("Values", n), labelled("Runs of each", runs), what.node, go, halt, progress), told, graph, values.node);
+  place.append(el("div", { class: "controls" }, labelled("Control", knob), labelled("From", from), labelled("To", to), labelled("Values", n), labelled("Runs of each", runs), what.node, go, halt, progress), status, graph, values.node);
   let plotted = null;
   knob.addEventListener("change", ends);
   halt.addEventListener("click", () => stopJob("curve"));
@@ -51,17 +51,17 @@ function curveView(place, numbers, call) {
     points = [];
     progress.hidden = halt.hidden = false;
     progress.value = 0;
-    told.textContent = "Running in the background.";
+    status.textContent = "Running in the background.";
     draw();
     try {
       await ask("/curve", { changes: copied(explored.changes), key: control.key, values: valuesOf(control), replications: Number(runs.value) }, (kind, data) => {
         if (run !== mine) return;
-        if (kind === "told") { points.push(data); progress.max = data.of; progress.value = data.done; draw(); }
-        if (kind === "failed") told.textContent = data;
-        if (kind === "stopped") told.textContent = `Stopped after ${points.length} points.`;
-        if (kind === "done") told.textContent = `${points.length} points, ${data.n} runs of each; bands are 95% intervals of the mean.`;
+        if (kind === "progress") { points.push(data); progress.max = data.of; progress.value = data.done; draw(); }
+        if (kind === "failed") status.textContent = data;
+        if (kind === "stopped") status.textContent = `Stopped after ${points.length} points.`;
+        if (kind === "done") status.textContent = `${points.length} points, ${data.n} runs of each; bands are 95% intervals of the mean.`;
       });
-    } catch (wrong) { told.textContent = wrong.message; }
+    } catch (wrong) { status.textContent = wrong.message; }
     if (run === mine) progress.hidden = halt.hidden = true;
   }
 

@@ -7,9 +7,9 @@ function pinsView(place, numbers, titleOf, call) {
   const go = el("button", { type: "button", id: "compare" }, "Compare with intervals");
   const halt = el("button", { type: "button", hidden: true }, "Stop");
   const progress = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Runs done" });
-  const told = el("p", { class: "note", role: "status" });
+  const status = el("p", { class: "note", role: "status" });
   const table = el("div");
-  place.append(list, el("div", { class: "controls" }, el("div", { class: "choice" }, el("label", { for: "replications" }, "Runs of each variant"), times), go, halt, progress), told, table);
+  place.append(list, el("div", { class: "controls" }, el("div", { class: "choice" }, el("label", { for: "replications" }, "Runs of each variant"), times), go, halt, progress), status, table);
   let asked = 0, result = null;
   go.addEventListener("click", compare);
   halt.addEventListener("click", () => stopJob("differences"));
@@ -29,8 +29,8 @@ function pinsView(place, numbers, titleOf, call) {
       return el("li", {}, el("b", {}, pin.name), el("span", {}, words(pin.changes)), use, off);
     }));
     go.disabled = !explored.pins.length;
-    if (!explored.pins.length) { table.replaceChildren(); told.textContent = "Nothing is pinned. Pin this variant (P), change a control, and see what differs."; return; }
-    if (!result) told.textContent = "From one run each; compare with intervals to see what is more than chance.";
+    if (!explored.pins.length) { table.replaceChildren(); status.textContent = "Nothing is pinned. Pin this variant (P), change a control, and see what differs."; return; }
+    if (!result) status.textContent = "From one run each; compare with intervals to see what is more than chance.";
     drawTable();
   }
 
@@ -59,21 +59,21 @@ function pinsView(place, numbers, titleOf, call) {
     const pins = explored.pins.filter((pin) => pin.view);
     const variants = [copied(explored.changes), ...pins.map((pin) => pin.changes)];
     progress.hidden = halt.hidden = false;
-    told.textContent = "Comparing in the background.";
+    status.textContent = "Comparing in the background.";
     try {
       await ask("/differences", { variants, replications: Number(times.value) }, (kind, data) => {
         if (mine !== asked) return;
-        if (kind === "told") { progress.max = data.of; progress.value = data.done; }
-        if (kind === "failed") told.textContent = data;
-        if (kind === "stopped") told.textContent = "Stopped.";
+        if (kind === "progress") { progress.max = data.of; progress.value = data.done; }
+        if (kind === "failed") status.textContent = data;
+        if (kind === "stopped") status.textContent = "Stopped.";
         if (kind === "done") {
           result = data;
-          told.textContent = `Paired differences over ${data.n} runs of each, with the same seeds; intervals hold together at 95% for each number.`
+          status.textContent = `Paired differences over ${data.n} runs of each, with the same seeds; intervals hold together at 95% for each number.`
             + (data.hasSameJobs ? " Every seed has the same jobs, as the workload comes from a file." : "");
           drawTable();
         }
       });
-    } catch (wrong) { told.textContent = wrong.message; }
+    } catch (wrong) { status.textContent = wrong.message; }
     progress.hidden = halt.hidden = true;
   }
 

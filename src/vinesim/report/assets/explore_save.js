@@ -1,7 +1,7 @@
 // Saving a variant: as a scenario file, as a command, as a plan.
 
 function saveView(place, call) {
-  const told = el("p", { class: "note", role: "status" });
+  const status = el("p", { class: "note", role: "status" });
   const text = el("pre", { tabindex: 0, hidden: true, "aria-label": "What was saved" });
   const button = (id, words, act) => {
     const node = el("button", { type: "button", id }, words);
@@ -13,7 +13,7 @@ function saveView(place, call) {
     button("copy-command", "Copy the command", () => saved("command")),
     button("save-plan", "Make it a plan", () => saved("plan", "plan.yaml")),
     button("copy-link", "Copy the link", () => copy(location.href, "The link"))),
-    el("p", { class: "note" }, "A plan chooses the controls marked Vary (the box beside their name), or the changed ones, and is run with vinesim plan."), told, text);
+    el("p", { class: "note" }, "A plan chooses the controls marked Vary (the box next to their name), or the changed ones, and is run with vinesim plan."), status, text);
 
   async function saved(kind, name) {
     const vary = call.varied().length ? call.varied() : Object.keys(explored.changes);
@@ -21,15 +21,15 @@ function saveView(place, call) {
       const found = await ask("/save", { kind, changes: explored.changes, vary, pinned: explored.pins.map((pin) => pin.changes), p99_us: call.shown()?.numbers["jobs.latency_us.p99"] ?? null });
       text.hidden = false;
       text.textContent = found.text ?? found.error;
-      if (found.error) { told.textContent = "It cannot be saved:"; return; }
-      if (name) { download(found.text, name); told.textContent = `Saved as ${name}:`; } else await copy(found.text, "The command");
-    } catch (wrong) { told.textContent = wrong.message; }
+      if (found.error) { status.textContent = "It cannot be saved:"; return; }
+      if (name) { download(found.text, name); status.textContent = `Saved as ${name}:`; } else await copy(found.text, "The command");
+    } catch (wrong) { status.textContent = wrong.message; }
   }
 
   async function copy(words, what) {
     text.hidden = false;
     text.textContent = words;
-    try { await navigator.clipboard.writeText(words); told.textContent = `${what} is copied:`; } catch { told.textContent = `${what}, to copy:`; }
+    try { await navigator.clipboard.writeText(words); status.textContent = `${what} is copied:`; } catch { status.textContent = `${what}, to copy:`; }
   }
 
   function download(words, name) {

@@ -22,8 +22,8 @@ async function ask(path, body, call, signal) {
     const lines = (rest + value).split("\n");
     rest = lines.pop();
     for (const line of lines) {
-      const { kind, data: told } = JSON.parse(line);
-      call(kind, told);
+      const { kind, data } = JSON.parse(line);
+      call(kind, data);
     }
   }
 }

@@ -21,6 +21,9 @@ function meanText(of, point) {
   return formatOf(of)(mean) + (half == null ? "" : ` ± ${formatOf(of)(half < 1e-9 * Math.abs(mean) ? 0 : half)}`);
 }
 
+/** What an axis is called, with the unit of its labels. */
+const axisName = (title, unit) => (unit ? `${title}, ${unit}` : title);
+
 const labelText = (label) => (typeof label === "number" ? number(label) : String(label ?? "none"));
 
 /** The position of a point on each axis; the first axis is outermost. */

@@ -6,7 +6,10 @@
   const { names, nGoals, points } = data.plan;
   const SVG = "http://www.w3.org/2000/svg";
   const HEIGHT = 420, LEFT = 74, RIGHT = 16, TOP = 12, BOTTOM = 46;
-  let across = 0, up = nGoals > 1 ? 1 : names.length > nGoals ? nGoals : 0;
+  const NEAR = 9; // how far from a mark a click picks it, in pixels
+  const limited = names.findIndex((one, i) => i >= nGoals && one.isOfRun);
+  let across = 0, up = nGoals > 1 ? 1 : Math.max(0, limited); // the objective against a limit that runs decide
+  let places = []; // [point, x, y] of the marks, the topmost last
   let chosen = Math.max(0, points.findIndex((point) => point.isBest));
 
   const options = names.map(({ title, side }, i) => [i, i < nGoals ? title : `${title} (limit: ${side})`]);
@@ -18,7 +21,13 @@
     ["choice", ...names.map(({ name }) => name), "limits", "runs"],
     points.map((point) => [choiceOf(point), ...point.numbers.map((value, k) => formatOf(names[k])(value[1])), point.verdict, String(point.n)]),
   ]);
-  const choiceOf = (point) => Object.entries(point.choice).map(([name, label]) => `${name} ${label}`).join(", ");
+  const choiceOf = (point) => Object.entries(point.choice).map(([name, label]) => `${name}: ${label}`).join(", ");
+
+  /** The points whose marks are near a place, the nearest and topmost first. */
+  function pointsNear(x, y) {
+    const distance = ([, px, py]) => Math.round(Math.hypot(px - x, py - y));
+    return [...places].reverse().filter((place) => distance(place) <= NEAR).sort((a, b) => distance(a) - distance(b)).map(([i]) => i);
+  }
 
   function svg(tag, attributes, ...children) {
     const node = document.createElementNS(SVG, tag);
@@ -99,6 +108,7 @@
     const ORDER = ["fails", "undecided", "holds", "front", "best"];
     const inOrder = points.map((point, i) => i).sort((a, b) => ORDER.indexOf(kindOf(points[a])) - ORDER.indexOf(kindOf(points[b])));
     let outside = 0;
+    places = [];
     for (const i of inOrder) {
       const point = points[i], [ax, ay] = [point.numbers[across], point.numbers[up]];
       if (ax[1] == null || ay[1] == null) continue;
@@ -109,8 +119,8 @@
         node.append(svg("path", { class: "interval", d: `M${clampX(ax[0])} ${py}H${clampX(ax[2])}M${px} ${clampY(ay[0])}V${clampY(ay[2])}` }));
       }
       if (i === chosen) node.append(svg("circle", { class: "ring", cx: px, cy: py, r: 12 }));
-      node.append(mark(kindOf(point), px, py), svg("circle", { class: "target", cx: px, cy: py, r: 9 }));
-      node.addEventListener("click", () => choose(i));
+      node.append(mark(kindOf(point), px, py), svg("circle", { class: "target", cx: px, cy: py, r: NEAR }));
+      places.push([i, px, py]);
       parts.push(node);
     }
     if (outside) parts.push(svg("text", { class: "tick", x: right, y: TOP + 18, "text-anchor": "end" }, `${outside.toLocaleString("en")} ${outside === 1 ? "point" : "points"} further out, drawn at the edge`));
@@ -133,16 +143,38 @@
     panel.replaceChildren(el("h3", {}, choiceOf(point)), list, ...(link ? [link] : []));
     spoken.textContent = choiceOf(point);
     draw();
+    showOthers();
   }
+
+  /** Names of the other points on the chosen one's mark: one may cover the others. */
+  function showOthers() {
+    const own = places.find(([i]) => i === chosen);
+    const others = own ? pointsNear(own[1], own[2]).filter((i) => i !== chosen) : [];
+    if (!others.length) return;
+    const buttons = others.slice(0, 20).map((i) => {
+      const button = el("button", { type: "button", class: "sort" }, choiceOf(points[i]));
+      button.addEventListener("click", () => choose(i));
+      return el("li", {}, button);
+    });
+    const more = others.length > 20 ? ` The first 20 of ${others.length.toLocaleString("en")}:` : "";
+    panel.append(el("p", { class: "note" }, `Also here; click the mark again for the next one.${more}`), el("ul", { class: "others" }, ...buttons));
+  }
+
+  /** A click picks the topmost point there, and the next one below it if that is picked already. */
+  drawing.addEventListener("click", (event) => {
+    const box = drawing.getBoundingClientRect();
+    const here = pointsNear(event.clientX - box.left, event.clientY - box.top);
+    if (here.length) choose(here[(here.indexOf(chosen) + 1) % here.length]);
+  });
 
   place.append(
     el("div", { class: "controls" },
-      choice("Across", options, (i) => { across = Number(i); draw(); }, across).node,
-      choice("Up", options, (i) => { up = Number(i); draw(); }, up).node),
+      choice("Across", options, (i) => { across = Number(i); choose(chosen); }, across).node,
+      choice("Up", options, (i) => { up = Number(i); choose(chosen); }, up).node),
     key(),
     drawing,
     panel,
-    el("p", { class: "note" }, "Click a point, or use the arrow keys. Bars are 95 % intervals of objectives, and the bounds by which limits were judged."),
+    el("p", { class: "note" }, "Click a point, or use the arrow keys; click again for others on the same mark. Bars are 95 % intervals of objectives, and the bounds by which limits were judged."),
     spoken, values.node);
 
   drawing.addEventListener("keydown", (event) => {
@@ -165,9 +197,9 @@
   const [unit, size] = scaleOf(names[0], course.map(([, value]) => value));
   const graph = el("div");
   const values = tableOf("Course of the search", () => [["runs", names[0].name, "stage"], course.map(([n, value, stage]) => [n.toLocaleString("en"), formatOf(names[0])(value), stage])]);
-  place.append(el("p", { class: "note" }, "The best point that keeps the limits after so many runs."), graph, values.node);
+  place.append(el("p", { class: "note" }, "The best point that keeps the limits by number of runs."), graph, values.node);
   const plotted = chart(graph, () => ({
-    label: "Best objective after so many runs",
+    label: "Best objective by number of runs",
     x: { title: "runs", format: (v) => `${number(v)} runs` },
     y: { title: names[0].title + unit, format: (v) => formatOf(names[0])(v == null ? null : v * size), tick: number },
     xs: steps.map(([n]) => n),

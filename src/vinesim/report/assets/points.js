@@ -6,7 +6,7 @@
   const { axes, numbers, n_runs: nRuns, confidence, folder, reports, verdicts } = data.sweep;
   const nPoints = nRuns.length;
   const labels = labelsOfPoints(axes, nPoints); // [point][column]
-  const titles = axes.flatMap((axis) => axis.titles);
+  const titles = axes.flatMap((axis) => axis.titles.map((title, c) => axisName(title, axis.units[c])));
   const done = Array.from({ length: nPoints }, (_, p) => p).filter((p) => nRuns[p] > 0);
 
   scatter();
@@ -94,7 +94,7 @@
           pair.point.map(labelText).join(", ") || "all", `${labelText(pair.first)} ${format(pair.means[0])}`, `${labelText(pair.second)} ${format(pair.means[1])}`,
           format(pair.difference[1]), pair.difference[0] == null ? "-" : `${format(pair.difference[0])} to ${format(pair.difference[2])}`,
           pair.p == null ? "-" : pair.p < 0.0001 ? "<0.0001" : pair.p.toFixed(4),
-          pair.difference[0] == null ? "-" : pair.significant ? (pair.better == null ? "they differ" : labelText(pair.better)) : "unclear",
+          pair.difference[0] == null ? "-" : pair.equal ? "equal" : pair.significant ? (pair.better == null ? "they differ" : labelText(pair.better)) : "unclear",
         ])));
     }
 

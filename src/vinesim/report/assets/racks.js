@@ -42,7 +42,7 @@ function racksView(place, view, allTypes) {
   // types that run nothing do not count.
   const counted = (cell) => (view.counted ?? view.n_units)?.[cell] ?? 1;
   const weight = (cell, of) => (of === "allocated" && areTwo && counted(cell) ? view.capacity[cell] : counted(cell));
-  const interval = (i) => `${time(i * width)} to ${time((i + 1) * width)}`;
+  const interval = (i) => `${when(i * width)} to ${when((i + 1) * width)}`;
   const WHAT = { unit: "unit", shelf: "shelf", rack: "rack", racks: "group of racks" };
 
   function nameOf(cell) {
@@ -185,7 +185,7 @@ function racksView(place, view, allTypes) {
   }
 
   function cellChart() {
-    const [unit, size] = unitOf(view.end_us);
+    const { x, place: placed } = runTime(view.end_us);
     const line = (of) => Array.from({ length: n + 1 }, (_, i) => atTime(of, selected, Math.min(i, n - 1)));
     const series = areTwo
       ? ["allocated", "active"].map((of, i) => ({ name: of, values: line(of), stepped: true, style: i + 1 }))
@@ -193,11 +193,11 @@ function racksView(place, view, allTypes) {
     const highest = Math.max(1, ...series[0].values);
     return {
       label: `${nameOf(selected)}, utilisation over time`,
-      x: { title: `time, ${unit}`, format: (v) => time(v * size) },
+      x,
       y: { title: "", format: percent, tick: (v) => `${Math.round(100 * v)}%`, range: [0, 1.02 * highest] },
-      xs: Array.from({ length: n + 1 }, (_, i) => (i * width) / size),
+      xs: Array.from({ length: n + 1 }, (_, i) => placed(i * width)),
       series,
-      marks: whole ? [] : [[((at + 0.5) * width) / size, ""]],
+      marks: whole ? [] : [[placed((at + 0.5) * width), ""]],
     };
   }
 

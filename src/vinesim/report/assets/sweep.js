@@ -6,11 +6,10 @@
   const { axes, numbers, n_runs: nRuns, confidence } = data.sweep;
   const length = axes.map((axis) => axis.labels[0].length);
   const stride = axes.map((_, i) => length.slice(i + 1).reduce((a, b) => a * b, 1));
-  const columns = axes.flatMap((axis, a) => axis.columns.map((name, c) => ({ name, title: axis.titles[c], axis: a, labels: axis.labels[c], numeric: axis.labels[c].every((v) => typeof v === "number") })));
-  const axisUnits = Object.fromEntries(axes.flatMap((axis) => axis.columns.map((name, c) => [name, axis.units[c]])));
+  const columns = axes.flatMap((axis, a) => axis.columns.map((name, c) => ({ name, title: axis.titles[c], named: axisName(axis.titles[c], axis.units[c]), axis: a, labels: axis.labels[c], numeric: axis.labels[c].every((v) => typeof v === "number") })));
   const textOf = labelText;
   /** A label of an axis; a number alone would not say what it is. */
-  const titleOf = (axis, position) => axes[axis].labels.map((labels, c) => (typeof labels[position] === "number" ? `${axes[axis].titles[c]} ${number(labels[position])}` : textOf(labels[position]))).join(", ");
+  const titleOf = (axis, position) => axes[axis].labels.map((labels, c) => (typeof labels[position] === "number" ? `${axes[axis].titles[c]} ${number(labels[position])} ${axes[axis].units[c]}`.trim() : textOf(labels[position]))).join(", ");
 
   let shown = numbers[0];
   let x = columns.reduce((best, column) => (!best || (column.numeric && (!best.numeric || column.labels.length > best.labels.length)) ? column : best), null);
@@ -86,10 +85,9 @@
     const xs = places.map((p, i) => (isNumeric ? x.labels[p] : i));
     const ticks = isNumeric ? undefined : {
       splits: () => xs, values: (u, splits) => splits.map((i) => (x ? String(x.labels[places[i]]) : "")), rotate: xs.length > 8 ? -40 : 0, size: xs.length > 8 ? 90 : 34 };
-    const xUnit = x?.numeric && axisUnits[x.name] ? ` (${axisUnits[x.name]})` : "";
     return {
       label: `${shown.title} over ${x?.title ?? "the only point"}`,
-      x: { title: x ? x.title + xUnit : "", log: isLog, ticks, range: isNumeric ? undefined : [-0.5, xs.length - 0.5], format: (v) => (x ? `${x.title} ${isNumeric ? number(v) : x.labels[places[v]]}` : "") },
+      x: { title: x ? x.named : "", log: isLog, ticks, range: isNumeric ? undefined : [-0.5, xs.length - 0.5], format: (v) => (x ? `${x.title} ${isNumeric ? number(v) : x.labels[places[v]]}` : "") },
       y: { title: shown.title + unitText, log: yLog, format: (v) => format(v == null ? null : v * size), tick: number },
       xs,
       series: found.map(({ name, points }, i) => ({
@@ -104,7 +102,7 @@
   function curveTable() {
     const found = curves();
     const cell = (p) => meanText(shown, p);
-    return [[x?.title ?? "point", ...found.map((c) => c.name)],
+    return [[x?.named ?? "point", ...found.map((c) => c.name)],
       across().map((position, i) => [x ? textOf(x.labels[position]) : "all", ...found.map((c) => cell(c.points[i]))])];
   }
 

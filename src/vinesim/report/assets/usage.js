@@ -17,9 +17,17 @@ function usageView(place, { edges_us: edges, groups, is_sampled: isSampled }) {
   const graph = el("div");
   const values = tableOf("Utilisation over time", () => [
     ["from", "to", ...groups.flatMap((g) => (areTwo ? [`${g.name}, allocated`, `${g.name}, active`] : [g.name]))],
-    Array.from({ length: n }, (_, i) => [time(edges[i]), time(edges[i + 1]),
+    Array.from({ length: n }, (_, i) => [when(edges[i]), when(edges[i + 1]),
       ...groups.flatMap((g) => (areTwo ? [percent(g.allocated[i]), percent(g.active[i])] : [percent(g.allocated[i])]))]),
   ]);
+  const MOST = 8; // lines, with that of all units
+  /** The groups that are drawn: all units, and the busiest types if there are many. */
+  function drawn() {
+    if (groups.length <= MOST) return groups;
+    const sum = (g) => g[measure].reduce((a, b) => a + (b ?? 0), 0);
+    const busiest = new Set(groups.slice(1).sort((a, b) => sum(b) - sum(a)).slice(0, MOST - 1));
+    return groups.filter((g, i) => i === 0 || busiest.has(g));
+  }
   const source = isSampled ? "as sampled in the run" : "from the tasks, as the run was not sampled";
   const note = el("p", { class: "note" });
   const shown = areTwo ? radios("Measure", [["allocated", "Allocated"], ["active", "Active"]], (value) => { measure = value; show(); }) : null;
@@ -27,7 +35,7 @@ function usageView(place, { edges_us: edges, groups, is_sampled: isSampled }) {
   place.append(note, graph, values.node);
   const highest = (of) => Math.max(1, ...groups.flatMap((g) => g[of].filter((v) => v != null)));
   const plotted = chart(graph, () => {
-    const runs = [{ edges, series: groups.map((g) => ({ name: g.name, values: g[measure] })) },
+    const runs = [{ edges, series: drawn().map((g) => ({ name: g.name, values: g[measure] })) },
       ...pins.map((pin) => ({ edges: pin.usage.edges_us, series: [{ name: pin.name, values: (pin.usage.groups[0][measure] ?? pin.usage.groups[0].allocated) }] }))];
     return {
       label: `Utilisation over time by type${areTwo ? `, ${measure}` : ""}`,
@@ -36,8 +44,10 @@ function usageView(place, { edges_us: edges, groups, is_sampled: isSampled }) {
     };
   });
 
+  const few = () => (groups.length > MOST ? `Drawn: the ${MOST - 1} busiest of ${groups.length - 1} types; the table has all. ` : "");
+
   function show() {
-    note.textContent = `${MEANING[measure]}, in ${n.toLocaleString("en")} intervals, ${source}. Drag to zoom, double-click to go back.`;
+    note.textContent = `${MEANING[measure]}, in ${n.toLocaleString("en")} intervals, ${source}. ${few()}Drag to zoom, double-click to go back.`;
     plotted.draw();
   }
 

@@ -9,16 +9,16 @@ function stepsView(place, title, what, drawn) {
   const values = tableOf(title, () => {
     const { edges, series } = drawn;
     return [["from", "to", ...series.map((s) => s.name)],
-      Array.from({ length: edges.length - 1 }, (_, i) => [time(edges[i]), time(edges[i + 1]), ...series.map((s) => tasks(s.values[i]))])];
+      Array.from({ length: edges.length - 1 }, (_, i) => [when(edges[i]), when(edges[i + 1]), ...series.map((s) => tasks(s.values[i]))])];
   });
   place.append(el("h3", {}, title), graph, values.node);
   const plotted = chart(graph, () => {
-    const { size, series, ...parts } = steppedOverTime([drawn, ...pins.map((pin) => ({ edges: pin.edges, series: [pin] }))]);
+    const { place, series, ...parts } = steppedOverTime([drawn, ...pins.map((pin) => ({ edges: pin.edges, series: [pin] }))]);
     return {
       label: title, ...parts,
       y: { title: what, format: tasks, range: (u, low, high) => [0, (high || 1) * 1.12] },
       series: series.map((s, i) => ({ ...s, style: i, filled: i === 0 })),
-      marks: drawn.marks.map(([t, text]) => [t / size, text]),
+      marks: drawn.marks.map(([t, text]) => [place(t), text]),
     };
   }, 240);
   plotted.draw();

@@ -1,6 +1,6 @@
 """Processes of this machine, through joblib's loky.
 
-Each worker is an executor of its own with one process: if it dies, the work item that it held is known, and the other
+Each worker is its own executor with one process: if it dies, the work item that it held is known, and the other
 workers continue.
 """
 

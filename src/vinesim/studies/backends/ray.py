@@ -133,20 +133,20 @@ def _is_refused(address: str) -> bool:
 def _join(ray: Any, workers: int | None, address: str | None, on_message: Callable[[str], None]) -> None:
     if address is None:
         make_token()
-        with on_loopback(ray, on_message), _told("--backend ray", "a Ray that starts", "Repeat the command."):
+        with on_loopback(ray, on_message), _as_input_error("--backend ray", "a Ray that starts", "Repeat the command."):
             ray.init("local", num_cpus=workers, include_dashboard=False, **QUIET)
         check_token(ray)
         return
     if address not in ("auto", "local"):
         check_address(address, "the address of a Ray cluster, such as host:6379 or auto", PORT)
     remedy = "Check the cluster's token (RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH) and its version of Ray on this machine."
-    with _told(f"--address {address}", "a Ray cluster that accepts this program", remedy):
+    with _as_input_error(f"--address {address}", "a Ray cluster that accepts this program", remedy):
         ray.init(address, **QUIET)
     check_token(ray)
 
 
 @contextmanager
-def _told(where: str, expected: str, remedy: str) -> Iterator[None]:
+def _as_input_error(where: str, expected: str, remedy: str) -> Iterator[None]:
     """Turn Ray's exceptions, which may be of any type, into :class:`InputError`."""
     try:
         yield

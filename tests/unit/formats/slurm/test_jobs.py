@@ -46,7 +46,7 @@ def test_arrays_and_their_pending_tasks(tmp_path):
     found = jobs(
         tmp_path, row("3_1", "4"), row("3_[5-9:2,12%2]", "3", start=None, end=None, elapsed=0, state="PENDING")
     )
-    assert [(job.array, job.index) for job in found.jobs] == [(3, 5), (3, 7), (3, 9), (3, 12), (3, 1)]
+    assert [(job.array, job.index) for job in found.jobs] == [(3, 1), (3, 5), (3, 7), (3, 9), (3, 12)]
 
 
 def test_components_of_a_heterogeneous_job(tmp_path):

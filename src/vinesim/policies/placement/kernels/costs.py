@@ -1,6 +1,7 @@
 """The cost of putting a task on a server, for each type and each state of a server.
 
-Kernels only compare costs and compute none, so that all of them, on any device, see exactly the same numbers.
+Kernels on the CPU only compare costs and compute none, so that all of them see exactly the same numbers; that of a GPU
+computes them with the same roundings, see :mod:`cuda_kernel`.
 Source: energy-aware scheduler thesis, section 3.3, equation 9, whose cases overlap and whose units do not agree;
 the variants are readings of it.
 """

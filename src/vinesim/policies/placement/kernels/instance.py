@@ -34,7 +34,7 @@ class Instance:
         return cls(tasks, servers, kind, codes, capacity[codes], np.array(servers.load, np.float64))
 
     def part(self, tasks: slice, servers: slice) -> "Instance":
-        """Return some of the tasks and some of the servers, with a load of its own."""
+        """Return some of the tasks and some of the servers, with its own load."""
         few = self.servers._replace(
             unit_type=self.servers.unit_type[servers],
             capacity=self.servers.capacity[servers],

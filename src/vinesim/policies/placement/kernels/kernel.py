@@ -9,8 +9,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from vinesim.jit.kernels import cached_kernel, inlined
 from vinesim.state import demand
-from vinesim.state.kernel import inlined, kept
 
 __all__ = ["amount_of", "compiled", "inlined"]
 amount_of = inlined(demand.amount_of)
@@ -26,4 +26,4 @@ def _digest() -> str:
 
 def compiled(source: Any, **options: Any) -> Any:
     """Return a kernel that is kept on the disk."""
-    return kept(source, _digest(), {}, **options)
+    return cached_kernel(source, _digest(), {}, **options)

@@ -1,76 +1,112 @@
-"""Accelerated best fit on a GPU, checked: an answer that differs from the CPU's is an error, not a result."""
+"""Accelerated best fit on a GPU, checked: a wrong answer is an error, not a result."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.packages import is_installed, missing
+from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.placement.kernels.best_fit import MAX_TYPES, Cost, best_fit_in_blocks, shares
 from vinesim.policies.placement.kernels.instance import Instance
+from vinesim.policies.placement.kernels.resident import Resident
 from vinesim.state.demand import amounts
 
-NOT_PLACED = -2
+MAX_THREADS = 1024  # of a block
+ROUNDING = 1e-9  # of a sum of demands
+SAMPLED = 64  # one of this number of calls is compared with the CPU
+_KEPT: list[Resident] = []  # of the last call
+_ONE_AT_A_TIME = Lock()  # threads of a study share it
 FEW_BLOCKS = r"(?s).*Grid size \d+ will likely"  # Numba's advice, which every small question would print
 _OPTION = "policy.options.device"
 _REMEDY = "Use device=cpu. The page Install VineSim says what a GPU needs."
 
 
-def best_fit_on_gpu(instance: Instance, cost: Cost, n_blocks: int, block_size: int) -> np.ndarray:
+def best_fit_on_gpu(
+    tasks: BatchTasks, servers: BatchServers, cost: Cost, n_blocks: int, block_size: int, is_checked_fully: bool
+) -> np.ndarray:
     """Do the same as :func:`~vinesim.policies.placement.kernels.best_fit.best_fit_in_blocks`, on the GPU.
 
     Raises :class:`InputError` if there is no GPU, if its software fails, or if the blocks do not fit on it, and
-    :class:`PolicyError` for an answer that fails :func:`check`.
+    :class:`PolicyError` for an answer that fails :func:`check` or, in the first call and then in one of
+    ``SAMPLED``, or if ``is_checked_fully`` in each, :func:`compare`.
     """
     cuda = _cuda()
     n_threads = 1 << (block_size - 1).bit_length()
-    if n_threads > 1024:
-        raise InputError([Problem("policy.options.block_size", "at most 1024 on a GPU", f"{block_size}")])
-    if instance.n_types > MAX_TYPES:
-        raise InputError([Problem(_OPTION, f"cpu, with more than {MAX_TYPES} types of server", "cuda")])
-    tasks, servers = shares(instance.n_tasks, n_blocks), shares(len(instance.load), n_blocks)
-    placed, load = np.full(instance.n_tasks, NOT_PLACED, np.int64), instance.load.copy()
-    if instance.n_tasks:
-        inputs = (cost.of(instance), instance.tasks.demand, instance.kind.astype(np.int32), instance.capacity)
+    if n_threads > MAX_THREADS:
+        raise InputError(
+            [Problem(("policy", "options", "block_size"), f"at most {MAX_THREADS} on a GPU", f"{block_size}")]
+        )
+    with _ONE_AT_A_TIME:
         with gpu_software():
-            from vinesim.policies.placement.kernels.cuda_kernel import kernel_of
-
-            arrays = [cuda.to_device(a) for a in (*inputs, instance.limit, load, tasks, servers, placed)]
-            kernel_of(n_threads)[n_blocks, n_threads](*arrays)
-            load, placed = arrays[5].copy_to_host(), arrays[8].copy_to_host()
-    check(instance, cost, n_blocks, placed, load)
+            resident = _resident(cuda, tasks, servers)
+        if resident.of.n_types > MAX_TYPES:
+            raise InputError([Problem(_OPTION, f"cpu, with more than {MAX_TYPES} types of server", "cuda")])
+        instance = resident.question(tasks, servers)
+        if not instance.n_tasks:
+            return np.empty(0, np.int64)
+        time = instance.times_us()
+        with gpu_software():
+            placed, reached = resident.place(instance, time, cost.variant, cost.penalty, n_blocks, n_threads)
+        check(instance, time, n_blocks, placed, reached)
+        if is_checked_fully or resident.n_asked % SAMPLED == 0:
+            compare(instance, cost, n_blocks, placed)
+        resident.n_asked += 1
     return placed
 
 
-def check(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray, load: np.ndarray) -> None:
-    """Raise :class:`PolicyError` unless every task was placed once and all totals match the CPU's.
+def _resident(cuda: Any, tasks: BatchTasks, servers: BatchServers) -> Resident:
+    """Return the servers on the GPU: those of the last call, if they are the same."""
+    if not (_KEPT and _KEPT[0].is_for(servers)):
+        _KEPT[:] = [Resident(cuda, tasks, servers)]
+    return _KEPT[0]
 
-    ``placed`` [M] and ``load`` [U] are the GPU's answer. The CPU's is computed here, also in ``instance.load``.
-    """
-    before = instance.load.copy()
-    on_cpu = best_fit_in_blocks(instance, cost, n_blocks, "scan")
+
+def check(instance: Instance, time: np.ndarray, n_blocks: int, placed: np.ndarray, reached: np.ndarray) -> None:
+    """Raise :class:`PolicyError` unless each task is on a server of its block that can run it, or on none, and the
+    loads that the servers reach are the sums of the demands.
+
+    ``placed`` [M] and ``reached`` [M], the load of its server with a task and those before it, are the GPU's answer;
+    ``instance.load`` [U] are the loads before, ``time`` [M, P] the times of the tasks on each type."""
     problems = []
-    n_missing = int(((placed < -1) | (placed >= len(load))).sum())
-    if n_missing:
-        problems.append(f"{n_missing} tasks were not placed")
+    first = shares(len(instance.load), n_blocks)
+    n_tasks_of = np.diff(shares(len(placed), n_blocks))
+    begin, end = np.repeat(first[:-1], n_tasks_of), np.repeat(first[1:], n_tasks_of)
+    chosen = np.flatnonzero(placed != -1)
+    where = placed[chosen]
+    is_wrong = (where < begin[chosen]) | (where >= end[chosen])
+    if is_wrong.any():
+        problems.append(f"{int(is_wrong.sum())} tasks were not placed on servers of their blocks")
     else:
-        chosen = placed >= 0
-        where = placed[chosen]
-        demand = amounts(instance.tasks.demand[chosen], instance.capacity[instance.kind[where]])
-        added = before + np.bincount(where, demand, minlength=len(load))
-        if not np.allclose(added, load, rtol=1e-9, atol=0.0):
+        of = instance.kind[where]
+        n_unable = int(np.isinf(time[chosen, of]).sum())
+        if n_unable:
+            problems.append(f"{n_unable} tasks are on servers that cannot run them")
+        demand = amounts(instance.tasks.demand[chosen], instance.capacity[of])
+        total = instance.load[where] + np.bincount(where, demand, minlength=len(instance.load))[where]
+        beyond = reached[chosen] - total
+        is_full = np.zeros(len(instance.load), bool)
+        is_full[where[np.abs(beyond) <= ROUNDING * total]] = True  # the last task of each server
+        if not (is_full[where].all() and (beyond <= ROUNDING * total).all()):
             problems.append("the loads are not the sums of the demands placed")
-        if not np.allclose(load.sum(), instance.load.sum(), rtol=1e-9, atol=0.0):
-            problems.append(f"the total load is {load.sum():g}, on the CPU {instance.load.sum():g}")
-        n_different = int((placed != on_cpu).sum())
-        if n_different:
-            problems.append(f"{n_different} tasks are on other servers than on the CPU")
+    _refuse(problems, len(placed))
+
+
+def compare(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray) -> None:
+    """Raise :class:`PolicyError` unless the GPU's answer is the CPU's, which is computed here, also in
+    ``instance.load``."""
+    n_different = int((placed != best_fit_in_blocks(instance, cost, n_blocks, "scan")).sum())
+    _refuse([f"{n_different} tasks are on other servers than on the CPU"] if n_different else [], len(placed))
+
+
+def _refuse(problems: list[str], n_tasks: int) -> None:
     if problems:
         raise PolicyError(
-            f"policy abf: the GPU's placement of {len(placed)} tasks is wrong: {'; '.join(problems)}. "
+            f"policy abf: the GPU's placement of {n_tasks} tasks is wrong: {'; '.join(problems)}. "
             "Use device=cpu, and report the GPU and its driver."
         )
 

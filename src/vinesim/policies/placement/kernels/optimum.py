@@ -78,7 +78,7 @@ def least_energy_of(
         return None
     if status != cp_model.OPTIMAL:
         found = f"{n_tasks} tasks on {n_servers} servers, not proven in {limit_s:g} s"
-        raise InputError([Problem("optimum", "a smaller case or more time", found)])
+        raise InputError([Problem(("optimum",), "a smaller case or more time", found)])
     placed = np.zeros(n_tasks, np.int64)
     for (m, n), x in chosen.items():
         if solver.value(x):
@@ -91,5 +91,5 @@ def _solver(n_pairs: int, found: str) -> Any:
     """Return OR-Tools' CP-SAT. Raises :class:`InputError` if it is missing, or the case is too large for it."""
     if n_pairs > MAX_PAIRS:
         expected = f"at most {MAX_PAIRS:,} pairs of a task and a server"
-        raise InputError([Problem("optimum", expected, found, "Prove it for a smaller case.")])
+        raise InputError([Problem(("optimum",), expected, found, "Prove it for a smaller case.")])
     return cp_sat("optimum")

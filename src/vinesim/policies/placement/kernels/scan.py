@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from vinesim.jit.intrinsics import not_negative
 from vinesim.policies.placement.kernels.kernel import amount_of, compiled
-from vinesim.state.kernel import not_negative
 
 
 def scan(costs, demand, kind, capacity, limit, load, task_first, server_first, block, end_block, placed):

@@ -1,0 +1,43 @@
+"""A cluster of one node for measurements: manager and agent as programs of this machine, without Ray, which carries no
+requests."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vinesim.live.client import Session
+from vinesim.live.folder import prepare
+
+
+@contextmanager
+def one_node(cluster: str, kernels: str, program: str = "vinesim.live.serve") -> Iterator[Path]:
+    """A cluster that ends with the block; ``program`` serves it. Yields its folder."""
+    with tempfile.TemporaryDirectory(prefix="vinesim-live-") as name:
+        place, folder = Path(name), Path(name) / "state"
+        (place / "cluster.yaml").write_text(cluster)
+        (place / "kernels.py").write_text(kernels)
+        prepare(folder, place / "cluster.yaml")
+        programs: list[subprocess.Popen[bytes]] = []
+        try:
+            for words in (["manager", str(folder)], ["agent", str(folder), "n0"]):
+                programs.append(subprocess.Popen([sys.executable, "-m", program, *words], start_new_session=True))
+                while not (folder / "address.json").exists():
+                    time.sleep(0.05)
+            yield folder
+        finally:
+            for one in programs:
+                os.kill(one.pid, signal.SIGKILL)
+                one.wait()
+
+
+async def is_up(session: Session) -> None:
+    """Wait until the node can take work."""
+    while (await session.call("client.status"))["nodes"][0]["state"] != "up":
+        await asyncio.sleep(0.05)

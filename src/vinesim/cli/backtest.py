@@ -1,0 +1,137 @@
+"""``vinesim backtest``: what a policy predicts, against what happened."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vinesim.cli.terminal import output, say
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WIDTH = 80
+MOST_GROUPS = 12  # shown of each kind
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("backtest")(backtest)
+
+
+def backtest(
+    file: Path = typer.Argument(..., metavar="SITE", help="A scenario whose jobs have actual starts, as imported."),
+    replications: int = typer.Option(10, min=1, help="How often the policy is run, with different seeds."),
+    policy: str = typer.Option(None, help="Another policy than that of the scenario."),
+    overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
+    waterfall: bool = typer.Option(False, "--waterfall", help="Switch off each mechanism of the model in turn too."),
+    out: Path = typer.Option(None, "--out", "-o", metavar="FILE", help="Write all of it as JSON."),
+    page: Path = typer.Option(None, "--page", metavar="FILE", help="Write a page for a browser."),
+    as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
+) -> None:
+    """Compare the waits that a policy predicts with those that happened."""
+    from vinesim.cli.progress import working
+    from vinesim.formats.scenario.file import read_source
+    from vinesim.formats.source.files import replacing
+    from vinesim.policies.documents import read_scenario
+    from vinesim.studies.backtest import backtest as back_tested
+    from vinesim.studies.backtest_record import write_record
+    from vinesim.studies.waterfall import waterfall as fall
+
+    changes = [*overrides, *([f"policy={policy}"] if policy else [])]
+    scenario = read_scenario(file, changes)
+    with working("running"):
+        found = back_tested(scenario, replications)
+        steps = fall(scenario, found, replications) if waterfall else None
+    document = found.as_document() | ({} if steps is None else {"waterfall": steps.as_document()})
+    text = json.dumps(document, indent=2) + "\n"
+    if out is not None:
+        with replacing(out) as draft:
+            draft.write_text(text, encoding="utf-8")
+    stored = None if changes else write_record(found, read_source(file).data, file.parent)
+    if page is not None:
+        from vinesim.report.backtest import write_backtest_page
+
+        write_backtest_page(page, found, steps, file.stem)
+    if as_json:
+        output().write(text)
+        return
+    print_backtest(document)
+    if stored is not None:
+        say("Sweeps, comparisons and plans of these jobs will say this error.")
+    for written in (stored, out, page):
+        if written is not None:
+            say(f"wrote {written}")
+
+
+def print_backtest(found: dict[str, Any]) -> None:
+    """Print a back-test for people, in 80 columns."""
+    from vinesim.cli.console import Console
+
+    console = Console(width=min(Console().width, WIDTH))
+    console.print(f"{found['jobs']:,} of {found['jobs_started']:,} jobs, {found['replications']} runs")
+    console.print(_overall(found))
+    band = "" if found["band_s"] is None else f"; two runs differ by {found['band_s']:.1f} s"
+    one = f"in a single run by {found['error_of_one_s']:.1f} s"
+    console.print(f"A job is off by {found['error_s']:.1f} s in the mean, {one}{band}.")
+    console.print(f"Order of the starts: rank correlation {found['order']:.3f}")
+    console.print(_groups(found["groups"]))
+    console.print(_furthest(found["furthest"]))
+    if "waterfall" in found:
+        console.print(_waterfall(found["waterfall"]))
+        console.print(found["waterfall"]["words"])
+    console.print(found["trust"])
+
+
+def _table(title: str, *columns: str) -> "Table":
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("", "group", "user", "why") else "right", overflow="ellipsis")
+    return table
+
+
+def _overall(found: dict[str, Any]) -> "Table":
+    table = _table("Waits, s", "", *found["actual_s"])
+    for name in ("actual", "predicted"):
+        table.add_row(name, *(f"{value:.1f}" for value in found[f"{name}_s"].values()))
+    return table
+
+
+def _groups(rows: list[dict[str, Any]]) -> "Table":
+    table = _table("Mean waits by group, s", "", "group", "jobs", "actual", "predicted", "lowest", "highest", "outside")
+    shown: dict[str, int] = {}
+    for row in rows:
+        shown[row["by"]] = shown.get(row["by"], 0) + 1
+        if shown[row["by"]] <= MOST_GROUPS:
+            values = (f"{row[name]:.1f}" for name in ("actual_s", "predicted_s", "low_s", "high_s"))
+            by = row["by"] if shown[row["by"]] == 1 else ""
+            table.add_row(by, row["group"], f"{row['jobs']:,}", *values, "" if row["is_near"] else "!")
+    return table
+
+
+def _furthest(rows: list[dict[str, Any]]) -> "Table":
+    table = _table("Furthest off, s", "", "actual", "predicted", "user", "group", "why")
+    for row in rows:
+        of = ", ".join(row[name].strip() for name in ("partition", "qos", "CPUs") if row.get(name))
+        table.add_row(f"job {row['job_id']}", f"{row['actual_s']:.0f}", f"{row['predicted_s']:.0f}",
+                      row.get("user", ""), of, row["why"])  # fmt: skip
+    return table
+
+
+def _waterfall(found: dict[str, Any]) -> "Table":
+    table = _table("Without each mechanism: how far the mean job is off, s", "", "off by", "more", "mean wait")
+    table.add_row("the model", f"{found['error_s']:.1f}", "", "")
+    for row in found["without"]:
+        table.add_row(f"without {row['mechanism']}", *_shown(row))
+    none_s = found["error_without_any_s"]
+    table.add_row("without any", "-" if none_s is None else f"{none_s:.1f}", "", "")
+    return table
+
+
+def _shown(row: dict[str, Any]) -> list[str]:
+    names = ("error_s", "contributes_s", "mean_s")
+    return ["-" if row[name] is None else f"{row[name]:{'+' * (name == names[1])}.1f}" for name in names]

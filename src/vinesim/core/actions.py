@@ -1,0 +1,121 @@
+"""What a policy wants: whether it is legal, and how it changes the state."""
+
+from vinesim.core import claims, fit, pending, pools, segments
+from vinesim.core.called import called
+from vinesim.core.features import BATCHING, CAPS, CHANGES, CONSOLIDATES, GANGS, OVERCOMMITS, QUOTAS, REFUSES, RESERVED
+from vinesim.core.laws import batching
+from vinesim.core.reservations import reservations_allow
+from vinesim.core.rules import (
+    CANNOT_RUN,
+    IS_ATTACHED,
+    IS_CONSOLIDATED,
+    IS_DOWN,
+    IS_GANG,
+    IS_RESERVED,
+    JUST_STARTED,
+    NO_ROOM,
+    NO_ROOM_FOR_THE_REST,
+    NOT_A_HEAD,
+    NOT_PENDING,
+    NOT_RUNNING,
+    ON_ENGINE,
+    OUTSIDE_PARTITION,
+    OVER_CAP,
+    OVER_QUOTA,
+    UNKNOWN_TASK,
+    UNKNOWN_UNIT,
+)
+from vinesim.core.tasks import group, is_in_partition, is_of_gang, joinable, task_type
+from vinesim.jit.intrinsics import not_negative
+from vinesim.model.result import MOVED, PREEMPTED
+from vinesim.state import queries
+from vinesim.state.layout import ATTACHED, DROP, MOVE, PENDING
+
+
+def act(model, state, action):
+    """Start or drop what an action says, or note which rule it breaks. Returns whether it was legal, and the ends of
+    what started can be represented."""
+    rule = broken_rule(model, state, action)
+    if rule != 0:
+        note_broken(state, rule, action.task, action.unit)
+        return False
+    task = not_negative(action.task)
+    if REFUSES and action.kind == DROP:
+        pending.drop(model, state, task)
+        return True
+    if not segments.start(model, state, task, not_negative(action.unit), action.n_tasks):
+        return False
+    pending.leave(model, state, task)
+    return True
+
+
+def note_broken(state, rule, task, unit):
+    run = state.run[0]
+    run.error, run.error_task, run.error_unit = rule, task, unit
+
+
+def broken_rule(model, state, action):
+    """The first rule that starting or dropping a task breaks; 0 if none."""
+    task, unit = action.task, action.unit
+    if task < 0 or task >= state.run[0].n_arrived:
+        return UNKNOWN_TASK
+    if state.task_unit[task] != PENDING:
+        return IS_ATTACHED if GANGS and state.task_unit[task] == ATTACHED else NOT_PENDING
+    if action.kind == DROP:
+        return 0
+    if unit < 0 or unit >= model.unit_type.shape[0]:
+        return UNKNOWN_UNIT
+    unit = not_negative(unit)
+    if model.affinity[not_negative(state.unit[unit].type), task_type(model, state, task)] <= 0.0:
+        return CANNOT_RUN
+    if CHANGES and not queries.is_up(model, state, unit):
+        return IS_DOWN
+    if QUOTAS and not is_in_partition(model, state, task, unit):
+        return OUTSIDE_PARTITION
+    if QUOTAS and not pools.allow_least(model, state, task):
+        return OVER_QUOTA
+    if RESERVED and not reservations_allow(model, state, task, unit):
+        return IS_RESERVED
+    if not fit.is_in_room(model, state, task, unit):
+        if CAPS and claims.is_held_back_by_cap(model, state, task, unit):
+            return OVER_CAP
+        return NO_ROOM_FOR_THE_REST if OVERCOMMITS and state.run[0].overcommits != 0 else NO_ROOM
+    return 0 if action.n_tasks == 1 else broken_rule_of_several(model, state, action)
+
+
+@called
+def broken_rule_of_several(model, state, action):
+    """The rule that starting several tasks as one breaks, or one that are not several; 0 if none."""
+    task, n_tasks = action.task, action.n_tasks
+    if BATCHING and batching.is_engine(model, action.unit):
+        return ON_ENGINE
+    if n_tasks < 1 or not CONSOLIDATES or state.group_head[group(model, state, task)] != task:
+        return NOT_A_HEAD
+    return NOT_A_HEAD if joinable(model, state, task, n_tasks) < n_tasks else 0
+
+
+@called
+def stop(model, state, action):
+    """End the segment of the task that a policy preempts or moves, and those of its gang. Returns whether that was
+    legal, and what goes on there has a finite end."""
+    task = action.task
+    rule = broken_rule_of_stop(model, state, action)
+    if rule != 0:
+        note_broken(state, rule, task, action.unit)
+        return False
+    why = MOVED if action.kind == MOVE else PREEMPTED
+    return segments.end_all(model, state, not_negative(task), why, model.preemption[0])
+
+
+@called
+def broken_rule_of_stop(model, state, action):
+    task, run = action.task, state.run[0]
+    if task < 0 or task >= run.n_arrived or state.task_slot[task] < 0:
+        return NOT_RUNNING
+    if state.slot[state.task_slot[task]].event == run.n_events:
+        return JUST_STARTED
+    if action.kind == MOVE and segments.follower_of(state, task) >= 0:
+        return IS_CONSOLIDATED
+    if GANGS and action.kind == MOVE and is_of_gang(model, task):
+        return IS_GANG
+    return 0

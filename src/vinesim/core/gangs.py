@@ -1,0 +1,231 @@
+"""Gangs: tasks of a job that start together, or not at all; where tasks that are alike are packed. The meaning, for the
+reader, is in engine/reference_gangs.py; others are searched for (core/gang_search.py), and the tasks of requests are
+balanced over the nodes (core/requests.py).
+
+A place is found by trial: the members take their claims in the ledger one after another, and all is rolled back. The
+units found stay in ``gang_unit`` for the start that follows.
+"""
+
+import numpy as np
+
+from vinesim.core import claims, gang_search, ledger, power
+from vinesim.core.called import called
+from vinesim.core.features import SEVERAL
+from vinesim.core.gang_members import are_all_alike, hold, next_open, set_unit, unit_at, unit_of
+from vinesim.core.reservations import has_reservations
+from vinesim.core.tasks import is_node_in_partition, next_attached, task_type
+from vinesim.jit.intrinsics import not_negative
+from vinesim.model.workload import NODE, RACK
+from vinesim.state.layout import ATTACHED, FULL, OVERFULL
+
+
+@called
+def fits(model, state, task, unit):
+    """Whether a pending gang has a place if its first task, which has room there itself, runs on a unit."""
+    run, p = state.run[0], np.int64(model.unit_type[unit])
+    low, high = nodes_within(model, task, unit)
+    if run.refused_task == task and run.refused_type == p and run.refused_place == low:
+        return False
+    run.found_task = -1  # the place that was found for it is lost
+    is_found, is_lacking = False, not are_all_alike(model, state, task)
+    is_lacking = is_lacking and gang_search.lacks_a_place(model, state, task, p, low, high)
+    if not is_lacking:
+        marked = ledger.mark(state)
+        is_found = find_place(model, state, task, unit, p, low, high)
+        forget_members(model, state, task)
+        ledger.rollback(model, state, marked)
+    if not is_found and (is_lacking or is_refused_everywhere(model, state, task, p)):
+        run.refused_task, run.refused_type, run.refused_place = task, p, low
+    return is_found
+
+
+@called
+def nodes_within(model, task, unit):
+    """The nodes, from the first to before the end, on which a gang may be."""
+    within, node = model.job_gang[model.task_job[task]], np.int64(model.unit_node[unit])
+    if within == NODE:
+        return node, node + 1
+    if within == RACK:
+        rack = model.node_rack[node]
+        return np.int64(model.rack_node[rack]), np.int64(model.rack_node[rack + 1])
+    return np.int64(0), np.int64(model.node_rack.shape[0])
+
+
+def n_leads(model, state, task):
+    """How many units a task runs on."""
+    return (
+        np.int64(model.class_units[task_type(model, state, task)])
+        if SEVERAL and claims.has_classes(model)
+        else np.int64(1)
+    )
+
+
+@called
+def is_simple(model, state, task, p):
+    """Whether it does not matter for how many such tasks there is room which units of a type they take at a node: each
+    runs on one of them, or none of these has room for two."""
+    if n_leads(model, state, task) == 1:
+        return True
+    for unit in range(model.unit_type.shape[0]):
+        twice = 2.0 * claims.demand(model, state, task, np.int64(unit))
+        if model.unit_type[unit] == p and twice <= model.unit_capacity[unit] * OVERFULL:
+            return False
+    return True
+
+
+@called
+def is_refused_everywhere(model, state, task, p):
+    """Whether a gang, which had no place, would have none either if its first task ran on another unit of the type in
+    the same node, rack or datacenter: all its nodes or tasks are alike, and it was not the first one's node that had
+    too little room."""
+    if (
+        power.has_caps(model)
+        or has_reservations(model)
+        or not is_simple(model, state, task, p)
+        or not are_all_alike(model, state, task)
+    ):
+        return False
+    job = model.task_job[task]
+    if model.job_nodes[job] == 0:
+        return True
+    for member in range(model.job_first[job], model.job_first[job + 1]):
+        if member != task and state.task_unit[member] != ATTACHED:
+            return False
+        is_of_item = gang_search.item_of(model, member) == gang_search.item_of(model, task)
+        if is_of_item and unit_of(model, state, np.int64(member)) < 0:
+            return False
+    return True
+
+
+@called
+def forget_members(model, state, task):
+    """Forget how many members were supposed at each node, and what they were supposed to hold; not on which units."""
+    member = np.int64(task)
+    while member >= 0:
+        unit = unit_of(model, state, member)
+        if unit >= 0:
+            state.node_members[model.unit_node[unit]] = 0
+            claims.forget(model, state, member)
+        member = next_attached(model, state, member)
+
+
+@called
+def find_place(model, state, task, unit, p, low, high):
+    """Let all members hold their claims, as far as they have room. Returns whether all have."""
+    job, member = model.task_job[task], np.int64(task)
+    while member >= 0:
+        set_unit(model, state, member, -1)
+        member = next_attached(model, state, member)
+    limit = np.int64(model.job_per_node[job])
+    if limit == 0:
+        limit = np.int64(model.job_first[job + 1] - model.job_first[job])
+    hold(model, state, task, unit)
+    home = np.int64(model.unit_node[unit])
+    state.node_members[home] = 1
+    if model.job_nodes[job] > 0:
+        return gang_search.hold_own_item(model, state, task, p, home) and gang_search.search(
+            model, state, task, p, np.int64(1), low, high
+        )
+    if not model.job_spread[job] and are_all_alike(model, state, task):
+        return pack_alike(model, state, task, p, limit, low, high)
+    return gang_search.search(model, state, task, p, limit, low, high)
+
+
+@called
+def fill(model, state, member, p, node, n):
+    """Let up to n members, from ``member`` on, hold their claims at a node. Returns the next member, -1: none is
+    left."""
+    while n > 0 and member >= 0:
+        unit = unit_at(model, state, member, p, node)
+        if unit < 0:
+            break
+        hold(model, state, member, unit)
+        n -= 1
+        member = next_attached(model, state, member)
+    return member
+
+
+@called
+def pack_alike(model, state, task, p, limit, low, high):
+    """Members that demand the same: the node of the first one is filled, then those that offer room for most."""
+    home = np.int64(model.unit_node[unit_of(model, state, task)])
+    member = fill(model, state, next_attached(model, state, task), p, home, limit - 1)
+    left, other = np.int64(0), member
+    while other >= 0:
+        left += 1
+        other = next_attached(model, state, other)
+    if left == 0:
+        return True
+    total, most = np.int64(0), np.int64(0)
+    simple = not power.has_caps(model) and not has_reservations(model) and is_simple(model, state, task, p)
+    state.node_offer[low:high] = 0
+    node = next_open(model, state, task, p, low, high)
+    while node >= 0:
+        if node != home:
+            n = offer_of(model, state, task, member, p, node, min(limit, left), simple)
+            state.node_offer[node] = n
+            total, most = total + n, max(most, n)
+        node = next_open(model, state, task, p, node + 1, high)
+    if total < left:
+        return False
+    while member >= 0:
+        following = np.int64(0)
+        for node in range(low, high):
+            if state.node_offer[node] == most and member >= 0:
+                member = fill(model, state, member, p, np.int64(node), most)
+            elif state.node_offer[node] < most:
+                following = max(following, np.int64(state.node_offer[node]))
+        most = following
+    return member < 0  # nodes of a rack with a power cap may take fewer together than each of them alone
+
+
+OWN_DEMAND = -1.0  # as an amount: what a task takes of each unit that it runs on
+
+
+@called
+def count_on(model, state, task, place, amount, most):
+    """How many times the units of a type at a node, ``place``, have room for an amount, up to a number."""
+    n = np.int64(0)
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        unit = not_negative(np.int64(model.node_unit[i]))
+        load, capacity = state.unit[unit].load, state.unit[unit].open
+        takes = amount if amount >= 0.0 else claims.demand(model, state, task, unit)
+        while n < most and load < capacity * FULL and load + takes <= capacity * OVERFULL:
+            load, n = load + takes, n + 1
+        if n == most:
+            break
+    return n
+
+
+@called
+def offer_of(model, state, task, member, p, node, most, simple):
+    """How many more members, from ``member`` on, a node could take, up to a number."""
+    if simple:
+        return count_simple(model, state, task, p, node, most)
+    marked, last, n = ledger.mark(state), member, np.int64(0)
+    after = fill(model, state, member, p, node, most)
+    while last >= 0 and last != after:
+        claims.forget(model, state, last)
+        set_unit(model, state, last, -1)
+        last, n = next_attached(model, state, last), n + 1
+    ledger.rollback(model, state, marked)
+    return n
+
+
+@called
+def count_simple(model, state, task, p, node, most):
+    """The same for tasks for which ``is_simple`` holds. What they hold of a companion fills one of its units after
+    another."""
+    task_class = task_type(model, state, task)
+    if model.affinity[p, task_class] <= 0.0 or not is_node_in_partition(model, task, node):
+        return np.int64(0)
+    leads = n_leads(model, state, task)
+    n = count_on(model, state, task, claims.place_of(model, node, p), OWN_DEMAND, most * leads) // leads
+    if SEVERAL:
+        for c in range(model.companion_type.shape[0]):
+            q = np.int64(model.companion_type[c])
+            if model.class_companion[task_class, q] > 0.0 and n > 0:
+                n = count_on(
+                    model, state, task, claims.place_of(model, node, q), model.class_companion[task_class, q], n
+                )
+    return n

@@ -1,0 +1,128 @@
+"""Shared: above a parallelism, or by a table of rates, the tasks of a unit get equal parts of its speed.
+
+One clock a unit measures the full-speed service that each of its tasks has had (``work_done``); a task is due when that
+clock has advanced by its service. Only the segment that ends first is in the calendar; it is queued again when a task
+joins or leaves. The finish of the others is infinite, that is, unknown. Source: Symphony paper, section on the resource
+map (a CPU runs several requests); egalitarian processor sharing.
+"""
+
+import numpy as np
+
+from vinesim.core import calendar, linked, tasks
+from vinesim.core.called import called
+from vinesim.core.features import LIMITS
+from vinesim.core.rules import OUT_OF_TIME
+from vinesim.jit.intrinsics import not_negative
+from vinesim.state import queries
+
+ANY = -1  # task: all have the same speed
+
+
+def speed(model, state, task, unit, load):
+    """The share of full speed of a task on a unit."""
+    if load <= model.unit_parallelism[unit]:
+        return 1.0
+    return queries.throughput(model, state, task, unit, load) / load
+
+
+def advance(model, state, unit):
+    """Advance the unit's clock of work to now."""
+    now = state.run[0].now_us
+    state.work_done[unit] += (now - state.work_at_us[unit]) * speed(
+        model, state, np.int64(ANY), unit, state.unit[unit].load
+    )
+    state.work_at_us[unit] = now
+
+
+def join(model, state, slot, unit, load, service_us):
+    advance(model, state, unit)
+    enter(state, slot, unit, service_us)
+    return requeue(model, state, unit, load, first_due(state, unit))
+
+
+def leave(model, state, slot, unit, load, is_due):
+    take_out(state, slot, unit, is_due)
+    advance(model, state, unit)
+    linked.remove(state, slot, unit)
+    return requeue(model, state, unit, load, first_due(state, unit))
+
+
+def served_us(model, state, slot, unit):
+    took_us = state.run[0].now_us - state.work_at_us[unit]
+    done = state.work_done[unit] + took_us * speed(model, state, np.int64(ANY), unit, state.unit[unit].load)
+    one = state.slot[slot]
+    return one.before_us + one.work_us - max(0.0, one.due - done) if one.work_us < np.inf else 0.0
+
+
+def first_due(state, unit):
+    """The slot of a unit that is due first; -1 if there is none."""
+    first, slot = np.int64(-1), np.int64(state.work_first[unit])
+    while slot >= 0:
+        if first < 0 or state.slot[slot].due < state.slot[first].due:
+            first = slot
+        slot = np.int64(state.slot[slot].next_on_unit)
+    return first
+
+
+# What all laws of units that share their speed do
+
+
+def enter(state, slot, unit, service_us):
+    """Enter a slot, whose end is unknown, into the list of those on a unit, in the order of their starts."""
+    one = state.slot[slot]
+    one.due, one.end_us = state.work_done[unit] + service_us, np.inf
+    linked.append(state, slot, unit)
+
+
+def take_out(state, slot, unit, is_due):
+    """Take the end of a slot out of the calendar, if it is there."""
+    if state.work_event[unit] == slot:
+        if not is_due:
+            calendar.cancel(state, slot)
+        state.work_event[unit] = -1
+
+
+def requeue(model, state, unit, load, first):
+    """Put the end of ``first``, the segment that is done first, into the calendar, in place of the present one. Returns
+    whether it is a finite number, or none of them ever ends."""
+    queued, now = np.int64(state.work_event[unit]), state.run[0].now_us
+    if queued >= 0:
+        calendar.cancel(state, queued)
+        state.slot[queued].end_us = np.inf
+        state.task_finish_us[state.slot[queued].task] = np.inf
+    state.work_event[unit] = first
+    if first < 0:
+        return True
+    left_us = max(0.0, state.slot[first].due - state.work_done[unit])
+    left_us /= speed(model, state, np.int64(state.slot[first].task), unit, load)
+    end_us = max(now + left_us, state.task_start_us[state.slot[first].task])  # rounding must not put it before
+    if LIMITS and tasks.has_limits(model):
+        first, end_us = first_to_leave(model, state, unit, first, end_us)
+    state.work_event[unit] = first
+    if end_us == np.inf:
+        if state.slot[first].due == np.inf:  # none of them ever ends
+            state.work_event[unit] = -1
+            return True
+        run = state.run[0]
+        run.error, run.error_task, run.error_unit, run.error_us = OUT_OF_TIME, state.slot[first].task, unit, left_us
+        return False
+    state.task_finish_us[state.slot[first].task] = end_us
+    calendar.push(state, first, end_us)
+    return True
+
+
+@called
+def first_to_leave(model, state, unit, first, end_us):
+    """Which segment of a unit ends first, and when: the one that is done first, or one that its limit ends."""
+    killed, least_us, slot = np.int64(-1), np.inf, np.int64(state.work_first[unit])
+    while slot >= 0:
+        task = not_negative(np.int64(state.slot[slot].task))
+        limit_us = state.task_init_us[task] + model.job_limit_us[model.task_job[task]]
+        if limit_us < least_us:
+            killed, least_us = slot, limit_us
+        state.slot[slot].killed = 0
+        slot = np.int64(state.slot[slot].next_on_unit)
+    if least_us < end_us:
+        state.slot[killed].killed = 1
+        return killed, max(least_us, state.run[0].now_us)
+    return first, end_us

@@ -1,0 +1,140 @@
+"""Queries about nodes: their units, what they run, their scores. Scores are kept until a node changes."""
+
+import numpy as np
+
+from vinesim.core import changed_nodes, offers
+from vinesim.core.called import called
+from vinesim.core.features import OFFERS
+from vinesim.core.fit import can_start
+from vinesim.core.highest import BLOCK, renew_row, set_in_row
+from vinesim.core.random_units import random_below
+from vinesim.core.tasks import task_type
+from vinesim.jit.intrinsics import not_negative, number_of
+from vinesim.state import queries
+from vinesim.state.layout import UNFIT
+
+
+def node_tasks(model, state, node):
+    n = np.int64(0)
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        n += state.unit[unit].tasks
+    return n
+
+
+def node_tasks_of(model, state, node, task_type):
+    return np.int64(state.node_class_tasks[node, task_type])
+
+
+@called
+def first_free_at(model, state, task, node):
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if can_start(model, state, task, not_negative(unit)):
+            return np.int64(unit)
+    return np.int64(-1)
+
+
+@called
+def tightest_free_at(model, state, task, node):
+    best, least = np.int64(-1), np.inf
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if queries.room(model, state, unit) < least and can_start(model, state, task, not_negative(unit)):
+            best, least = np.int64(unit), queries.room(model, state, unit)
+    return best
+
+
+# Scores: the highest of each 64 is kept, and of each 64 of those
+
+
+def can_start_at(model, state, task, node):
+    """Whether a task can start on any unit of a node."""
+    if OFFERS and state.node_offers.shape[0] > 0:
+        return offers.can_start_at(model, state, task, node)
+    return first_free_at(model, state, task, node) >= 0
+
+
+@called
+def score_of(model, state, view, task, node, score):
+    if not can_start_at(model, state, task, node):
+        return np.int64(UNFIT)
+    return np.int64(queries.bounded(score(model, state, task, node, view)))
+
+
+@called
+def renew_scores(model, state, view, task, task_class, score):
+    """Score the nodes that have changed since tasks of the type last asked for this score; all, where their demands
+    differ, or with quotas, power caps or reservations."""
+    is_alike = model.class_units.shape[0] > 0 or model.task_demand.shape[0] == 0
+    is_alike = is_alike and model.quota_limit.shape[0] == 0 and model.cap_mw.shape[0] == 0
+    is_alike = is_alike and model.reserved_first.shape[0] == 0
+    run, n_kept = state.run[0], state.changed_node.shape[0]
+    seen, number = np.int64(-1), number_of(score)
+    scores, scores_1, scores_2 = state.node_score, state.node_score_1, state.node_score_2
+    if is_alike and state.class_score[task_class] == number:
+        seen = state.class_seen[task_class]
+    changed_nodes.see(model, state)
+    state.class_score[task_class], state.class_seen[task_class] = number, run.n_changes
+    if seen >= 0 and run.n_changes - seen <= n_kept:
+        for change in range(seen + 1, run.n_changes + 1):
+            node = np.int64(state.changed_node[change & (n_kept - 1)])
+            if state.node_change[node] == change:  # else it has changed again
+                set_in_row(
+                    scores, scores_1, scores_2, task_class, node, score_of(model, state, view, task, node, score)
+                )
+        return
+    for node in range(model.node_rack.shape[0]):
+        if state.node_change[node] > seen:
+            scores[task_class, node] = score_of(model, state, view, task, np.int64(node), score)
+    renew_row(scores, scores_1, scores_2, task_class)
+
+
+def first_of(scores, task_class, begin, highest):
+    """The first place, from ``begin`` on, of a score that is there."""
+    while scores[task_class, begin] != highest:
+        begin += 1
+    return np.int64(begin)
+
+
+@called
+def best_node(model, state, view, task, score):
+    task_class = task_type(model, state, task)
+    renew_scores(model, state, view, task, task_class, score)
+    best, highest = np.int64(-1), np.int32(UNFIT)
+    for i in range(state.node_score_2.shape[1]):
+        if state.node_score_2[task_class, i] > highest:
+            best, highest = np.int64(i), state.node_score_2[task_class, i]
+    if best >= 0:
+        best = first_of(state.node_score_1, task_class, best << 6, highest)
+        best = first_of(state.node_score, task_class, best << 6, highest)
+    return best
+
+
+@called
+def no_score(model, state, task, node, view):
+    return np.int64(0)
+
+
+@called
+def random_node(model, state, view, task):
+    task_class = task_type(model, state, task)
+    renew_scores(model, state, view, task, task_class, no_score)
+    n_nodes = np.int64(model.node_rack.shape[0])
+    n = count_fit(state, task_class, np.int64(0), n_nodes)
+    if n == 0:
+        return np.int64(-1)
+    k = random_below(state, n)
+    node, n = np.int64(0), count_fit(state, task_class, np.int64(0), min(n_nodes, BLOCK))
+    while k >= n:
+        k, node = k - n, node + BLOCK
+        n = count_fit(state, task_class, node, min(n_nodes - node, BLOCK))
+    while k > 0 or state.node_score[task_class, not_negative(node)] == UNFIT:
+        k -= state.node_score[task_class, not_negative(node)] != UNFIT
+        node += 1
+    return node
+
+
+def count_fit(state, task_class, begin, n_nodes):
+    """Count the nodes, of n_nodes from ``begin`` on, on which tasks of a type can start."""
+    n, begin = np.int32(0), not_negative(begin)
+    for i in range(n_nodes):
+        n += np.int32(state.node_score[task_class, not_negative(begin + i)] != UNFIT)
+    return np.int64(n)

@@ -1,0 +1,134 @@
+"""The pending tasks: the oldest of each group stands for all of it, and a set of bits has these heads."""
+
+import numpy as np
+
+from vinesim.core import dependencies, pools
+from vinesim.core.bits import insert, remove
+from vinesim.core.called import called
+from vinesim.core.features import AFTER, GANGS, GROUPS, QUOTAS
+from vinesim.core.tasks import (
+    following_in_group,
+    group,
+    has_one_group,
+    is_of_gang,
+    n_in_group,
+    next_attached,
+    oldest_of_groups,
+)
+from vinesim.model.workload import NO_GANG
+from vinesim.state.layout import ATTACHED, DROPPED, HELD, PENDING
+
+
+def oldest_pending(model, state):
+    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(0)))
+
+
+def next_pending(model, state, task):
+    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(task) + 1))
+
+
+def within_quotas(model, state, head):
+    return first_within_quotas(model, state, head) if QUOTAS else head
+
+
+@called
+def first_within_quotas(model, state, head):
+    """The first of the oldest tasks of the groups, from ``head`` on, for which its quotas leave room."""
+    while head >= 0 and not pools.allow_least(model, state, head):
+        head = np.int64(-1) if has_one_group(state) else oldest_of_groups(model, state, head + 1)
+    return np.int64(head)
+
+
+def arrive(model, state):
+    """ARRIVAL: the tasks of the next job, or the first one of a gang, become pending. Returns the job."""
+    run = state.run[0]
+    job = dependencies.next_job(model, state)
+    first, end = model.job_first[job], model.job_first[job + 1]
+    if AFTER:
+        dependencies.note_arrival(model, state, job)
+        run.n_arrived = model.job_first[run.next_job]
+        if state.task_unit[first] == HELD:
+            enter_late(model, state, first, end)
+            return job
+    else:
+        run.next_job = job + 1
+        run.n_arrived = end
+    if GANGS and model.job_gang.shape[0] > 0 and model.job_gang[job] != NO_GANG:
+        end = first + 1
+    run.n_pending += end - first
+    if GROUPS:
+        if has_one_group(state):
+            state.group_pending[0] += end - first
+        else:
+            for task in range(first, end):
+                of_task = group(model, state, task)
+                if state.group_pending[of_task] == 0:
+                    insert(state.heads, state.heads_1, state.heads_2, 0, task)
+                state.group_pending[of_task] += 1
+    return job
+
+
+@called
+def enter_late(model, state, first, end):
+    """The tasks of a job that waited for others become pending: younger ones may be so already, or have started."""
+    for task in range(first, end):
+        if GANGS and task > first and is_of_gang(model, task):
+            state.task_unit[task] = ATTACHED
+        else:
+            state.task_unit[task] = PENDING
+            enter_again(model, state, np.int64(task))
+
+
+def count(state, group, change):
+    """Count a task that becomes pending, 1, or is it no more, -1."""
+    if GROUPS:
+        state.group_pending[group] += change
+    state.run[0].n_pending += change
+
+
+def leave(model, state, task):
+    """The task is no longer pending: move the head of its group past all tasks that have started."""
+    of_task = group(model, state, task)
+    count(state, of_task, -1)
+    head = state.group_head[of_task]
+    if task != head:
+        return
+    is_only = has_one_group(state)
+    if not is_only:
+        remove(state.heads, state.heads_1, state.heads_2, 0, head)
+    end, head = model.task_operations.shape[0], following_in_group(model, head)
+    while head < end and state.task_unit[head] != PENDING:
+        head = following_in_group(model, head)
+    state.group_head[of_task] = head
+    if not is_only and head < state.run[0].n_arrived:
+        insert(state.heads, state.heads_1, state.heads_2, 0, head)
+
+
+@called
+def enter_again(model, state, task):
+    """The task is pending again: move the head of its group back to it if it is older."""
+    of_task = group(model, state, task)
+    head, was_pending = state.group_head[of_task], n_in_group(state, of_task) > 0
+    count(state, of_task, 1)
+    if task > head and was_pending:
+        return
+    if not has_one_group(state):
+        if was_pending:
+            remove(state.heads, state.heads_1, state.heads_2, 0, head)
+        insert(state.heads, state.heads_1, state.heads_2, 0, task)
+    state.group_head[of_task] = task
+
+
+@called
+def drop(model, state, task):
+    """Give up a pending task, with its gang."""
+    if GANGS and is_of_gang(model, task):
+        member = next_attached(model, state, task)
+        while member >= 0:
+            following = next_attached(model, state, member)
+            state.task_unit[member] = DROPPED
+            dependencies.note_over(model, state, member)
+            member = following
+    state.task_unit[task] = DROPPED
+    dependencies.note_over(model, state, task)
+    leave(model, state, task)

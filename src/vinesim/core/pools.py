@@ -1,0 +1,131 @@
+"""Pools: what can run short and is not at a node. Quotas: the most that the tasks of their accounts hold at once, with
+what the quotas of the same cohort lend them.
+
+Power caps go by the place of a unit instead, so the ledger keeps what they count: core/power.py.
+"""
+
+import numpy as np
+
+from vinesim.core import claims, gang_members
+from vinesim.core.called import called
+from vinesim.core.features import GANGS, QUOTAS
+from vinesim.core.tasks import at_step, is_of_gang, next_step, task_type
+from vinesim.state.layout import OVERFULL, PENDING
+
+
+def account_of(model, task):
+    """The account of a task's job; -1: it counts against no quota."""
+    return np.int64(model.job_account[model.task_job[task]]) if model.job_account.shape[0] > 0 else np.int64(-1)
+
+
+@called
+def counted_amount(model, state, task, unit, counted):
+    task_class, amount = task_type(model, state, task), 0.0
+    if model.counted_type[counted, model.unit_type[unit]]:
+        each = claims.demand(model, state, task, unit)
+        if model.class_units[task_class] > 1:
+            place = claims.place_of(model, np.int64(model.unit_node[unit]), model.unit_type[unit])
+            for i in range(model.node_begin[place], model.node_begin[place + 1]):
+                each = max(each, claims.demand(model, state, task, np.int64(model.node_unit[i])))
+        amount += model.class_units[task_class] * each
+    for c in range(model.companion_type.shape[0]):
+        if model.counted_type[counted, model.companion_type[c]]:
+            amount += model.class_companion[task_class, model.companion_type[c]]
+    return amount
+
+
+def quotas_allow(model, state, task, unit):
+    return allow(model, state, task, unit) if QUOTAS else True
+
+
+@called
+def allow(model, state, task, unit):
+    """Whether the quotas leave room for what a task, or its gang in the place that was found last, would hold."""
+    account = account_of(model, task)
+    if account < 0:
+        return True
+    is_gang = GANGS and is_of_gang(model, task) and state.task_unit[task] == PENDING
+    for i in range(model.account_first[account], model.account_first[account + 1]):
+        quota = np.int64(model.account_quota[i])
+        counted, held = np.int64(model.quota_counts[quota]), state.quota_held[quota]
+        if GANGS and is_gang:
+            member, step = np.int64(task), np.int64(-1)
+            while member >= 0:
+                held += counted_amount(model, state, member, gang_members.unit_of(model, state, member), counted)
+                step = next_step(model, state, task, step)
+                member = at_step(model, task, step) if step >= 0 else np.int64(-1)
+        else:
+            held += counted_amount(model, state, task, unit, counted)
+        if not may_hold(model, state, quota, held):
+            return False
+    return True
+
+
+def may_hold(model, state, quota, held):
+    """Whether a quota and its cohort allow that its tasks hold an amount."""
+    if held > model.quota_limit[quota] * OVERFULL:
+        return False
+    cohort = np.int64(model.quota_cohort[quota])
+    return cohort < 0 or held <= model.quota_kept[quota] * OVERFULL or lends(model, state, cohort, quota, held)
+
+
+@called
+def lends(model, state, cohort, quota, held):
+    """Whether a cohort lends one of its quotas what its tasks hold above what it keeps, with what it lends others."""
+    lent = held - model.quota_kept[quota]
+    for i in range(model.cohort_first[cohort], model.cohort_first[cohort + 1]):
+        other = np.int64(model.cohort_quota[i])
+        if other != quota:
+            lent += max(0.0, state.quota_held[other] - model.quota_kept[other])
+    return lent <= model.cohort_lent[cohort] * OVERFULL
+
+
+def is_within_quotas(model, state, task):
+    return allow_least(model, state, task) if QUOTAS else True
+
+
+@called
+def allow_least(model, state, task):
+    """Whether the quotas leave room for the least that a pending task, with its gang, could hold."""
+    account = account_of(model, task)
+    if account < 0:
+        return True
+    is_gang = GANGS and is_of_gang(model, task)
+    for i in range(model.account_first[account], model.account_first[account + 1]):
+        quota = np.int64(model.account_quota[i])
+        counted, held = np.int64(model.quota_counts[quota]), state.quota_held[quota]
+        held += model.class_least[task_type(model, state, task), counted]
+        step = next_step(model, state, task, -1) if GANGS and is_gang else np.int64(-1)
+        while step >= 0:
+            held += model.class_least[task_type(model, state, at_step(model, task, step)), counted]
+            step = next_step(model, state, task, step)
+        if not may_hold(model, state, quota, held):
+            return False
+    return True
+
+
+@called
+def count(model, state, task, unit, sign):
+    """Count what a task holds as it starts, 1, or leaves, -1."""
+    account = account_of(model, task)
+    if account >= 0:
+        for i in range(model.account_first[account], model.account_first[account + 1]):
+            quota = np.int64(model.account_quota[i])
+            state.quota_tasks[quota] += sign
+            amount = counted_amount(model, state, task, unit, np.int64(model.quota_counts[quota]))
+            held = state.quota_held[quota] + sign * amount
+            state.quota_held[quota] = held if state.quota_tasks[quota] > 0 else 0.0
+
+
+# What is supposed
+
+
+def note_held(state):
+    """Note what is held of the quotas; the next ``as_noted`` puts it back."""
+    for quota in range(state.quota_held.shape[0]):
+        state.quota_noted[quota], state.quota_noted_tasks[quota] = state.quota_held[quota], state.quota_tasks[quota]
+
+
+def as_noted(state):
+    for quota in range(state.quota_held.shape[0]):
+        state.quota_held[quota], state.quota_tasks[quota] = state.quota_noted[quota], state.quota_noted_tasks[quota]

@@ -1,0 +1,361 @@
+"""What is known of tasks, and which are pending: the compiled bodies of the queries of the same names.
+
+Of a column that a scenario does not have, what it stands for: no limit, a factor of 1, the whole unit.
+"""
+
+import math
+
+import numpy as np
+
+from vinesim.core import calendar, dependencies
+from vinesim.core.bits import at_or_after, contains
+from vinesim.core.called import called
+from vinesim.core.engine_ends import DONE, next_end_us
+from vinesim.core.features import (
+    AFTER,
+    BATCHING,
+    CONSOLIDATES,
+    DATA,
+    EARLY,
+    FACTORS,
+    GANGS,
+    GROUPS,
+    OVERHEAD,
+    QUOTAS,
+    TIMES,
+)
+from vinesim.jit.intrinsics import not_negative
+from vinesim.state import queries
+from vinesim.state.layout import ATTACHED, PENDING
+
+NO_GANG = 0
+
+
+# Time
+
+
+def more_at_once(model, state):
+    now_us = state.run[0].now_us
+    if BATCHING and next_end_us(state, DONE) == now_us:
+        return True
+    return dependencies.next_arrival_us(model, state) == now_us or calendar.next_us(state) == now_us
+
+
+def all_arrived(model, state):
+    return dependencies.next_arrival_us(model, state) == np.inf
+
+
+def n_arrived(model, state):
+    return np.int64(state.run[0].n_entered if AFTER else state.run[0].n_arrived)
+
+
+def arrived_task(model, state, position):
+    return np.int64(state.arrived[position] if AFTER else position)
+
+
+# Columns
+
+
+def group(model, state, task):
+    return not_negative(model.task_group[task]) if GROUPS and model.task_group.shape[0] > 0 else np.int64(0)
+
+
+def task_type(model, state, task):
+    return not_negative(model.group_task_type[group(model, state, task)])
+
+
+def preferred_type(model, state, task):
+    return np.int64(model.group_preferred[group(model, state, task)])
+
+
+def application(model, state, task):
+    return np.int64(model.group_application[group(model, state, task)])
+
+
+def job_of(model, state, task):
+    return np.int64(model.task_job[task])
+
+
+def priority(model, state, task):
+    return model.job_priority[model.task_job[task]] if model.job_priority.shape[0] > 0 else 0.0
+
+
+def input_tokens(model, state, task):
+    return model.task_input[task] if model.task_input.shape[0] > 0 else np.int64(0)
+
+
+def user(model, state, task):
+    return np.int64(model.job_user[model.task_job[task]]) if model.job_user.shape[0] > 0 else np.int64(-1)
+
+
+def data_node(model, task):
+    return np.int64(model.task_data_node[task]) if model.task_data_node.shape[0] > 0 else np.int64(0)
+
+
+def factor(model, task):
+    """The factor on a task's true time."""
+    return model.task_factor[task] if FACTORS and model.task_factor.shape[0] > 0 else 1.0
+
+
+def has_limits(model):
+    return model.job_limit_us.shape[0] > 0
+
+
+def restart_us(model, task):
+    """What it takes to resume a task."""
+    return model.task_restart_us[task] if model.task_restart_us.shape[0] > 0 else 0.0
+
+
+def is_of_gang(model, task):
+    """Whether the tasks of the task's job start together."""
+    return model.job_gang.shape[0] > 0 and model.job_gang[model.task_job[task]] != NO_GANG
+
+
+def next_attached(model, state, task):
+    """The next task after ``task`` that is attached to the pending one of its gang; -1 if there is none."""
+    end, other = model.job_first[model.task_job[task] + 1], np.int64(task) + 1
+    while other < end and state.task_unit[other] != ATTACHED:
+        other += 1
+    return other if other < end else np.int64(-1)
+
+
+def at_step(model, task, step):
+    """The task of a gang that is placed in a step: the tasks are placed one after another, in ``gang_order``."""
+    place = model.job_first[model.task_job[task]] + step
+    return np.int64(model.gang_order[place]) if model.gang_order.shape[0] > 0 else np.int64(place)
+
+
+def next_step(model, state, task, step):
+    """The next step, after ``step``, of a task that is attached to the pending one of its gang; -1 if there is none."""
+    job = model.task_job[task]
+    n, step = np.int64(model.job_first[job + 1] - model.job_first[job]), np.int64(step) + 1
+    while step < n and state.task_unit[at_step(model, task, step)] != ATTACHED:
+        step += 1
+    return step if step < n else np.int64(-1)
+
+
+@called
+def gang_of(model, task):
+    if GANGS and is_of_gang(model, task):
+        job = model.task_job[task]
+        return np.int64(model.job_first[job]), np.int64(model.job_first[job + 1])
+    return np.int64(task), np.int64(task) + 1
+
+
+def end_of_members(model, state, task):
+    return gang_of(model, task)[1]
+
+
+def is_member(model, state, task, other):
+    return other == task or state.task_unit[other] == ATTACHED
+
+
+def is_node_in_partition(model, task, node):
+    """Whether a node is of the task's partition; true if it has none."""
+    if not QUOTAS or model.job_partition.shape[0] == 0:
+        return True
+    return model.partition_node[model.job_partition[model.task_job[task]], node]
+
+
+def is_in_partition(model, state, task, unit):
+    return is_node_in_partition(model, task, model.unit_node[unit])
+
+
+# Times of tasks
+
+
+def time_on_type_us(model, state, task, processor_type):
+    t = task_type(model, state, task)
+    speed = model.affinity[processor_type, t]
+    if speed <= 0.0:
+        return math.inf
+    if TIMES and model.task_times_us.shape[0] > 0:
+        took_us = model.task_times_us[task, processor_type]
+    else:
+        took_us = model.task_operations[task] / speed
+    return model.overhead_us[processor_type, t] + took_us if OVERHEAD else took_us
+
+
+def execution_us(model, state, task, unit):
+    return time_on_type_us(model, state, task, not_negative(state.unit[unit].type))
+
+
+def tier(model, state, task, unit):
+    data, node = data_node(model, task), np.int64(model.unit_node[unit])
+    if node == data:
+        return 0
+    return 1 if model.node_rack[node] == model.node_rack[data] else 2
+
+
+def transfer_us(model, state, task, unit):
+    if not DATA or model.task_data_bytes.shape[0] == 0 or model.task_data_bytes[task] == 0.0:
+        return 0.0
+    t = tier(model, state, task, unit)
+    return model.tier_latency_us[t] + model.task_data_bytes[task] / model.tier_bandwidth[t]
+
+
+def estimate_us(model, state, task):
+    if model.task_estimate_us.shape[0] > 0:
+        return model.task_estimate_us[task]
+    task_class, total, n = task_type(model, state, task), 0.0, 0
+    for i in range(model.ranking.shape[1]):
+        p = np.int64(model.ranking[task_class, i])
+        if p < 0:
+            break
+        total += time_on_type_us(model, state, task, p)
+        n += 1
+    return total / n
+
+
+def meets(model, state, task, unit, share=1.0):
+    return queries.meets_on_type(model, state, task, not_negative(state.unit[unit].type), share)
+
+
+def operations_started(model, state, task):
+    total = model.task_operations[task]
+    if CONSOLIDATES:
+        other = np.int64(state.task_follower[task])
+        while other >= 0:
+            total += model.task_operations[other]
+            other = np.int64(state.task_follower[other])
+    return total
+
+
+# Pending tasks
+
+
+def n_pending(model, state):
+    return np.int64(state.run[0].n_pending)
+
+
+def has_one_group(state):
+    return not GROUPS or state.group_head.shape[0] == 1
+
+
+def oldest_of_groups(model, state, task):
+    """The first of the oldest pending tasks of the groups that is ``task`` or younger; -1 if there is none."""
+    if has_one_group(state):
+        head = state.group_head[0]
+        return head if task <= head < state.run[0].n_arrived else np.int64(-1)
+    return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, task))
+
+
+def first_pending(model, state, group):
+    head = state.group_head[group]
+    return head if head < state.run[0].n_arrived else np.int64(-1)
+
+
+def n_in_group(state, group):
+    """How many tasks of a group are pending."""
+    return state.group_pending[group] if GROUPS else state.run[0].n_pending
+
+
+def group_size(model, state, task):
+    return n_in_group(state, group(model, state, task))
+
+
+def following_in_group(model, task):
+    """The next task of the same group, whether it is pending or not; N or more after the last one."""
+    return np.int64(model.task_next[task] if GROUPS and model.task_group.shape[0] > 0 else task + 1)
+
+
+def following(model, state, task):
+    end, task = state.run[0].n_arrived, following_in_group(model, task)
+    while task < end and state.task_unit[task] != PENDING:
+        task = following_in_group(model, task)
+    return task if task < end else np.int64(-1)
+
+
+@called
+def joinable(model, state, task, most):
+    n = min(np.int64(most), np.int64(group_size(model, state, task)))
+    if not (GANGS and EARLY and is_of_gang(model, task)):
+        return n  # no task of a gang that has begun is ever pending again
+    found, other = np.int64(0), np.int64(task)
+    while found < n and are_left_alike(model, state, task, other):
+        found, other = found + 1, following(model, state, other)
+    return found
+
+
+@called
+def are_left_alike(model, state, task, other):
+    """Whether the same tasks of two gangs, by their place in the job, are yet to start."""
+    apart, member, like = other - task, np.int64(task), np.int64(other)
+    if task - model.job_first[model.task_job[task]] != other - model.job_first[model.task_job[other]]:
+        return False
+    while member >= 0 and like == member + apart:
+        member, like = next_attached(model, state, member), next_attached(model, state, like)
+    return member < 0 and like < 0
+
+
+# Running tasks
+
+
+def is_running(model, state, task):
+    return state.task_slot[task] >= 0
+
+
+def next_running(model, state, task=-1):
+    return np.int64(at_or_after(state.running, state.running_1, state.running_2, 0, task + 1))
+
+
+def unit_of(model, state, task):
+    return np.int64(state.task_unit[task])
+
+
+def started_us(model, state, task):
+    return state.task_init_us[task]
+
+
+def attained_us(model, state, task):
+    so_far = state.task_attained_us[task]
+    if is_running(model, state, task):
+        return so_far + (state.run[0].now_us - state.task_init_us[task])
+    return so_far
+
+
+def unit_tasks(model, state, unit):
+    return np.int64(state.unit[unit].tasks)
+
+
+def is_allowed(model, state, task, unit):
+    a = application(model, state, task)
+    if a < 0 or a >= model.application_max_consolidated.shape[0]:
+        return True
+    return contains(model.application_units, a, unit)
+
+
+# Tasks that left before they were done
+
+
+def first_interrupted(model, state):
+    return state.run[0].interrupted
+
+
+def next_interrupted(model, state, task):
+    return np.int64(state.task_interrupted[task])
+
+
+@called
+def first_withdrawn(model, state):
+    return next_withdrawn(model, state, np.int64(-1))
+
+
+@called
+def next_withdrawn(model, state, task):
+    jobs, now_us = model.withdrawn_job, state.run[0].now_us
+    at, end = np.int64(0), np.int64(jobs.shape[0])
+    after = model.task_job[task] if task >= 0 else -1
+    while at < end:  # the first job of this instant that is not before the task's
+        middle = (at + end) // 2
+        job = jobs[middle]
+        if model.job_withdraw_us[job] < now_us or (model.job_withdraw_us[job] == now_us and job < after):
+            at = middle + 1
+        else:
+            end = middle
+    while at < jobs.shape[0] and model.job_withdraw_us[jobs[at]] == now_us:
+        for other in range(max(task + 1, model.job_first[jobs[at]]), model.job_first[jobs[at] + 1]):
+            if queries.has_left(model, state, other):
+                return np.int64(other)
+        at += 1
+    return np.int64(-1)

@@ -1,0 +1,183 @@
+"""What would have room if some running tasks left, and what a task would hold: tried in the ledger, and rolled back.
+The meaning, for the reader, is in engine/reference_trial.py and state/places.py."""
+
+import numpy as np
+
+from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, rooms
+from vinesim.core.called import called
+from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL
+from vinesim.core.fit import fits, forget_found
+from vinesim.core.reservations import has_reservations
+from vinesim.core.tasks import at_step, end_of_members, gang_of, is_member, is_of_gang, next_step
+from vinesim.jit.intrinsics import not_negative
+from vinesim.state import places
+
+ANY = -1  # node
+
+
+@called
+def suppose_away(model, state, others, n, node):
+    """Suppose that the first n of ``others`` that run, with their gangs, hold nothing: at a node, or at ANY."""
+    for i in range(min(n, others.shape[0])):
+        if runs(state, np.int64(others[i])):
+            first, end = gang_of(model, np.int64(others[i]))
+            for task in range(first, end):
+                unit = np.int64(state.task_unit[task])
+                if state.task_slot[task] >= 0 and (node == ANY or model.unit_node[unit] == node):
+                    claims.release(model, state, np.int64(task), not_negative(unit))
+    forget_found(state)
+
+
+def runs(state, task):
+    return task >= 0 and task < state.run[0].n_arrived and state.task_slot[task] >= 0
+
+
+@called
+def put_back(model, state, other):
+    """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
+    first, end = gang_of(model, other)
+    marked = ledger.mark(state)
+    for task in range(first, end):
+        if state.task_slot[task] >= 0:
+            unit = not_negative(np.int64(state.task_unit[task]))
+            if not claims.still_has_room(model, state, np.int64(task), unit):
+                ledger.rollback(model, state, marked)
+                return False
+            claims.take_again(model, state, np.int64(task), unit)
+    ledger.keep(state)
+    return True
+
+
+@called
+def suppose_there(model, state, task, unit):
+    """Suppose that a pending task, with those that are attached to it, holds what it would hold; its place was
+    found."""
+    if not GANGS or not is_of_gang(model, task):
+        hold(model, state, task, unit)
+        return
+    if REQUESTS and requests.is_request(model, task):
+        requests.find_units(model, state, task, unit)
+    member, step = np.int64(task), np.int64(-1)
+    while member >= 0:
+        hold(model, state, member, gang_members.unit_of(model, state, member))
+        step = next_step(model, state, task, step)
+        member = at_step(model, task, step) if step >= 0 else np.int64(-1)
+
+
+@called
+def hold(model, state, task, unit):
+    claims.take(model, state, task, not_negative(unit))
+    claims.forget(model, state, task)
+
+
+@called
+def fastest_free_without(model, state, task, others, n):
+    marked = ledger.mark(state)
+    suppose_away(model, state, others, n, np.int64(ANY))
+    unit = rooms.fastest_free(model, state, task)
+    ledger.rollback(model, state, marked)
+    forget_found(state)
+    return unit
+
+
+@called
+def fastest_free_after(model, state, task, others, n):
+    if QUOTAS:
+        pools.note_held(state)
+        leave_quotas(model, state, others, n)
+    unit = fastest_free_without(model, state, task, others, n)
+    if QUOTAS:
+        pools.as_noted(state)
+    return unit
+
+
+@called
+def leave_quotas(model, state, others, n):
+    """Suppose that the first n of ``others`` that run, with their gangs, count against no quota."""
+    for i in range(min(n, others.shape[0])):
+        if runs(state, np.int64(others[i])):
+            first, end = gang_of(model, np.int64(others[i]))
+            for task in range(first, end):
+                if state.task_slot[task] >= 0:
+                    pools.count(model, state, np.int64(task), np.int64(state.task_unit[task]), -1)
+
+
+@called
+def victims_for(model, state, task, unit, others, n, found):
+    marked, n_found = ledger.mark(state), np.int64(0)
+    suppose_away(model, state, others, n, np.int64(ANY))
+    if fits(model, state, task, not_negative(unit)):
+        suppose_there(model, state, np.int64(task), np.int64(unit))
+        for i in range(min(n, others.shape[0]) - 1, -1, -1):
+            other = np.int64(others[i])
+            if runs(state, other) and not put_back(model, state, other):
+                found[n_found] = other
+                n_found += 1
+    ledger.rollback(model, state, marked)
+    forget_found(state)
+    return n_found
+
+
+@called
+def has_place_without(model, state, task, node, others, n):
+    marked, is_found = ledger.mark(state), False
+    suppose_away(model, state, others, n, np.int64(node))
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member):
+            for unit in range(model.node_first[node], model.node_first[node + 1]):
+                is_found = is_found or claims.fits_itself(model, state, np.int64(member), not_negative(unit))
+    ledger.rollback(model, state, marked)
+    forget_found(state)
+    return is_found
+
+
+# Reservations: what tasks find of a unit for a while (state/places.py)
+
+
+@called
+def set_hypothetical_capacity(model, state, unit, capacity):
+    ledger.set_open(model, state, not_negative(unit), capacity)
+    forget_found(state)
+
+
+@called
+def set_hypothetical_begin(model, state, begin_us):
+    state.run[0].begin_us = begin_us
+    forget_found(state)
+
+
+def first_row(model, task):
+    return task + model.task_held[task] if SEVERAL and claims.has_classes(model) else np.int64(task)
+
+
+@called
+def note_place(model, state, rows, task, unit):
+    if not GANGS or not is_of_gang(model, task):
+        places.note_rows(model, state, rows, task, unit)
+    elif fits(model, state, task, not_negative(unit)):
+        if REQUESTS and requests.is_request(model, task):
+            requests.find_units(model, state, task, unit)
+        marked, member, step = ledger.mark(state), np.int64(task), np.int64(-1)
+        while member >= 0:
+            own = gang_members.unit_of(model, state, member)
+            places.note_rows(model, state, rows, member, own)
+            hold(model, state, member, own)
+            step = next_step(model, state, task, step)
+            member = at_step(model, task, step) if step >= 0 else np.int64(-1)
+        ledger.rollback(model, state, marked)
+        forget_found(state)
+
+
+@called
+def room_at(model, state, task, processor_type, node, most):
+    p, node, most = np.int64(processor_type), np.int64(node), np.int64(most)
+    if gangs.n_leads(model, state, task) == 1 and not has_reservations(model):
+        return gangs.count_simple(model, state, task, p, node, most)
+    marked, n, unit = ledger.mark(state), np.int64(0), np.int64(0)
+    while n < most and unit >= 0:
+        unit = gang_members.unit_at(model, state, task, p, node)
+        if unit >= 0:
+            hold(model, state, task, unit)
+            n += 1
+    ledger.rollback(model, state, marked)
+    return n

@@ -1,0 +1,262 @@
+"""One turn of a live scheduler: what has happened, in order, and then all that may start.
+
+It is what ``core/loop.py`` is to a run: here events come from outside, and nothing is predicted, so there is no
+calendar. ``decide`` and ``renumbered`` stand for the policy. Its meaning, for the reader, is in ``live/decider.py``.
+"""
+
+import numpy as np
+
+from vinesim.core import claims, gangs, ledger, offered, pending, requests
+from vinesim.core.actions import broken_rule, note_broken
+from vinesim.core.bits import insert
+from vinesim.core.called import called
+from vinesim.core.features import AHEAD
+from vinesim.core.fit import forget_found
+from vinesim.core.rules import BROKEN, GO_ON, WAIT_NOT_LATER
+from vinesim.core.segments import count_task, follower_of, link
+from vinesim.core.tasks import group, has_one_group, is_of_gang, next_attached
+from vinesim.jit.intrinsics import not_negative
+from vinesim.jit.reference import by_reference
+from vinesim.model.workload import NO_GANG
+from vinesim.state.layout import (
+    ARRIVAL,
+    ATTACHED,
+    DOWN,
+    DROP,
+    FINISH,
+    NOTHING,
+    OF_REQUEST,
+    PENDING,
+    START,
+    TIMER,
+    Action,
+    View,
+)
+from vinesim.state.window import ARRIVE, CLOSE, END, FREE, OPEN, RENUMBERED, WITHDRAW
+
+
+def decide(model, state, view):
+    raise NotImplementedError("the turn is not bound to a policy")
+
+
+renumbered = record = arrays = decide  # the policy's other function; what is at an address: its options, its arrays
+
+
+@called
+def enter(model, state, window, operation):
+    """ARRIVAL: a request becomes pending, at the end of the chain of its group. Returns its job."""
+    run, a = state.run[0], operation.number
+    job, first = run.next_job, run.n_arrived
+    of_request, end = window.application_group[a], first + window.application_size[a]
+    window.job_arrival_us[job] = operation.arrived_us
+    window.job_arrival_us[job + 1] = np.inf
+    times = operation.size if window.application_per_size[a] else 1.0
+    window.job_deadline_us[job] = operation.arrived_us + window.application_due_us[a] * times
+    window.job_request[job] = window.n_requests[0]
+    window.job_application[job] = a
+    window.job_gang[job] = OF_REQUEST if end > first + 1 else NO_GANG
+    window.n_requests[0] += 1
+    for task in range(first, end):
+        window.task_job[task] = job
+        window.task_operations[task] = operation.size
+        window.task_demand[task] = window.application_demand[a]
+        window.task_group[task] = of_request
+        window.task_next[task] = window.task_job.shape[0]
+        for q in range(window.task_request.shape[1]):
+            window.task_request[task, q] = window.application_request[a, q]
+        if window.group_tail[of_request] >= 0:
+            window.task_next[window.group_tail[of_request]] = task
+        window.group_tail[of_request] = task
+        state.task_unit[task] = PENDING if task == first else ATTACHED
+    if state.group_pending[of_request] == 0:
+        state.group_head[of_request] = first
+        if not has_one_group(state):
+            insert(state.heads, state.heads_1, state.heads_2, 0, first)
+    pending.count(state, of_request, 1)
+    window.job_first[job + 1] = end
+    run.next_job, run.n_arrived = job + 1, end
+    return job
+
+
+@called
+def begin(model, state, task, unit):
+    """Begin a segment of a task, with those that are linked behind it; when it ends is unknown."""
+    now, other = state.run[0].now_us, np.int64(task)
+    while other >= 0:
+        if other != task and state.task_unit[other] == PENDING:  # else it is attached to one that was
+            pending.count(state, group(model, state, other), -1)
+        state.task_unit[other] = unit
+        state.task_init_us[other] = now
+        state.task_start_us[other] = now
+        state.task_finish_us[other] = np.inf
+        other = follower_of(state, other)
+    claims.take(model, state, task, not_negative(unit))
+    count_task(model, state, task, unit, 1)
+
+
+@called
+def put(model, state, task, unit, n_tasks):
+    """Start a task on a unit, with the n_tasks - 1 that follow it in its group, and those that are attached to them."""
+    link(model, state, task, n_tasks)
+    if not is_of_gang(model, task):
+        begin(model, state, task, unit)
+        return
+    requests.find_units(model, state, task, unit)
+    member = np.int64(task)
+    while member >= 0:
+        after = next_attached(model, state, member)
+        begin(model, state, member, gangs.unit_of(model, state, member))
+        member = after
+
+
+@called
+def withdraw(model, state, window, request):
+    """Let a request wait no more. Returns its first task; -1 if it does not wait."""
+    low, high = np.int64(1), state.run[0].next_job
+    while low < high:
+        middle = (low + high) >> 1
+        if window.job_request[middle] < request:
+            low = middle + 1
+        else:
+            high = middle
+    first = window.job_first[low]
+    if low == state.run[0].next_job or window.job_request[low] != request or state.task_unit[first] != PENDING:
+        return np.int64(-1)
+    pending.drop(model, state, np.int64(first))
+    return np.int64(first)
+
+
+@called
+def free(model, state, task):
+    """Remove a task and its followers from their unit. Returns the unit."""
+    unit = not_negative(np.int64(state.task_unit[task]))
+    count_task(model, state, task, unit, -1)
+    claims.release(model, state, task, unit)
+    if AHEAD and offered.takes_ahead(model, model.unit_type[unit]):  # it began when the one before it left
+        state.task_init_us[task] = max(state.task_init_us[task], state.unit_left_us[unit])
+        state.unit_left_us[unit] = state.run[0].now_us
+    other = np.int64(task)
+    while other >= 0:
+        state.task_finish_us[other] = state.run[0].now_us
+        other = follower_of(state, other)
+    return unit
+
+
+@called
+def note_member(state, window, task, member, answer):
+    """Write to an answer where a task of a gang started, the first of them or another one."""
+    answer.kind, answer.task, answer.unit, answer.member = START, task, state.task_unit[task], member
+    answer.application, answer.n_requests = window.job_application[window.task_job[task]], 0
+
+
+@called
+def note(model, state, window, action, answers, n_answers, requests, n_requests):
+    """Write an action that was carried out to the answers. Returns how many requests there are now."""
+    task, one = np.int64(action.task), answers[n_answers]
+    note_member(state, window, task, 0, one)
+    one.kind = action.kind
+    while task >= 0:
+        requests[n_requests] = window.job_request[window.task_job[task]]
+        n_requests += 1
+        one.n_requests += 1
+        task = follower_of(state, task) if action.kind == START else np.int64(-1)
+    return n_requests
+
+
+def run_turn(
+    model_arrays,
+    state_arrays,
+    window_arrays,
+    options_at,
+    scratch_at,
+    operations,
+    answers,
+    requests,
+    may_grant,
+):
+    """Do the operations, and ask the policy after each event until it wants nothing more, as a run does; it sees that
+    more comes at this instant until the last. Without an event it is called once. Returns why it stopped, and the
+    number of answers.
+
+    If nothing may be granted yet, only a policy that sees every event is called, and more may still come after the last
+    one. ``answers`` and ``requests`` have room for all tasks of the window.
+    """
+    model, state, window = by_reference(model_arrays), by_reference(state_arrays), by_reference(window_arrays)
+    run, options, scratch = state.run[0], record(options_at), arrays(scratch_at)
+    sees_every_event = run.sees_all != 0
+    asks_when_full = run.overcommits != 0 or sees_every_event
+    n_answers, n_requests = np.int64(0), np.int64(0)
+    event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
+    n_operations, is_over = operations.shape[0], False
+    for i in range(n_operations + 1):
+        is_event = i < n_operations
+        forget_found(state)
+        if is_event:
+            one = operations[i]
+            kind = one.kind
+            if kind in (OPEN, CLOSE):
+                changed = not_negative(one.number)
+                ledger.set_open(model, state, changed, model.unit_capacity[changed] if kind == OPEN else DOWN)
+                if AHEAD:
+                    offered.note_opened(model, state, changed)
+                continue
+            if kind == RENUMBERED:
+                renumbered(model, state, View(run.now_us, event, unit, job, task, options, scratch))
+                continue
+            if kind == FREE:
+                free(model, state, one.number)
+                continue
+            if kind == WITHDRAW:
+                withdrawn = withdraw(model, state, window, one.number)
+                if withdrawn >= 0:
+                    action = Action(NOTHING, withdrawn, 0, -1, np.inf)
+                    n_requests = note(model, state, window, action, answers, n_answers, requests, n_requests)
+                    n_answers += 1
+                continue
+            event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
+            if kind == ARRIVE:
+                event, job = np.int64(ARRIVAL), np.int64(enter(model, state, window, one))
+            elif kind == END:
+                event, task = np.int64(FINISH), np.int64(one.number)
+                unit = np.int64(free(model, state, task))
+            else:
+                event = np.int64(one.number)
+            if not (may_grant or sees_every_event):
+                continue
+            is_over = may_grant and i == n_operations - 1
+            window.job_arrival_us[run.next_job] = np.inf if is_over else run.now_us
+        elif is_over or not may_grant:
+            break
+        view = View(run.now_us, event, unit, job, task, options, scratch)
+        must_ask = is_event and sees_every_event
+        while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
+            must_ask = False
+            forget_found(state)
+            action = decide(model, state, view)
+            if action.kind == NOTHING:
+                run.timer_us = action.until_us
+                if not action.until_us > run.now_us:
+                    run.error, run.error_task = WAIT_NOT_LATER, -1
+                    return BROKEN, n_answers
+                break
+            rule = broken_rule(model, state, action)
+            if rule != 0:
+                note_broken(state, rule, action.task, action.unit)
+                return BROKEN, n_answers
+            chosen = not_negative(action.task)
+            if action.kind == DROP:
+                pending.drop(model, state, chosen)
+            else:
+                put(model, state, chosen, not_negative(action.unit), action.n_tasks)
+                pending.leave(model, state, chosen)
+            n_requests = note(model, state, window, action, answers, n_answers, requests, n_requests)
+            n_answers += 1
+            end = window.job_first[window.task_job[chosen] + 1] if action.kind == START else chosen
+            for member in range(chosen + 1, end):
+                note_member(state, window, member, member - chosen, answers[n_answers])
+                n_answers += 1
+        window.job_arrival_us[run.next_job] = np.inf
+        event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
+        if run.n_pending == 0:
+            run.timer_us = np.inf
+    return GO_ON, n_answers

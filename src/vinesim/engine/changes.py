@@ -1,0 +1,153 @@
+"""The list of what changes nodes and jobs during a run: outages, random failures, withdrawals. core/changes.py goes
+through it. Random failures have no end: they are drawn some at a time, as the list runs short."""
+
+import heapq
+import math
+from collections import defaultdict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.outage import Outage
+from vinesim.model.reservation import Reservation
+from vinesim.model.result import FAILED, INTERRUPTED
+from vinesim.model.scenario import Scenario
+from vinesim.model.streams import stream
+from vinesim.state.arrays import CHANGE, GOES_DOWN, MORE, UP, WITHDRAWS
+
+FAILS, IS_REPAIRED = GOES_DOWN, UP
+STEPS_AT_ONCE = 256  # of random failures that are drawn
+Row = tuple[float, int, int, int, int, int, bool]  # of CHANGE
+
+
+class FailureClock:
+    """The random failures of one run, drawn one after another."""
+
+    def __init__(self, scenario: Scenario):
+        self._processes = []  # of each entry: its times, its random stream
+        self._ahead: list[tuple[float, int, int, tuple[int, int]]] = []  # (time, what, entry, node)
+        self.n_down = 0
+        self.had: list[Outage] = []  # failures so far; those that are not over are up at infinity
+        self._open: dict[tuple[int, tuple[int, int]], int] = {}  # (entry, node) -> its failure in ``had``
+        for i, failures in enumerate(scenario.failures):
+            random, nodes = stream(scenario.seed, f"failures.{i}"), failures.nodes(scenario.datacenter)
+            self._processes.append((failures, random))
+            for node, time in zip(nodes, failures.until.draw(random, len(nodes)).tolist(), strict=True):
+                heapq.heappush(self._ahead, (time, FAILS, i, node))
+
+    @property
+    def next_us(self) -> float:
+        """Return when the next node fails or is repaired."""
+        return self._ahead[0][0] if self._ahead else math.inf
+
+    def at(self, time_us: float) -> tuple[list[int], list[int]]:
+        """Return the failures that end and those that begin at a time, by their numbers in ``had``."""
+        ended, begun, now = [], [], []
+        while self._ahead and self._ahead[0][0] == time_us:
+            now.append(heapq.heappop(self._ahead))
+        for _, what, i, node in now:  # a repair that takes no time comes next
+            failures, random = self._processes[i]
+            times = failures.repair if what == FAILS else failures.until
+            following = time_us + float(times.draw(random, 1)[0])
+            heapq.heappush(self._ahead, (following, IS_REPAIRED if what == FAILS else FAILS, i, node))
+            if what == FAILS:
+                begun.append(len(self.had))
+                self._open[i, node] = len(self.had)
+                self.had.append(Outage(*node, time_us, math.inf, failures.running))
+            else:
+                ended.append(self._open.pop((i, node)))
+                self.had[ended[-1]] = replace(self.had[ended[-1]], up_us=time_us)
+        self.n_down += len(begun) - len(ended)
+        return ended, begun
+
+
+class Changes:
+    """The list for one run, as far as it is known."""
+
+    def __init__(self, scenario: Scenario, model: Any):
+        self._failures = FailureClock(scenario)
+        places = zip(model.node_rack.tolist(), model.node_shelf.tolist(), strict=True)
+        self._node = {place: node for node, place in enumerate(places)}
+        self._n_down = np.zeros(len(self._node), np.int64)  # outages and failures of each node
+        self._begins: dict[float, list[Outage]] = defaultdict(list)
+        self._ends: dict[float, list[Outage]] = defaultdict(list)
+        self._withdrawn: dict[float, list[int]] = defaultdict(list)
+        for outage in scenario.outages:
+            self._begins[outage.down_us].append(outage)
+            if outage.up_us < math.inf:
+                self._ends[outage.up_us].append(outage)
+        self._cuts: dict[float, list[Reservation]] = defaultdict(list)  # reservations that begin and interrupt tasks
+        for one in scenario.reservations:
+            if one.interrupts:
+                self._cuts[one.start_us].append(one)
+        self._over = {one.end_us for one in scenario.reservations if one.end_us < math.inf}
+        self._places = model.node_rack, model.node_shelf
+        at = scenario.workload.withdraw_us
+        for job in np.flatnonzero(at < math.inf).tolist() if at is not None else ():
+            self._withdrawn[float(at[job])].append(job)  # type: ignore[index]
+        self._times = sorted(
+            {*self._begins, *self._ends, *self._withdrawn, *self._cuts, *self._over}, reverse=True
+        )  # the next one is the last
+        self._rows: list[Row] = []
+        self._n_steps = 0
+        self._began: list[int] = []  # of each failure: its row
+        self._ended: dict[int, int] = {}  # of those that are over: the row of that
+
+    def listed(self) -> np.ndarray:
+        """Return the list with some more steps, the last row MORE if there are further ones."""
+        for _ in range(len(self._times) + STEPS_AT_ONCE):
+            if self._next_us == math.inf:
+                break
+            self._add_step()
+        more = [(self._next_us, self._n_steps, MORE, 0, 0, 0, self._only_fails)] if self._next_us < math.inf else []
+        return np.array(self._rows + more, CHANGE)
+
+    def failures_before(self, row: int) -> tuple[Outage, ...]:
+        """Return the failures in the rows before one; those that are not over there are up at infinity."""
+        had = [one for one, began in zip(self._failures.had, self._began, strict=True) if began < row]
+        is_over = [self._ended.get(i, row) < row for i in range(len(had))]
+        return tuple(one if over else replace(one, up_us=math.inf) for one, over in zip(had, is_over, strict=True))
+
+    @property
+    def _next_us(self) -> float:
+        return min(self._times[-1] if self._times else math.inf, self._failures.next_us)
+
+    @property
+    def _only_fails(self) -> bool:
+        """Whether nodes can only fail from now on, which starts nothing."""
+        return not self._times and self._failures.n_down == 0
+
+    def _add_step(self) -> None:
+        """Nodes come up, then nodes go down, then jobs are withdrawn."""
+        at_us, only_fails = self._next_us, self._only_fails
+        ended, begun = self._failures.at(at_us)
+        had = self._failures.had
+        up, down, withdrawn = [had[i] for i in ended], [(had[i], FAILED) for i in begun], list[int]()
+        cut, is_over = list[Reservation](), False
+        if self._times and self._times[-1] == at_us:
+            self._times.pop()
+            up, withdrawn = self._ends[at_us] + up, self._withdrawn[at_us]
+            cut, is_over = self._cuts[at_us], at_us in self._over
+            down += [(outage, INTERRUPTED) for outage in self._begins[at_us]]
+        self._ended |= dict.fromkeys(ended, len(self._rows))
+        self._began += [len(self._rows)] * len(begun)
+        rows = [(outage, UP, 0) for outage in up]
+        rows += [(outage, GOES_DOWN, why if outage.running == "requeue" else 0) for outage, why in down]
+        for outage, what, why in rows:
+            node = self._node[outage.rack, outage.shelf]
+            self._n_down[node] += 1 if what == GOES_DOWN else -1
+            self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
+        cut_nodes = [int(node) for one in cut for node in np.flatnonzero(one.has(*self._places))]
+        same = [(node, GOES_DOWN, INTERRUPTED) for node in cut_nodes] + [(0, UP, 0)] * is_over
+        for node, what, why in same:  # nodes stay as they are: tasks leave them, or others may start there
+            self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
+        self._rows += [(at_us, self._n_steps, WITHDRAWS, job, 0, 0, only_fails) for job in withdrawn]
+        self._n_steps += 1
+
+
+def has_pauses(scenario: Scenario) -> bool:
+    """Whether something happens between the events of the loop."""
+    return bool(
+        scenario.outages or scenario.failures or scenario.reservations or scenario.workload.withdraw_us is not None
+    )

@@ -1,0 +1,100 @@
+"""The file of a log with a row per job as a table: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.source.files import GZIP, lines_of, opened, read_text
+from vinesim.formats.source.limits import FIELD_CHARACTERS
+from vinesim.formats.source.table_source import TableSource, open_table
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+
+AS_CSV, JSON_LINES, PARQUET = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), ".parquet"
+REMEDY = "For other logs, see vinesim import --help."
+
+
+def open_log(log: Path, folder: Path) -> tuple[TableSource, int]:
+    """Return the table of a log, and the line of its first row; ``folder`` takes a copy if one is needed.
+
+    Raises :class:`InputError`.
+    """
+    with opened(log) as stream:
+        is_gzip = stream.read(2) == GZIP
+    name = log.name.removesuffix(".gz") if is_gzip else log.name
+    kind = Path(name).suffix.lower()
+    if kind not in (*AS_CSV, *JSON_LINES, PARQUET) or (is_gzip and kind == PARQUET):
+        endings = ", ".join((*AS_CSV, *JSON_LINES))
+        raise InputError(
+            [Problem(str(log), f"a name that ends in {endings} (also .gz) or {PARQUET}", log.name, REMEDY)]
+        )
+    if kind in JSON_LINES:
+        copy = folder / "log.csv"
+        _write_rows(log, copy)
+        return open_table(copy), 1
+    if not is_gzip and kind in (".csv", PARQUET):
+        return open_table(log), 2
+    copy = folder / f"{Path(name).stem}.csv"
+    copy.write_text(read_text(log), encoding="utf-8")
+    return open_table(copy), 2
+
+
+def in_log(error: InputError, log: Path, copy: str, line_of: Callable[[int], int]) -> InputError:
+    """Return an error about the copy of a log as one about the log; ``line_of`` gives the line of a row, from 0."""
+
+    def where(problem: Problem) -> str:
+        name, _, line = problem.where.rpartition(":")
+        if name == copy and line.isdecimal():
+            return f"{log}:{line_of(int(line) - 2)}"
+        return problem.where.replace(copy, str(log))
+
+    return InputError([replace(one, at=where(one)) for one in error.problems], error.n_problems)
+
+
+def _write_rows(log: Path, copy: Path) -> None:
+    """Write the objects of a JSON Lines file as the rows of a CSV file. Raises :class:`InputError`."""
+    names = dict[str, None]()
+    for row in _objects(log):
+        names |= dict.fromkeys(row)
+    if not names:
+        raise InputError([Problem(str(log), 'an object in each line, such as {"submit": 0, "duration": 60}', "none")])
+    with open(copy, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(names), restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(_objects(log))
+
+
+def _objects(log: Path) -> Iterator[dict[str, str]]:
+    """Yield a row of texts for each line; an empty line is an empty row. Raises :class:`InputError`."""
+    problems, n_problems = list[Problem](), 0
+    for number, line in enumerate(lines_of(log), 1):
+        found: Any = None
+        try:
+            found = json.loads(line.decode("utf-8-sig") or "{}", parse_float=str, parse_int=str) if line.strip() else {}
+        except UnicodeDecodeError:
+            reason = "bytes that are not UTF-8 text"
+        except (ValueError, RecursionError) as error:
+            reason = getattr(error, "msg", str(error))
+        else:
+            reason = f"a {type(found).__name__}"
+        if isinstance(found, dict):
+            yield dict(_cells(found))
+            continue
+        n_problems += 1
+        if len(problems) < MAX_PROBLEMS:
+            remedy = "Write one object per line, for example with: jq -c .[]" if number == 1 else ""
+            problems.append(Problem(f"{log}:{number}", "a JSON object", reason, remedy))
+    if problems:
+        raise InputError(problems, n_problems)
+
+
+def _cells(found: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the values of an object as texts; the keys of objects in it are joined by a point."""
+    for key, value in found.items():
+        if isinstance(value, dict):
+            yield from _cells(value, f"{above}{key}.")
+        elif value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield f"{above}{key}", text[:FIELD_CHARACTERS]

@@ -1,0 +1,64 @@
+"""Where the files of a site contradict one another, or themselves; how many things each contradiction touches."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from vinesim.formats.importers.site_jobs import SiteJob, goes_back
+from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.slurm.jobs import Record
+from vinesim.formats.slurm.site import Site
+from vinesim.formats.slurm.values import hosts, licences
+
+FEW_S = 60.0  # times of a record that differ by less do not contradict one another
+
+
+def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
+    """Return what contradicts what, with the number of things that it touches."""
+    found = Counter[str](_of_jobs(site, nodes, jobs))
+    known = {node.name: node.cpus for node in nodes.nodes}
+    listed = {row.get("NodeName", ""): row.get("CPUTot", "") for row in site.nodes}
+    where = f"{site.files.get('nodes')} and {site.files.get('config')}, which is taken"
+    if site.config.entries.get("nodename"):
+        found[f"nodes in only one of {where}"] = len(set(known) ^ set(listed)) if listed else 0
+        differ = [name for name, cpus in listed.items() if name in known and cpus not in ("", str(known[name]))]
+        found[f"nodes with other CPUs in {where}"] = len(differ)
+    for one in site.reservations:
+        found[f"reservation {one.name} ends before it begins, and is left out"] = int(one.end_s <= one.start_s)
+        found[f"nodes of reservation {one.name} that are not known"] = len(set(one.nodes) - set(known))
+    ends = [(one.start_s, one.end_s) for one in site.events if one.end_s is not None]
+    found["events of nodes that end before they begin, and are left out"] = sum(end < start for start, end in ends)
+    return [(words, n) for words, n in found.most_common() if n]
+
+
+def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]:
+    """Yield a line for each job that something is wrong with."""
+    known = {node.name for node in nodes.nodes}
+    qos, users = {one.name for one in site.qos}, {(one.account, one.user) for one in site.associations}
+    total = licences(site.config.settings.get("licenses", ""))
+    has_nodes: dict[str, bool] = {}
+    for one in jobs:
+        first, last = one.job.records[0], one.job.records[-1]
+        if goes_back(first):
+            yield "jobs that started before they were submitted, as after a change of the clock: not in back-tests"
+        if any(map(_is_off, one.job.records)):
+            yield "jobs whose end is not start plus run time, as after a change of the clock: the run time is taken"
+        if last.nodes not in has_nodes:
+            has_nodes[last.nodes] = set(hosts(last.nodes)) <= known if last.start_s is not None else True
+        if not has_nodes[last.nodes]:
+            yield "jobs that ran on nodes that are not known"
+        if qos and one.job.qos and one.job.qos not in qos:
+            yield "jobs of a QOS that is not in its table: without its limits"
+        if users and (one.job.account, one.job.user) not in users:
+            yield "jobs of users and accounts that are not in their table: without their limits"
+        if first.start_s is None:
+            continue
+        if any(n > total[name] for name, n in licences(one.attributes["licenses"]).items() if name in total):
+            yield "jobs that ran with more licences than there are: they never start"
+        if (one.job.limit_s or 0.0) > one.limit_s and "time-min" not in one.job.options:
+            yield "jobs that ran with a longer limit than their partition has: its own is taken"
+
+
+def _is_off(record: Record) -> bool:
+    if record.start_s is None or record.end_s is None:
+        return False
+    return abs(record.end_s - record.start_s - record.elapsed_s - record.suspended_s) > FEW_S

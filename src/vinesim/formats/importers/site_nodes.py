@@ -1,0 +1,126 @@
+"""The nodes and partitions of a Slurm site: what slurm.conf says of them, or else what scontrol shows."""
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from vinesim.formats.importers.slurm_nodes import MIB, gpus_of
+from vinesim.formats.slurm.site import Site
+from vinesim.formats.slurm.values import NOTHING, hosts
+from vinesim.formats.source.amounts import MEMORY
+from vinesim.model.errors import InputError, Problem
+
+CPU = "CPU"
+
+
+@dataclass(frozen=True)
+class SiteNode:
+    """A node, and the partitions that it is in."""
+
+    name: str
+    cpus: int
+    memory_mib: int
+    gpus: tuple[tuple[str, int], ...]  # type, number
+    features: tuple[str, ...]
+    weight: int
+    partitions: tuple[str, ...] = ()
+
+
+class SitePartition(NamedTuple):
+    """A partition, with its values by lower-case name."""
+
+    name: str
+    nodes: frozenset[str]
+    values: dict[str, str]
+
+
+class Nodes(NamedTuple):
+    """All nodes in Slurm's order, and the partitions."""
+
+    nodes: list[SiteNode]
+    partitions: list[SitePartition]
+
+    @property
+    def gpu_types(self) -> list[str]:
+        """The types of GPUs that any node has."""
+        return sorted({kind for node in self.nodes for kind, _ in node.gpus})
+
+    def groups(self) -> list[tuple[str, list[SiteNode]]]:
+        """Return the nodes in runs of equal ones, each with the name of its kind: that of its first node's letters."""
+        names: dict[tuple[object, ...], str] = {}
+        for node in self.nodes:
+            if _kind(node) not in names:
+                stem = re.sub(r"\d+$", "", node.name).strip("-_") or node.name
+                taken = sum(name.split(".")[0] == stem for name in names.values())
+                names[_kind(node)] = f"{stem}.{taken + 1}" if taken else stem
+        return [(names[kind], list(run)) for kind, run in groupby(self.nodes, key=_kind)]
+
+
+def _kind(node: SiteNode) -> tuple[object, ...]:
+    return node.cpus, node.memory_mib, node.gpus, node.features, node.weight, node.partitions
+
+
+def read_nodes(site: Site) -> Nodes:
+    """Return the nodes and partitions. Raises :class:`InputError` where no file has any."""
+    rows = [entry.values for entry in site.config.entries.get("nodename", [])]
+    rows = rows or [{name.lower(): value for name, value in fields.items()} for fields in site.nodes]
+    found: dict[str, SiteNode] = {}
+    for row in rows:
+        for name in hosts(row["nodename"]):
+            found[name] = _node(name, row)
+    if not found:
+        remedy = "Add slurm.conf, or the output of: scontrol show nodes -o > nodes.txt"
+        raise InputError([Problem(str(site.folder), "the nodes of the site", "none", remedy)])
+    partitions = [_partition(values, found) for values in _partition_rows(site)]
+    nodes = [
+        SiteNode(**{**vars(node), "partitions": tuple(one.name for one in partitions if node.name in one.nodes)})
+        for node in found.values()
+    ]
+    return Nodes(nodes, partitions)
+
+
+def _partition_rows(site: Site) -> list[dict[str, str]]:
+    rows = [entry.values for entry in site.config.entries.get("partitionname", [])]
+    return rows or [{name.lower(): value for name, value in fields.items()} for fields in site.partitions]
+
+
+def _partition(values: dict[str, str], nodes: dict[str, SiteNode]) -> SitePartition:
+    given = values.get("nodes", "")
+    names = set(nodes) if given.upper() == "ALL" else set(hosts(given))
+    return SitePartition(values["partitionname"], frozenset(names & set(nodes)), values)
+
+
+def _node(name: str, row: dict[str, str]) -> SiteNode:
+    cpus = next((int(row[key]) for key in ("cpuefctv", "cpus", "cputot") if row.get(key, "").isdecimal()), 0)
+    if not cpus:
+        sockets = int(row.get("sockets", row.get("socketsperboard", "1")))
+        cpus = sockets * int(row.get("corespersocket", "1")) * int(row.get("threadspercore", "1"))
+    memory = int(row.get("realmemory", "1")) - int(row.get("memspeclimit", "0") or 0)
+    features = row.get("feature") or row.get("features") or row.get("availablefeatures") or ""
+    weight = row.get("weight", "1")
+    return SiteNode(
+        name,
+        cpus,
+        memory,
+        gpus_of("" if row.get("gres", "") in NOTHING else row["gres"]),
+        () if features in NOTHING else tuple(filter(None, features.split(","))),
+        int(weight) if weight.isdecimal() else 1,
+    )
+
+
+def racks_of(nodes: Nodes) -> list[dict[str, object]]:
+    """Return the nodes as a scenario has them, in Slurm's order: a rack for each run of equal ones, so that a rack may
+    get more or fewer nodes and those of the others keep their places."""
+    made: list[dict[str, object]] = []
+    for group, run in nodes.groups():
+        node = run[0]
+        units = {CPU: {"cores": node.cpus}, **dict(node.gpus)}
+        one = {"count": len(run), "group": group, "units": units, MEMORY: f"{node.memory_mib} MiB"}
+        made.append({"nodes": [one]})
+    return made
+
+
+def bytes_of(mib: float) -> float:
+    """Return bytes."""
+    return mib * MIB

@@ -1,0 +1,209 @@
+"""The options of the policy ``slurm`` that the files of a site give: its parameters, by Slurm's words."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.slurm.accounts import ROOT
+from vinesim.formats.slurm.site import Site
+from vinesim.formats.slurm.values import COUNTED, duration_s, hosts, licences, tres
+
+SCHEDULER = {  # of SchedulerParameters, in its units
+    "bf_interval": "bf_interval",
+    "bf_window": "bf_window",
+    "bf_resolution": "bf_resolution",
+    "bf_max_job_test": "bf_max_job_test",
+    "bf_max_job_user": "bf_max_job_user",
+    "bf_max_job_part": "bf_max_job_part",
+    "bf_max_job_start": "bf_max_job_start",
+    "default_queue_depth": "default_queue_depth",
+    "sched_interval": "sched_interval",
+    "batch_sched_delay": "batch_sched_delay",
+    "max_switch_wait": "max_switch_wait",
+}
+FLAGS = ("preempt_youngest_first", "assoc_limit_stop")
+WEIGHTS = {
+    "priorityweightage": "priority_weight_age",
+    "priorityweightfairshare": "priority_weight_fair_share",
+    "priorityweightjobsize": "priority_weight_job_size",
+    "priorityweightpartition": "priority_weight_partition",
+    "priorityweightqos": "priority_weight_qos",
+}
+DURATIONS = {  # in minutes in slurm.conf; here s
+    "prioritymaxage": "priority_max_age",
+    "prioritydecayhalflife": "priority_decay_half_life",
+    "prioritycalcperiod": "priority_calc_period",
+}
+LIMITS = {  # a limit of Slurm's tables -> the name of it as an option
+    "GrpJobs": "grp_jobs", "GrpTRES": "grp_tres", "GrpTRESMins": "grp_tres_mins",
+    "GrpTRESRunMins": "grp_tres_run_mins", "GrpWall": "grp_wall", "MaxJobs": "max_jobs",
+    "MaxTRESPerJob": "max_tres_per_job", "MaxWallDurationPerJob": "max_wall_per_job",
+    "MaxTRESPerUser": "max_tres_per_user", "MaxJobsPerUser": "max_jobs_per_user",
+    "MaxTRESPerAccount": "max_tres_per_account", "MaxJobsPerAccount": "max_jobs_per_account",
+    "GrpSubmitJobs": "grp_submit_jobs", "MaxSubmitJobs": "max_submit_jobs",
+    "MaxSubmitJobsPerUser": "max_submit_jobs_per_user", "MaxSubmitJobsPerAccount": "max_submit_jobs_per_account",
+    "MaxJobsAccruePerUser": "max_jobs_accrue_per_user", "MaxJobsAccrue": "max_jobs_accrue",
+}  # fmt: skip
+DENY = "denyonlimit"  # a flag of a QOS
+OTHERS = {"Fairshare": "shares", "Priority": "priority"}
+_KNOWN = {name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()}  # a dump writes some otherwise
+
+
+def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
+    """Return the options, those of things with names as mappings by name."""
+    settings, scheduler = site.config.settings, site.config.list_of("schedulerparameters")
+    found: dict[str, Any] = {
+        ours: int(scheduler[name]) for name, ours in SCHEDULER.items() if scheduler.get(name, "").isdecimal()
+    }
+    found["start_s"] = begin_s
+    found |= dict.fromkeys((name for name in FLAGS if name in scheduler), True)
+    over_s = duration_s(settings.get("overtimelimit", "0"))
+    if over_s:
+        found["over_time_limit"] = over_s / 60.0 if math.isfinite(over_s) else 1e9
+    found["priority_type"] = settings.get("prioritytype", "priority/basic").rpartition("/")[2].lower()
+    found |= {ours: float(settings[name]) for name, ours in WEIGHTS.items() if settings.get(name, "").isdecimal()}
+    for name, ours in DURATIONS.items():
+        seconds = duration_s(settings.get(name, ""))
+        if seconds is not None:
+            found[ours] = seconds if math.isfinite(seconds) else 0.0
+    if weights := settings.get("priorityweighttres"):
+        found["priority_weight_tres"] = counted(weights)
+    flags = settings.get("priorityflags", "").upper().split(",")
+    if "NO_FAIR_TREE" in flags:
+        found["fair_tree"] = False
+    found |= _preemption(settings)
+    found["nodes"] = _runs(nodes)
+    found["partitions"] = {one.name: _partition(one.values) for one in nodes.partitions}
+    if counts := licences(settings.get("licenses", "")):
+        found["licenses"] = counts
+    if has_switches(site):
+        rows = [entry.values for entry in site.topology.entries["switchname"]]
+        found["topology"] = {
+            row["switchname"]: {name: row[name] for name in ("nodes", "switches") if name in row} for row in rows
+        }
+    if site.qos:
+        found["qos"] = {one.name: _limits(one.values) | _of_qos(one.values) for one in site.qos}
+    if accounts := _accounts(site):
+        found["accounts"] = accounts
+    if reservations := [one for one in site.reservations if one.end_s > one.start_s]:
+        found["reservations"] = {
+            one.name: {
+                "start_s": one.start_s - begin_s,
+                "end_s": one.end_s - begin_s,
+                "nodes": list(one.nodes),
+            }
+            for one in reservations
+        }
+    return found
+
+
+def has_switches(site: Site) -> bool:
+    """Whether nodes are chosen by their place in a tree of switches."""
+    return site.config.settings.get("topologyplugin", "").endswith("tree") and "switchname" in site.topology.entries
+
+
+def counted(text: str) -> dict[str, float]:
+    """Return a list of resources without those that the policy does not count."""
+    return {name: amount for name, amount in tres(text).items() if name in COUNTED}
+
+
+def _runs(nodes: Nodes) -> dict[str, Any]:
+    """Return the runs of equal nodes, in their order, by the names of their kinds; further runs have a number."""
+    found: dict[str, Any] = {}
+    for group, run in nodes.groups():
+        key = group if group not in found else f"{group}+{len(found)}"
+        features = {"features": list(run[0].features)} if run[0].features else {}
+        found[key] = {"names": _host_list([node.name for node in run]), "weight": run[0].weight} | features
+    return found
+
+
+def _host_list(names: list[str]) -> str:
+    """Return names as a list of hosts: n[01-32], if they are numbered so."""
+    found = re.fullmatch(r"(.*?)(\d+)", names[0])
+    if found is None or len(names) == 1:
+        return ",".join(names)
+    stem, first = found[1], found[2]
+    text = f"{stem}[{first}-{int(first) + len(names) - 1:0{len(first)}d}]"
+    return text if hosts(text) == names else ",".join(names)
+
+
+def _preemption(settings: dict[str, str]) -> dict[str, Any]:
+    kind = settings.get("preempttype", "preempt/none").rpartition("/")[2].lower()
+    if kind not in ("partition_prio", "qos"):
+        return {}
+    found: dict[str, Any] = {"preempt_type": kind, "preempt_mode": _mode(settings.get("preemptmode", "off"))}
+    if exempt_s := duration_s(settings.get("preemptexempttime", "")):
+        found |= {"preempt_exempt_time": exempt_s} if math.isfinite(exempt_s) else {}
+    return found
+
+
+def _of_qos(values: Mapping[str, str]) -> dict[str, Any]:
+    """Return which QOS one preempts, how its own jobs are preempted, and whether it refuses jobs."""
+    found: dict[str, Any] = {}
+    if DENY in values.get("Flags", "").lower().split(","):
+        found["deny_on_limit"] = True
+    if names := [name for name in values.get("Preempt", "").split(",") if name]:
+        found["preempt"] = names
+    if (mode := values.get("PreemptMode", "cluster").lower()) not in ("", "cluster"):
+        found["preempt_mode"] = _mode(mode)
+    exempt_s = duration_s(values.get("PreemptExemptTime", ""))
+    if exempt_s is not None and math.isfinite(exempt_s):
+        found["preempt_exempt_time"] = exempt_s
+    return found
+
+
+def _mode(text: str) -> str:
+    """Return a mode of preemption without the gang scheduling that may be with it."""
+    return next((mode for mode in text.lower().split(",") if mode in ("requeue", "cancel", "suspend")), "off")
+
+
+def _partition(values: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if (tier := values.get("prioritytier", "1")) != "1":
+        found["priority_tier"] = int(tier)
+    if (factor := values.get("priorityjobfactor", "1")) != "1":
+        found["priority_job_factor"] = float(factor)
+    longest_s = duration_s(values.get("maxtime", "UNLIMITED"))
+    if longest_s is not None and math.isfinite(longest_s):
+        found["max_time"] = longest_s / 60.0
+    if mode := values.get("preemptmode"):
+        found["preempt_mode"] = _mode(mode)
+    return found
+
+
+def _accounts(site: Site) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in site.associations:
+        if one.partition:
+            continue
+        if not one.user:
+            if one.account != ROOT:
+                parent = {"parent": one.parent} if one.parent not in ("", ROOT) else {}
+                found[one.account] = parent | _limits(one.values)
+        elif one.account in found:
+            found[one.account].setdefault("users", {})[one.user] = _limits(one.values)
+    return found
+
+
+def _limits(values: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for given, text in values.items():
+        name, ours = _KNOWN.get(given.lower(), ("", ""))
+        if name in OTHERS and text.replace(".", "").isdecimal():
+            found[ours] = float(text)
+        elif name == "Fairshare" and text == "parent":
+            found[ours] = -1.0
+        elif name in LIMITS and (value := _limit(name, text)) is not None:
+            found[ours] = value
+    return found
+
+
+def _limit(name: str, text: str) -> Any:
+    if "TRES" in name:
+        return counted(text) or None
+    if "Wall" in name:
+        seconds = duration_s(text)
+        return None if seconds is None or not math.isfinite(seconds) else seconds / 60.0
+    return int(text) if text.isdecimal() else None

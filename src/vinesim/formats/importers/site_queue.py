@@ -1,0 +1,257 @@
+"""A snapshot of ``squeue`` as a workload: running jobs at their nodes, and pending ones with what they have waited.
+
+What a job asks for is what ``sacct`` says of it, or else the columns of ``squeue``. Nothing that happened after the
+snapshot is used: not how long a job ran, nor when it started.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from vinesim.formats.importers.site_jobs import LATER_S, SiteJob, site_jobs
+from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.importers.site_ran import ON_NODES, SUSPENDED, ran_s
+from vinesim.formats.slurm.jobs import Record, SlurmJob, keys_of
+from vinesim.formats.slurm.requests import Request, held_by
+from vinesim.formats.slurm.site import Site
+from vinesim.formats.slurm.snapshots import Snapshot
+from vinesim.formats.slurm.values import NOTHING, duration_s, hosts, memory_mib, time_s
+from vinesim.model.errors import InputError, Problem
+
+COMMAND = "squeue -a -r -o '%i|%j|%u|%a|%P|%q|%T|%r|%Q|%V|%e|%S|%l|%D|%C|%m|%b|%f|%v|%E|%F|%M|%N' > squeue.txt"
+COLUMNS = {  # our name -> those of squeue
+    "STATE": ("STATE", "ST"),
+    "SUBMIT": ("SUBMIT", "SUBMIT_TIME"),
+    "START": ("START", "START_TIME"),
+    "LIMIT": ("LIMIT", "TIME_LIMIT"),
+    "MEM": ("MEM", "MIN_MEMORY"),
+    "GRES": ("GRES", "TRES_PER_NODE"),
+}
+NEEDED = ("JOBID", "USER", "PARTITION", "STATE", "SUBMIT", "START", "LIMIT", "NODES", "CPUS", "NODELIST")
+PENDING = ("PENDING", "PD")
+NEVER = ("JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
+BASIC = 4294901760  # priority/basic: falling from here
+HAS_BASIC = 1e9  # a priority above it is one of these
+
+
+class Queued(NamedTuple):
+    """A job of the snapshot."""
+
+    site_job: SiteJob
+    name: str  # its JobID
+    reason: str  # "": it runs
+    submit_s: float
+    planned_s: float | None  # when Slurm plans to start it
+
+
+@dataclass
+class Queue:
+    """The jobs of a snapshot, running ones first, then pending ones in the order of their submission."""
+
+    time_s: float
+    jobs: list[Queued]
+    dropped: Counter[str]
+
+
+def snapshot_at(site: Site, at_s: float | None) -> tuple[float, list[dict[str, str]]]:
+    """Return the time and the rows of the last snapshot, or of the last one by a time. Raises :class:`InputError`."""
+    where = site.files.get("queue", str(site.folder))
+    if not site.queue:
+        raise InputError([Problem(where, "a snapshot of squeue", "none", f"Write one with: {COMMAND}")])
+    rows = [_named(row) for row in site.queue[0].rows]
+    missing = [name for name in NEEDED if rows and name not in rows[0]]
+    if missing:
+        raise InputError([Problem(where, f"columns {', '.join(missing)}", "none", f"Write it with: {COMMAND}")])
+    by_then = [one for one in site.queue if at_s is None or one.time_s is None or one.time_s <= at_s]
+    if not by_then:
+        first = f"the first is of {site.queue[0].time_s:.0f}"
+        raise InputError([Problem("--at", "a time at or after the first snapshot", f"{at_s:.0f}; {first}")])
+    rows = [_named(row) for row in by_then[-1].rows]
+    return _time_of(by_then[-1], rows, at_s), rows
+
+
+def _time_of(snapshot: Snapshot, rows: list[dict[str, str]], at_s: float | None) -> float:
+    """Return when a snapshot was taken: as it says, or as it was asked for, or the last time in it that has been."""
+    if snapshot.time_s is not None:
+        return snapshot.time_s
+    known = [time_s(row["SUBMIT"]) for row in rows]
+    known += [time_s(row["START"]) for row in rows if row["STATE"] in ON_NODES]
+    return at_s if at_s is not None else max((one for one in known if one is not None), default=0.0)
+
+
+def _named(row: dict[str, str]) -> dict[str, str]:
+    return row | {ours: row[name] for ours, names in COLUMNS.items() for name in names if name in row}
+
+
+def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
+    """Return the jobs of a snapshot. Raises :class:`InputError` where there is none."""
+    now_s, rows = snapshot_at(site, at_s)
+    before = _before(site, now_s) if any(row["STATE"] in SUSPENDED for row in rows) else []
+    tiers = {one.name: int(one.values.get("prioritytier", "1")) for one in nodes.partitions}
+    known = {_key(job): job for job in site.jobs.jobs}
+    dropped = Counter[str]()
+    made: list[tuple[SlurmJob, dict[str, str], str]] = []
+    for row in rows:
+        if row["STATE"] not in (*ON_NODES, *PENDING):
+            dropped[f"state {row['STATE']}"] += 1
+            continue
+        for number, place in keys_of(row["JOBID"]):
+            name = str(number) if place is None else f"{number}_{place}"
+            made.append((_job(row, number, place, known.get((number, place)), now_s), row, name))
+    found = []
+    for job, row, name in made:
+        site_job = next(iter(site_jobs([job], nodes, now_s, 0.0, dropped)), None)
+        if site_job is not None:
+            has_run_s = ran_s(row, now_s, rows, before, tiers) if row["STATE"] in ON_NODES else None
+            found.append(_queued(site_job, row, name, known.get(_key(job)), now_s, has_run_s))
+    found.sort(key=lambda one: (one.reason != "", _tier(one, tiers) if not one.reason else 0, one.submit_s,
+                                one.site_job.job.number, one.site_job.job.index or 0))  # fmt: skip
+    suspends = "suspend" in site.config.settings.get("preemptmode", "").lower()
+    return Queue(now_s, _on_nodes(found, nodes, tiers if suspends else {}, dropped), dropped)
+
+
+def _before(site: Site, now_s: float) -> list[tuple[float, list[dict[str, str]]]]:
+    """Return the snapshots before a time, the last one first."""
+    times = [(one.time_s, [_named(row) for row in one.rows]) for one in reversed(site.queue) if one.time_s is not None]
+    return [(time, rows) for time, rows in times if time < now_s]
+
+
+def _key(job: SlurmJob) -> tuple[int, int | None]:
+    if job.component is not None:
+        return job.component
+    return (job.number, None) if job.array is None else (job.array, job.index)
+
+
+def _tier(one: Queued, tiers: dict[str, int]) -> int:
+    return max(tiers.get(name, 1) for name in one.site_job.job.partitions)
+
+
+def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | None, now_s: float) -> SlurmJob:
+    """Return a job as it is in the queue; it arrives with the snapshot."""
+    limit_s = duration_s(row["LIMIT"])
+    record = Record(now_s, now_s, None, None, 0.0, 0.0, row["STATE"], row.get("REASON", ""), {}, "", frozenset())
+    changed: dict[str, Any] = {
+        "limit_s": limit_s if limit_s is not None and math.isfinite(limit_s) else None,
+        "partitions": tuple(filter(None, row["PARTITION"].split(","))),
+        "qos": _text(row, "QOS"),
+        "reservation": _text(row, "RESERVATION"),
+        "records": (record,),
+    }
+    depends = re.sub(r"\(\w+\)", "", _text(row, "DEPENDENCY"))
+    if known is not None:
+        given = known.options.items()  # what may change until a job starts is in the queue
+        options = {name: value for name, value in given if name not in ("dependency", "time")}
+        return replace(known, options=options | ({"dependency": depends} if depends else {}), **changed)
+    least = int(re.match(r"\d*", row["NODES"])[0] or 1)  # type: ignore[index]  # it matches nothing too
+    options = {"nodes": str(least), "ntasks": row["CPUS"], "dependency": depends, "gres": _gres(row),
+               "licenses": _text(row, "LICENSES")}  # fmt: skip
+    memory = memory_mib(_text(row, "MEM") or "0")
+    options["mem"] = f"{memory[0]:g}M" if memory and memory[0] else ""
+    return SlurmJob(
+        number=number, array=number if place is not None else None, index=place, component=None,
+        name=_text(row, "NAME"), user=row["USER"], account=_text(row, "ACCOUNT"), requested={},
+        constraint=_text(row, "FEATURES"), exit_ok=True, options={name: text for name, text in options.items() if text},
+        line=0, **changed,
+    )  # fmt: skip
+
+
+def _text(row: dict[str, str], name: str) -> str:
+    return "" if row.get(name, "") in NOTHING else row[name]
+
+
+def _gres(row: dict[str, str]) -> str:
+    return _text(row, "GRES").removeprefix("gres:").removeprefix("gres/")
+
+
+def _queued(
+    one: SiteJob, row: dict[str, str], name: str, known: SlurmJob | None, now_s: float, has_run_s: float | None
+) -> Queued:
+    """Return a job with what it had at the time of the snapshot, as attributes; ``has_run_s``: None where it waits."""
+    submit_s, start_s = time_s(row["SUBMIT"]), time_s(row["START"])
+    runs, reason = has_run_s is not None, row.get("REASON", "")
+    found = {key: text for key, text in one.attributes.items() if key not in ("failed", "begin_s")}
+    if runs:
+        found["ran_s"] = f"{has_run_s:g}"
+        found["runs_on"] = row["NODELIST"]  # with CPUs: below
+    elif reason in NEVER:
+        found["begin_s"] = "never"
+    elif reason == "BeginTime" and start_s is not None and start_s > now_s:
+        found["begin_s"] = f"{start_s - now_s:g}"
+    elif reason not in ("Dependency", "JobArrayTaskLimit"):
+        found["waited_s"] = f"{now_s - _eligible_s(known, now_s if submit_s is None else submit_s, now_s):g}"
+    priority = _text(row, "PRIORITY")
+    if priority.isdecimal() and int(priority) > HAS_BASIC:
+        found["nice"] = str(BASIC - one.job.number - int(priority))
+    planned_s = None if runs or start_s is None or start_s < now_s - LATER_S else start_s
+    return Queued(
+        one._replace(attributes=found), name, "" if runs else reason or "None",
+        now_s if submit_s is None else submit_s, planned_s,
+    )  # fmt: skip
+
+
+def _eligible_s(known: SlurmJob | None, submit_s: float, now_s: float) -> float:
+    """Return since when a job that waits now has been eligible."""
+    records = () if known is None else known.records
+    times = [one.eligible_s for one in records if one.eligible_s is not None and submit_s <= one.eligible_s <= now_s]
+    return max(times, default=submit_s)
+
+
+def _on_nodes(found: Sequence[Queued], nodes: Nodes, tiers: dict[str, int], dropped: Counter[str]) -> list[Queued]:
+    """Say how many CPUs each running job has at each of its nodes; those that cannot be there are left out.
+
+    ``tiers`` of partitions whose jobs may have the CPUs of suspended jobs of others; empty where none may.
+    """
+    sizes = {node.name: (node.cpus, node.memory_mib, sum(n for _, n in node.gpus)) for node in nodes.nodes}
+    of_partition = {one.name: one.nodes for one in nodes.partitions}
+    free: dict[int, dict[str, tuple[float, ...]]] = {}
+    kept = dict[int, Queued]()
+    for i, one in sorted(enumerate(found), key=lambda item: not _has_equal_parts(item[1])):
+        if one.reason:
+            kept[i] = one
+            continue
+        possible = frozenset[str]().union(*(of_partition.get(name, ()) for name in one.site_job.job.partitions))
+        names = hosts(one.site_job.attributes["runs_on"])
+        left = free.setdefault(_tier(one, tiers) if tiers else 1, dict(sizes))
+        request = one.site_job.request._replace(least_nodes=len(names), most_nodes=len(names))
+        held = held_by(request)
+        cpus = _cpus_at(request, [int(left[name][0]) for name in names]) if possible.issuperset(names) else None
+        rests = {}
+        for name, n in zip(names, cpus or (), strict=False):
+            n_tasks = 1 if request.is_by_node else n // request.cpus
+            used = n, n_tasks * held.memory_mib, n_tasks * held.gpus
+            rests[name] = tuple(there - here for there, here in zip(left[name], used, strict=True))
+        if not rests or min(map(min, rests.values())) < 0:
+            dropped["it runs where there is no room for it"] += 1
+            continue
+        left.update(rests)
+        attributes = one.site_job.attributes | {
+            "runs_on": " ".join(f"{name}={n}" for name, n in zip(names, cpus or (), strict=True)),
+            "request": str(request),
+        }
+        kept[i] = one._replace(site_job=one.site_job._replace(request=request, held=held, attributes=attributes))
+    return [kept[i] for i in sorted(kept)]
+
+
+def _has_equal_parts(one: Queued) -> bool:
+    """Whether it is known how many CPUs a job has at each node; the others have what these leave."""
+    request = one.site_job.request
+    return request.exclusive or request.is_by_node
+
+
+def _cpus_at(request: Request, free: list[int]) -> list[int] | None:
+    """Return the CPUs of a job at its nodes: equal ones where it asks for that, else as many as are free in turn."""
+    if request.exclusive:
+        return free
+    if request.is_by_node:
+        return [request.n_cpus // max(1, len(free))] * len(free)
+    found, left = list[int](), request.tasks
+    for i, n_free in enumerate(free):
+        n = min(n_free // request.cpus, left - (len(free) - 1 - i))
+        if n < 1:
+            return None
+        found.append(n * request.cpus)
+        left -= n
+    return found if left == 0 else None

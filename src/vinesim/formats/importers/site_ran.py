@@ -1,0 +1,50 @@
+"""How long the jobs of a snapshot of ``squeue`` have run, without the time that they were suspended.
+
+A column TIME says it. Without one, the end of a job's limit, END, says when it would have begun had it never been
+suspended: Slurm moves END when a job goes on. A job that is suspended now stopped no later than it was seen suspended
+first, in the snapshots before this one, and than the first job of an upper tier that is on its nodes now started.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from vinesim.formats.slurm.values import duration_s, hosts, time_s
+
+ON_NODES = ("RUNNING", "R", "SUSPENDED", "S", "COMPLETING", "CG")
+SUSPENDED = ("SUSPENDED", "S")
+Row = Mapping[str, str]
+
+
+def ran_s(
+    row: Row, now_s: float, rows: Sequence[Row], before: Sequence[tuple[float, Sequence[Row]]], tiers: Mapping[str, int]
+) -> float:
+    """Return how long a job has run. ``rows`` are of the same snapshot, ``before`` are the earlier ones with their
+    times, the last one first, ``tiers`` are those of partitions."""
+    if (used_s := duration_s(row.get("TIME", ""))) is not None:
+        return used_s
+    began_s = _began_s(row, now_s)
+    if row["STATE"] not in SUSPENDED:
+        return max(0.0, now_s - began_s)
+    stopped_s = min([now_s, *_upper_starts_s(row, rows, began_s, tiers)])
+    for time, earlier in before:
+        same = next((one for one in earlier if one["JOBID"] == row["JOBID"]), None)
+        if same is None or same["STATE"] not in SUSPENDED or same["START"] != row["START"]:
+            break
+        stopped_s = min([stopped_s, time, *_upper_starts_s(row, earlier, began_s, tiers)])
+    return max(0.0, stopped_s - began_s)
+
+
+def _began_s(row: Row, now_s: float) -> float:
+    """Return when a job would have begun had it never been suspended."""
+    start_s, end_s, limit_s = time_s(row["START"]), time_s(row.get("END", "")), duration_s(row["LIMIT"])
+    if start_s is None:
+        return now_s
+    moved_s = start_s if end_s is None or limit_s is None else end_s - limit_s
+    return moved_s if start_s <= moved_s <= now_s else start_s
+
+
+def _upper_starts_s(row: Row, rows: Sequence[Row], began_s: float, tiers: Mapping[str, int]) -> list[float]:
+    """Return when the jobs of upper tiers started that are on nodes of a job, and came after it."""
+    nodes, tier = set(hosts(row["NODELIST"])), tiers.get(row["PARTITION"], 1)
+    upper = [one for one in rows if one["STATE"] in ("RUNNING", "R") and tiers.get(one["PARTITION"], 1) > tier]
+    starts_s = [time_s(one["START"]) for one in upper if not nodes.isdisjoint(hosts(one["NODELIST"]))]
+    return [one for one in starts_s if one is not None and one >= began_s]

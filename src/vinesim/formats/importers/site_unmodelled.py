@@ -1,0 +1,113 @@
+"""What of a site the policy ``slurm`` does not model, or only partly, and how many jobs that touches."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from vinesim.formats.importers.site_jobs import SiteJob
+from vinesim.formats.importers.site_options import DENY, has_switches
+from vinesim.formats.slurm.site import Site
+from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
+
+PARAMETERS = frozenset(  # of SchedulerParameters, that are modelled or make no difference
+    (
+        *("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part"),
+        *("bf_max_job_start", "default_queue_depth", "sched_interval", "batch_sched_delay", "bf_continue"),
+        "max_switch_wait",
+        *("preempt_youngest_first", "assoc_limit_stop", "enable_user_top", "kill_invalid_depend", "defer"),
+        *("sched_min_interval", "nohold_on_prolog_fail", "bf_yield_interval", "bf_yield_sleep"),
+    )
+)
+OPTIONS = {  # of a submission
+    "nodelist": "named nodes (--nodelist)",
+    "exclude": "excluded nodes (--exclude)",
+    "contiguous": "contiguous nodes",
+    "core-spec": "cores for the system (--core-spec)",
+    "mincpus": "--mincpus",
+    "tmp": "local disk (--tmp)",
+    "gpus": "GPUs of the whole job (--gpus)",
+    "gpus-per-task": "GPUs by task",
+    "mem-per-gpu": "memory by GPU",
+    "ntasks-per-core": "tasks by core",
+    "ntasks-per-socket": "tasks by socket",
+    "deadline": "--deadline",
+    "oversubscribe": "shared CPUs (--oversubscribe)",
+}
+NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
+JOBS: dict[str, Callable[[SiteJob], bool]] = {
+    "parts of heterogeneous jobs, which start one by one": lambda one: one.job.component is not None,
+    "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
+    "no time limit: that of their partition is taken, or a year": lambda one: (
+        one.job.limit_s is None or not math.isfinite(one.job.limit_s)
+    ),
+    "still pending when the log ended": lambda one: one.job.records[-1].state == "PENDING",
+    "still running when the log ended: they end when they were seen last": lambda one: (
+        one.job.records[-1].state in ("RUNNING", "SUSPENDED")
+    ),
+}
+
+
+def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
+    """Return what is not modelled, with the number of jobs that it touches."""
+    found = Counter[str]()
+    n = len(jobs)
+    for one in jobs:
+        found.update(words for option, words in OPTIONS.items() if option in one.job.options)
+        found.update(words for words, touches in JOBS.items() if touches(one))
+    settings = site.config.settings
+    known = licences(settings.get("licenses", ""))
+    found[NO_LICENCES] = sum(one.attributes["licenses"] != "" and not _are_counted(one, known) for one in jobs)
+    for name in site.config.list_of("schedulerparameters"):
+        if name not in PARAMETERS:
+            found[f"SchedulerParameters={name}"] = n
+    if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
+        flags = settings["priorityflags"].upper().split(",")
+        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in ("", "NO_FAIR_TREE")})
+    if (
+        "topology" in settings.get("topologyplugin", "")
+        and not settings["topologyplugin"].endswith(("none", "default"))
+        and not has_switches(site)
+    ):
+        found["topology: nodes are chosen as without switches"] = n
+    if (duration_s(settings.get("completewait", "0"), 1.0) or 0.0) > 0:
+        found["CompleteWait"] = n
+    for script in ("prolog", "epilog"):
+        if settings.get(script):
+            found[f"{script.capitalize()}: takes no time"] = n
+    if not settings.get("selecttypeparameters", "CR_Core_Memory").upper().startswith(("CR_CORE_MEMORY", "CR_CPU_MEM")):
+        found[f"SelectTypeParameters={settings['selecttypeparameters']}, taken as CR_Core_Memory"] = n
+    by_partition = Counter(name for one in jobs for name in one.job.partitions)
+    for entry in site.config.entries.get("partitionname", []):
+        name = entry.values["partitionname"]
+        mode = entry.values.get("oversubscribe", "NO").upper()
+        if mode.startswith(("YES", "EXCLUSIVE")) or (mode.startswith("FORCE") and mode != "FORCE:1"):
+            found[f"partition {name}: OverSubscribe={mode}"] = by_partition[name]
+        if entry.values.get("lln", "NO").upper() == "YES":
+            found[f"partition {name}: LLN"] = by_partition[name]
+    by_qos = Counter(one.job.qos for one in jobs)
+    for qos in site.qos:
+        for name in ("MinTRESPerJob", "MaxTRESMinsPerJob"):
+            if name in qos.values:
+                found[f"QOS {qos.name}: {name}"] = by_qos[qos.name]
+        if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in ("", DENY)]:
+            found[f"QOS {qos.name}: {', '.join(others)}"] = by_qos[qos.name]
+        found.update({f"QOS {qos.name}: {words}": by_qos[qos.name] for words in _not_counted(qos.values)})
+    by_account = Counter(one.job.account for one in jobs)
+    by_user = Counter((one.job.account, one.job.user) for one in jobs)
+    for its in site.associations:
+        n_jobs = by_user[its.account, its.user] if its.user else by_account[its.account]
+        who = f"user {its.user} of {its.account}" if its.user else f"account {its.account}"
+        found.update({f"{who}: {words}": n_jobs for words in _not_counted(its.values)})
+    return [(words, count) for words, count in found.most_common() if count]
+
+
+def _are_counted(one: SiteJob, known: Mapping[str, float]) -> bool:
+    """Whether the cluster counts all licences that a job asks for."""
+    asked = licences(one.attributes["licenses"])
+    return bool(asked) and set(asked) <= set(known)
+
+
+def _not_counted(values: Mapping[str, str]) -> list[str]:
+    """Return the limits on resources that are not counted, such as GPUs of one type."""
+    limits = {name: sorted(set(tres(text)) - set(COUNTED)) for name, text in values.items() if "TRES" in name}
+    return [f"{name} of {', '.join(others)}" for name, others in limits.items() if others]

@@ -1,0 +1,152 @@
+"""A whole Slurm site: a folder with whatever there is of its files becomes a scenario under the policy ``slurm``."""
+
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.importers.declaration import Imported, check_workload
+from vinesim.formats.importers.report import Finding, ImportReport
+from vinesim.formats.importers.site_contradictions import contradictions
+from vinesim.formats.importers.site_jobs import JOB, SiteJob, site_jobs, workload_of
+from vinesim.formats.importers.site_nodes import CPU, Nodes, racks_of, read_nodes
+from vinesim.formats.importers.site_options import DURATIONS, WEIGHTS, options_of
+from vinesim.formats.importers.site_unmodelled import unmodelled
+from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.slurm.anonymous import anonymous
+from vinesim.formats.slurm.availability import NodeEvent
+from vinesim.formats.slurm.site import COMMAND, Site, read_site
+from vinesim.formats.slurm.values import duration_s
+from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.yaml_writer import write_yaml
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.errors import InputError, Problem
+
+MOST_NAMES = 12  # of parameters in a line
+READ = frozenset((  # parameters of slurm.conf that the model looks at
+    *WEIGHTS, *DURATIONS, "schedulerparameters", "overtimelimit", "prioritytype", "priorityweighttres", "priorityflags",
+    "preempttype", "preemptmode", "preemptexempttime", "topologyplugin", "completewait", "prolog", "epilog",
+    "selecttypeparameters", "licenses",
+))  # fmt: skip
+FEW_S = 1.0  # an event of a node that begins so soon after the last one goes on with it
+
+
+def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Imported:
+    """Write a site's jobs, and the scenario of its nodes, partitions, limits and parameters."""
+    check_workload(output)
+    site = anonymous(read_site(folder)) if is_anonymous else read_site(folder)
+    if not site.jobs.jobs:
+        remedy = f"Write them with: {COMMAND}"
+        raise InputError([Problem(str(folder), "jobs, as sacct prints them", "none", remedy)])
+    nodes = read_nodes(site)
+    begin_s = min(job.records[0].submit_s for job in site.jobs.jobs)
+    over_s = duration_s(site.config.settings.get("overtimelimit", "0")) or 0.0
+    dropped = Counter[str](site.jobs.dropped)
+    jobs = site_jobs(site.jobs.jobs, nodes, begin_s, min(over_s, 1e9), dropped)
+    if not jobs:
+        reasons = ", ".join(f"{reason}: {n:,} jobs" for reason, n in dropped.most_common())
+        raise InputError([Problem(str(folder), "at least one job that its nodes can run", f"none; {reasons}")])
+    workload = workload_of(jobs, nodes, begin_s)
+    types = tuple(ProcessorType(name) for name in (CPU, *nodes.gpu_types, MEMORY))
+    document = scenario_of(site, nodes, begin_s, output)
+    scenario = output.with_suffix(".yaml")
+    write_workload(output, workload, types)
+    write_yaml(scenario, document)
+    return Imported(_report(site, nodes, jobs, dropped, begin_s), output, f"{workload.n_jobs:,} jobs", scenario)
+
+
+def scenario_of(site: Site, nodes: Nodes, begin_s: float, output: Path) -> dict[str, Any]:
+    """Return the document of a scenario: nodes, partitions, outages and options, with the workload in a file."""
+    units = [CPU, *nodes.gpu_types]
+    options = options_of(site, nodes, begin_s)
+    groups, outages = nodes.groups(), _outages(site, nodes, begin_s)
+    mode, loses = options.get("preempt_mode", "off"), any(one["running"] == "requeue" for one in outages)
+    partitions = [
+        {"name": one.name, "groups": list(dict.fromkeys(name for name, run in groups if one.name in run[0].partitions))}
+        for one in nodes.partitions
+        if one.nodes
+    ]
+    return {
+        "description": "Jobs, nodes and parameters of a Slurm site.",
+        "extends": "none",
+        "processor_types": [{"name": name} for name in units],
+        "task_types": [JOB.name],
+        "affinity": {"absolute": {name: {JOB.name: 1.0} for name in units}},
+        "network": "none",
+        "datacenter": {"racks": racks_of(nodes)},
+        "partitions": partitions,
+        "outages": outages,
+        "workload": {"file": output.name},
+        **({"preemption": "restart"} if mode != "suspend" and (mode != "off" or loses) else {}),
+        "policy": "slurm",
+        "options": options,
+    }
+
+
+def _outages(site: Site, nodes: Nodes, begin_s: float) -> list[dict[str, Any]]:
+    """Return when nodes took no jobs; events of a node that follow one another are one."""
+    place = {node.name: (rack, i) for rack, (_, run) in enumerate(nodes.groups()) for i, node in enumerate(run)}
+    found = []
+    events = sorted((one for one in site.events if one.node in place), key=lambda one: (one.node, one.start_s))
+    for name, of_node in groupby(events, key=lambda one: one.node):
+        rack, shelf = place[name]
+        for down_s, up_s, state in _joined(list(of_node)):
+            if up_s <= begin_s:
+                continue
+            one = {"rack": rack, "shelf": shelf, "down": f"{max(0.0, down_s - begin_s):g} s"}
+            one |= {} if up_s == np.inf else {"up": f"{up_s - begin_s:g} s"}
+            found.append(one | {"running": "requeue" if state.startswith("DOWN") else "finish"})
+    return found
+
+
+def _joined(events: list[NodeEvent]) -> list[tuple[float, float, str]]:
+    found: list[tuple[float, float, str]] = []
+    for event in events:
+        end_s = np.inf if event.end_s is None else event.end_s
+        if found and event.start_s <= found[-1][1] + FEW_S:
+            found[-1] = found[-1][0], max(found[-1][1], end_s), found[-1][2]
+        else:
+            found.append((event.start_s, end_s, event.state))
+    return [one for one in found if one[1] > one[0]]
+
+
+def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], dropped: Counter[str], begin_s: float) -> ImportReport:
+    report = ImportReport(str(site.folder), site.jobs.n_lines)
+    n_gpus = sum(n for node in nodes.nodes for _, n in node.gpus)
+    report.made = f"{len(jobs):,} jobs, {len(nodes.nodes):,} nodes with {n_gpus:,} GPUs"
+    report.numbers = {"jobs": len(jobs), "nodes": len(nodes.nodes), "gpus": n_gpus, "begin_s": begin_s}
+    for reason, n in dropped.items():
+        line = site.jobs.first_line.get(reason, 0)
+        report.dropped[reason] = [line] * n
+    report.notes += ["read: " + ", ".join(f"{kind} from {name}" for kind, name in site.files.items())]
+    report.notes += [f"not read: {name}: {why}" for name, why in site.unused.items()]
+    if ignored := sorted(set(site.config.settings) - READ):
+        shown = ", ".join(ignored[:MOST_NAMES]) + (" ..." if len(ignored) > MOST_NAMES else "")
+        report.notes.append(f"parameters of {site.files.get('config')} without a meaning here: {len(ignored)}: {shown}")
+        report.numbers["parameters_not_read"] = ignored
+    states = Counter(one.job.records[-1].state for one in jobs)
+    report.notes.append("states: " + ", ".join(f"{state} {n:,}" for state, n in states.most_common()))
+    waits_us = [
+        (first.start_s - first.eligible_s) * 1e6
+        for first in (one.job.records[0] for one in jobs)
+        if first.start_s is not None and first.eligible_s is not None
+    ]
+    if waits_us:
+        quantiles = np.quantile(waits_us, [0.5, 0.9, 0.99], method="inverted_cdf").tolist()
+        waited = dict(zip(("mean", "p50", "p90", "p99"), [float(np.mean(waits_us)), *quantiles], strict=True))
+        report.numbers["waited_us"] = waited
+        words = ", ".join(f"{name} {format_time_us(us)}" for name, us in waited.items())
+        report.notes.append(f"jobs waited, from when they were eligible: {words}")
+    wrong = contradictions(site, nodes, jobs)
+    report.numbers |= {"contradictory": dict(wrong)} if wrong else {}
+    report.findings += [Finding("contradictory", f"{words}: {n:,}", True, {"count": n}) for words, n in wrong]
+    missing = unmodelled(site, jobs)
+    report.numbers["not_modelled"] = dict(missing)
+    for words, n in missing:
+        report.findings.append(Finding("not modelled", f"{words}: {n:,} jobs", n >= len(jobs) / 20, {"jobs": n}))
+    if not missing:
+        report.findings.append(Finding("not modelled", "nothing that these files say"))
+    return report

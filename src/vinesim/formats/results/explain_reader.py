@@ -1,0 +1,112 @@
+"""Read what a result folder keeps of the scenario for ``vinesim explain``, and check that it is that of the run."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.explain_record import ANY_NODE, COMPANION, REQUEST, ExplainRecord
+from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
+from vinesim.formats.results.parquet import read_table
+from vinesim.formats.results.tables import ResultTables
+from vinesim.formats.source.files import read_text
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.partition import Partition
+from vinesim.model.reservation import Reservation
+from vinesim.model.workload import ANY_LEAD, NO_GANG, NO_PARTITION
+
+
+def read_record(result: ResultTables) -> ExplainRecord:
+    """Read the record of a run. Raises :class:`InputError` if there is none, or if it is another run's."""
+    record = _read(result.folder)
+    if problems := _of_another_run(record, result):
+        raise InputError(problems)
+    return record
+
+
+def _of_another_run(record: ExplainRecord, result: ResultTables) -> list[Problem]:
+    """Return in what a record cannot be that of the run: its rows, its codes, or its types."""
+    problems = []
+    n_tasks = int(result.rows("SELECT count(*) FROM tasks")[0][0])
+    again = "Run it again with vinesim run ... --explain --out DIR."
+    where = str(result.folder / EXPLAIN_TASKS)
+    if len(record.demand) != n_tasks:
+        expected, found = (
+            f"a row for each of the run's {n_tasks:,} tasks",
+            f"{len(record.demand):,}: those of another run",
+        )
+        problems.append(Problem(where, expected, found, again))
+    for name, codes, n in (
+        ("lead", record.lead, len(record.lead_sets)),
+        ("node_list", record.node_list, len(record.node_lists)),
+        ("partition", record.partition, len(record.partitions)),
+        ("user", record.user, len(record.users)),
+    ):
+        if len(codes) and not -1 <= codes.min() <= codes.max() < n:
+            found = f"{codes.min()} to {codes.max()}"
+            problems.append(Problem(f"{where}: {name}", f"-1 to {n - 1}", found, again))
+    for what, names in (("processor_types", record.processor_types), ("task_types", record.task_types)):
+        own = result.summary["provenance"].get(what)  # none in results of early versions
+        if own is not None and own != names:
+            expected = f"the run's types, {', '.join(own)}"
+            problems.append(Problem(f"{result.folder / EXPLAIN_TYPES}: {what}", expected, ", ".join(names), again))
+    shape = len(record.processor_types), len(record.task_types)
+    if record.affinity.shape != shape or len(record.attributes) != shape[0]:
+        expected = f"{shape[0]} processor types by {shape[1]} task types"
+        found = " by ".join(map(str, record.affinity.shape))
+        problems.append(Problem(f"{result.folder / EXPLAIN_TYPES}: affinity", expected, found, again))
+    return problems
+
+
+def _read(folder: Path) -> ExplainRecord:
+    types, tasks = folder / EXPLAIN_TYPES, folder / EXPLAIN_TASKS
+    if not (types.exists() and tasks.exists()):
+        remedy = "Run it again with vinesim run ... --explain --out DIR."
+        raise InputError([Problem(str(folder), "a run that was recorded for explain", "no record of it", remedy)])
+    try:
+        found: dict[str, Any] = json.loads(read_text(types))
+        columns = read_table(tasks)
+        return ExplainRecord(
+            found["processor_types"],
+            found["task_types"],
+            found["attributes"],
+            np.array(found["affinity"], np.float64),
+            columns["demand"],
+            columns.get("units", np.ones(len(columns["demand"]), np.int32)),
+            columns.get("lead", np.full(len(columns["demand"]), ANY_LEAD)),
+            found.get("lead_sets", []),  # none in records of versions without it
+            columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
+            columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
+            columns.get("gang_nodes", np.zeros(len(columns["demand"]), np.int32)),
+            [[(rack, shelf) for rack, shelf in nodes] for nodes in found.get("node_lists", [])],
+            columns.get("node_list", np.full(len(columns["demand"]), ANY_NODE)),
+            [Partition(**one) for one in found.get("partitions", [])],
+            columns.get("partition", np.full(len(columns["demand"]), NO_PARTITION)),
+            found.get("users", []),
+            columns.get("user", np.full(len(columns["demand"]), -1)),
+            _named(COMPANION, columns),
+            _named(REQUEST, columns),
+            [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
+            found.get("reserves", ""),
+            found.get("starts_in_order", False),
+            columns.get("expected_us"),
+            {k: np.array(v) for k, v in found["power_caps"].items()} if "power_caps" in found else None,
+            {int(job): others for job, others in found.get("after", {}).items()},
+            [_reserved(one) for one in found.get("reservations", [])],
+        )
+    except InputError:
+        raise
+    except Exception as wrong:  # errors of JSON, of missing keys, or of DuckDB
+        found_text = f"{type(wrong).__name__}: {str(wrong).splitlines()[0]}"
+        raise InputError([Problem(str(folder), "a record that can be read", found_text, "Run it again.")]) from None
+
+
+def _reserved(one: dict[str, Any]) -> Reservation:
+    return Reservation(**one | {"end_us": math.inf if one["end_us"] is None else one["end_us"]})
+
+
+def _named(prefix: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns of a prefix by the rest of their names."""
+    return {name.removeprefix(prefix): values for name, values in columns.items() if name.startswith(prefix)}

@@ -1,0 +1,95 @@
+"""What a job of a Slurm site asks for, as a text that the policy ``slurm`` reads, and as tasks that the engine holds.
+
+The text has the words of sbatch: ``nodes=2-2 tasks=8 cpus=1 per_node=4 mem_node=8000 gpus=2 gpu_type=t4``.
+The policy decides how many CPUs a job has at each of its nodes. So a job of one node is one task; a job with a number
+of tasks per node, or with nodes to itself, has a task for each node; any other has a task for each of Slurm's tasks.
+"""
+
+import math
+from typing import NamedTuple
+
+ALL = -1.0  # as memory of a node: all of it
+WHOLE = math.inf  # as CPUs: all of a node
+
+
+class Request(NamedTuple):
+    """What a job asks for."""
+
+    least_nodes: int  # 0: it does not say
+    most_nodes: int  # 0: any number
+    tasks: int
+    cpus: int  # of each task
+    per_node: int  # tasks at each node; 0: any number
+    mem_cpu: float  # MiB
+    mem_node: float
+    gpus: int  # at each node
+    gpu_type: str
+    exclusive: bool
+    constraint: str
+    switches: int = 0  # leaf switches that it wants at most; 0: any number
+    switch_wait_s: float = math.inf  # for which it waits for them
+
+    @property
+    def is_by_node(self) -> bool:
+        """Whether the engine holds one task at each node."""
+        return self.most_nodes == 1 or self.per_node > 0 or (self.exclusive and self.least_nodes > 0)
+
+    @property
+    def n_cpus(self) -> int:
+        """All that it asks for."""
+        n = self.per_node * max(1, self.least_nodes) if self.per_node else self.tasks
+        return n * self.cpus
+
+    def __str__(self) -> str:
+        words = {
+            "nodes": f"{self.least_nodes}-{self.most_nodes}" if self.least_nodes else "",
+            "tasks": str(self.tasks),
+            "cpus": str(self.cpus) if self.cpus > 1 else "",
+            "per_node": str(self.per_node or ""),
+            "mem_cpu": f"{self.mem_cpu:g}" if self.mem_cpu else "",
+            "mem_node": f"{self.mem_node:g}" if self.mem_node else "",
+            "gpus": str(self.gpus or ""),
+            "gpu_type": self.gpu_type,
+            "exclusive": "1" if self.exclusive else "",
+            "constraint": self.constraint,
+            "switches": str(self.switches or ""),
+            "switch_wait": f"{self.switch_wait_s:g}" if math.isfinite(self.switch_wait_s) else "",
+        }
+        return " ".join(f"{name}={value}" for name, value in words.items() if value)
+
+
+class Held(NamedTuple):
+    """The tasks of a job that the engine holds: equal ones."""
+
+    n: int
+    cpus: float
+    memory_mib: float
+    gpus: int
+
+
+def parse(text: str) -> Request:
+    """Return the request that a text stands for. Raises ValueError for one that is none."""
+    words = dict(word.split("=", 1) for word in text.split())
+    unknown = set(words) - {"nodes", "tasks", "cpus", "per_node", "mem_cpu", "mem_node", "gpus", "gpu_type",
+                            "exclusive", "constraint", "switches", "switch_wait"}  # fmt: skip
+    if unknown:
+        raise ValueError(f"no words of a request: {', '.join(sorted(unknown))}")
+    least, _, most = words.get("nodes", "0").partition("-")
+    return Request(
+        int(least), int(most or least), int(words.get("tasks", 1)), int(words.get("cpus", 1)),
+        int(words.get("per_node", 0)), float(words.get("mem_cpu", 0)), float(words.get("mem_node", 0)),
+        int(words.get("gpus", 0)), words.get("gpu_type", ""), "exclusive" in words, words.get("constraint", ""),
+        int(words.get("switches", 0)), float(words.get("switch_wait", math.inf)),
+    )  # fmt: skip
+
+
+def held_by(request: Request) -> Held:
+    """Return the tasks that the engine holds for a job."""
+    if request.exclusive and request.least_nodes:
+        return Held(request.least_nodes, WHOLE, 0.0, 0)
+    if request.is_by_node:
+        n = max(1, request.least_nodes) if request.per_node else 1
+        cpus = request.n_cpus // n
+        memory = request.mem_cpu * cpus if request.mem_cpu else max(0.0, request.mem_node)
+        return Held(n, cpus, memory, request.gpus)
+    return Held(request.tasks, request.cpus, request.mem_cpu * request.cpus, 0)

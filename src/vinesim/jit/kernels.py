@@ -1,0 +1,98 @@
+"""How the package compiles its kernels, and keeps them.
+
+``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting made the loop 5 times slower.
+``forceinline``: small steps are part of the loop instead of being called. Steps that are called are given other
+references to the model and the state than the loop's own (``jit/reference.py``). With its own, it would read the
+address of every array again after each call. A task would take a fifth longer, or a third if it holds several units.
+"""
+
+import gc
+import sys
+import types as python
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from numba import njit
+from numba.core.typing.typeof import typeof
+from numba.np import linalg
+
+from vinesim.jit import machine_code
+from vinesim.jit.disk import DiskCache
+from vinesim.jit.machine_code import name_of
+from vinesim.jit.parts import Part, QuickCompiler
+
+if "numba.np.arraymath" not in sys.modules:
+    # Numba asks whether SciPy's linear algebra is there by importing it, which takes longer than the rest of a small
+    # run. No kernel here needs it; one of a user's that does asks again when it is compiled.
+    _ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = _ensure_blas
+
+OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
+
+
+def part(function: Any, is_inlined: bool, checks_bounds: bool = False) -> Part:
+    """A kernel that other kernels call. Numba would let ``forceinline`` pass from the caller, so both are said."""
+    wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return Part(function, {**OPTIONS, **wrappers, "forceinline": is_inlined, "boundscheck": checks_bounds})
+
+
+inlined = partial(part, is_inlined=True)
+
+
+def bound_copy(function: Any, names: dict[str, Any], title: str = "", cells: list[Any] | None = None) -> Any:
+    """A function with other values of some of the global names that it uses, and of those of functions around it."""
+    closure = function.__closure__ if cells is None else tuple(map(python.CellType, cells)) or None
+    known = {**function.__globals__, **names}
+    copy = python.FunctionType(function.__code__, known, title or function.__name__, function.__defaults__, closure)
+    copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
+    copy.__qualname__ = title or function.__qualname__
+    return copy
+
+
+def cached_kernel(source: Any, digest: str, names: dict[str, Any], title: str = "", **options: Any) -> Any:
+    """A kernel that Python calls, with some names of ``source`` bound, kept on the disk under the hash of all that it
+    is made from.
+
+    ``title`` is in the name of its code; else that is the name of ``source``.
+    """
+    bound = bound_copy(source, names, name_of(title or source.__name__, digest))
+    made = njit(**{**OPTIONS, "no_cfunc_wrapper": True, **options}, pipeline_class=QuickCompiler)(bound)
+    made.compile = _without_collections(made.compile)
+    try:
+        made._cache = DiskCache(bound)
+    except RuntimeError:
+        machine_code.tell_not_kept(machine_code.why_no_folder())
+    return made
+
+
+def types_of(*arguments: Any) -> tuple[Any, ...]:
+    """The types of arguments that Python gives."""
+    return tuple(map(typeof, arguments))
+
+
+def address_for(made: Any, kinds: tuple[Any, ...]) -> int:
+    """Where the code of a kernel for arguments of these types is, compiled or loaded if need be."""
+    made.compile(kinds)
+    found = made.overloads[kinds]
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+
+def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:
+    """What compiles a kernel, or loads it, without looking for cycles meanwhile: Numba makes millions of objects, and a
+    quarter of the time went into looking through them again and again."""
+
+    @wraps(compiles)
+    def compiles_at_once(*args: Any) -> Any:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return compiles(*args)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return compiles_at_once

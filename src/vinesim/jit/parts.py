@@ -1,0 +1,270 @@
+"""How a kernel is compiled that only other kernels call: as a part of their machine code, not as its own code.
+
+Numba optimises every function with all that it calls, and makes machine code of it; a function deep down went through
+that at each level, and once more in the loop. A part waits for the loop. Parts know arguments by their type, not by
+their value, and whole numbers as int64; they are compiled once for all. Kernels of the package go through half of
+Numba's passes: the others look for what these have none of, such as closures, ``with`` and array expressions, and after
+each pass Numba finds the lifetimes of all variables again.
+"""
+
+from types import CodeType
+from typing import Any
+
+import llvmlite.binding as ll
+from numba.core import cgutils, typed_passes, types, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.errors import ForceLiteralArg, TypingError
+from numba.core.imputils import lower_constant, user_function
+from numba.core.lowering import Lower
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+from numba.core.typing.templates import make_concrete_template
+from numba.extending import models, register_model
+
+from vinesim.jit.reference import outside
+
+
+class _PartLibrary(JITCodeLibrary):
+    """The LLVM code of a part, without that of what it calls: the loop links each part once."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Simplify what is going to be inlined, perhaps in several places; the rest is optimised once, in the loop."""
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration and b"alwaysinline" in b" ".join(function.attributes):
+                passes.run(function, builder)
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """The code with that of what it calls, for a kernel that Numba itself compiles."""
+        module = ll.parse_assembly(str(self._codegen._create_empty_module("linked")))
+        _link(module, [self], self._reload_init)
+        return module
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Do nothing: what would be set is in machine code."""
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """The code of a kernel that Python calls, with all its parts."""
+
+    def finalize(self) -> None:
+        """Link, and optimise once. Numba does so twice for the sake of reference counts, which kernels have none of.
+
+        The parts are then private to the kernel. Numba distinguishes functions of the same name by a count that begins
+        again in each process: code from the disk that two processes made may have two functions under one name, and
+        where both are loaded and are not private, one would be run in place of the other.
+        """
+        self._raise_if_finalized()
+        _link(self._final_module, self._linking_libraries, self._reload_init)
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+        for function in self._final_module.functions:
+            if function.linkage == ll.Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = "internal"
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+def _link(module: Any, libraries: list[Any], reload_init: set[Any]) -> None:
+    """Add the code of libraries to a module, with all that they call, each once. What no call is left of may go."""
+    own = {function.name for function in module.functions if not function.is_declaration}
+    found = dict.fromkeys(libraries)
+    to_look_at = list(found)
+    while to_look_at:
+        library = to_look_at.pop()
+        is_part = isinstance(library, _PartLibrary)
+        module.link_in(library._final_module if is_part else library._get_module_for_linking(), preserve=True)
+        reload_init.update(library._reload_init)
+        for called in library._linking_libraries if is_part else ():
+            if called not in found:
+                found[called] = None
+                to_look_at.append(called)
+    for function in module.functions:
+        if not function.is_declaration and function.name not in own:
+            function.linkage = "linkonce_odr"
+
+
+class _Lower(Lower):
+    """Numba's lowering without the sizes of variables, which only a debugger asks for."""
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        super().storevar(value, name)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.BaseNativeLowering):
+    _name: Any = "quick_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _Lower
+
+
+PASSES = (
+    *(untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing),
+    *(untyped_passes.RewriteSemanticConstants, untyped_passes.DeadBranchPrune, untyped_passes.GenericRewrites),
+    *(untyped_passes.IRProcessing, untyped_passes.ReconstructSSA, untyped_passes.IRProcessing),
+    *(typed_passes.NopythonTypeInference, typed_passes.PreLowerStripPhis, typed_passes.IRLegalization),
+    *(_Lowering, typed_passes.NoPythonBackend),
+)
+
+
+class QuickPasses(PassManager):
+    """These passes; IRProcessing is done where others need it."""
+
+    def __init__(self) -> None:
+        super().__init__("nopython")
+        for one in PASSES:
+            self.add_pass(one, "nopython frontend" if one is typed_passes.NopythonTypeInference else one._name)
+        self.finalize()
+
+    def _runPass(self, index: int, one: Any, state: Any) -> None:  # noqa: N802  as Numba calls it
+        one.analysis = self._analysis
+        one.run_pass(state)
+
+
+def are_enough_for(function: Any) -> bool:
+    """Whether a function is one of the package's, and has no function within it."""
+    is_own = (function.__module__ or "").startswith("vinesim.")
+    return is_own and not any(isinstance(one, CodeType) for one in function.__code__.co_consts)
+
+
+class QuickFlags(Flags):
+    """Numba's flags, compared sooner: it looks at all 45 for every hash and comparison, 40,000 times a loop."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Flags):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._values.keys() | other._values.keys())
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def copy(self) -> Any:
+        """What Numba's own functions inherit, such as ``min``: not how their caller is inlined, or checked. So they are
+        compiled once for all callers."""
+        inherited = super().copy()
+        for name in ("forceinline", "boundscheck", "no_cfunc_wrapper", "no_cpython_wrapper"):
+            inherited.discard(name)
+        return inherited
+
+
+_HASH = hash(Flags())  # it is that of the names, and so always the same
+
+
+class QuickCompiler(Compiler):
+    """Numba's compiler, with such flags and the passes that are needed: the same code in two thirds of the time."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        return [QuickPasses()] if are_enough_for(self.state.func_id.func) else super().define_pipelines()
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any
+    ):
+        super().__init__(
+            typingctx, targetctx, library or self._library(targetctx), args, return_type, QuickFlags(flags), locals
+        )
+
+    def _library(self, targetctx: Any) -> Any:
+        made = _KernelLibrary(targetctx.codegen(), "kernel")
+        made.enable_object_caching()
+        return made
+
+
+class _Compiler(QuickCompiler):
+    def _library(self, targetctx: Any) -> Any:
+        return _PartLibrary(targetctx.codegen(), "part")
+
+
+class PartType(types.Dispatcher):
+    """The type of a part. Its value says nothing more, so that a part can be an argument of a part."""
+
+
+register_model(PartType)(models.OpaqueModel)
+
+
+@lower_constant(PartType)
+def _no_value(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Numba puts the object's address there, which differs between processes: such code cannot be kept on the disk."""
+    return context.get_dummy_value()
+
+
+SMALLER = frozenset((types.int8, types.int16, types.int32, types.uint8, types.uint16, types.uint32))
+
+
+def _passed_as(kind: Any) -> Any:
+    """The type of an argument: not of its value, and the same for all whole numbers that are not larger."""
+    kind = types.unliteral(kind)
+    return types.int64 if kind in SMALLER else kind
+
+
+class Part(CPUDispatcher):
+    """A kernel for other kernels only."""
+
+    def __init__(self, function: Any, options: dict[str, Any]):
+        super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_Compiler)
+        self._templates: dict[Any, Any] = {}
+
+    @property
+    def _numba_type_(self) -> PartType:
+        return PartType(self)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile within the compilation of a kernel. Numba would measure each part's time, and with it all events."""
+        args, return_type = normalize_signature(sig)
+        if args not in self.overloads:
+            try:
+                with self._compiling_counter:
+                    made = self._compiler.compile(args, return_type)  # type: ignore[attr-defined]
+                    self.add_overload(made)
+                    if not self.targetoptions["forceinline"]:
+                        self._give_outsides(made)
+            except ForceLiteralArg:
+                name = self.py_func.__qualname__
+                raise TypingError(f"{name} needs the value of an argument when it is compiled") from None
+        return self.overloads[args].entry_point  # type: ignore[attr-defined]
+
+    def _give_outsides(self, made: Any) -> None:
+        """Let calls give it other references than those whose fields its caller reads (``jit/reference.py``)."""
+        calls, kinds = user_function(made.fndesc, [made.library]), made.fndesc.argtypes
+
+        def calls_with_outsides(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = [outside(builder, kind, value) for kind, value in zip(kinds, args, strict=True)]
+            return calls(context, builder, signature, given)
+
+        calls_with_outsides.signature, calls_with_outsides.libs = calls.signature, calls.libs  # type: ignore[attr-defined]
+        self.targetctx.remove_user_function(made.entry_point)
+        self.targetctx._defns[made.entry_point].append(calls_with_outsides, calls.signature)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Only the one signature is offered. Of several Numba may take one of another policy, whose options begin with
+        the same fields."""
+        pysig, given = self._compiler.fold_argument_types(args, kws)  # type: ignore[attr-defined]
+        kinds = tuple(map(_passed_as, given))
+        if kinds not in self._templates:
+            self.compile(kinds)
+            name, signature = self.py_func.__name__, self.overloads[kinds].signature  # type: ignore[attr-defined]
+            self._templates[kinds] = make_concrete_template(name, name, [signature])
+        return self._templates[kinds], pysig, kinds, {}
+
+    def __call__(self, *args: Any, **kws: Any) -> Any:
+        raise TypeError(f"{self.py_func.__qualname__} is part of other kernels; call its py_func")

@@ -1,0 +1,223 @@
+"""Name the job for which a policy kept room free while another one waited: by its reservations, or by its order.
+
+A policy declares whether it ``reserves`` units for waiting jobs, or ``starts_in_order``. It then leaves a job that has
+room waiting only for one that arrived before it, is pending, and is within its quotas. With a reservation for the
+first job that is the first of these that could start on the same nodes; if all have one, it is that which starts there
+next.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.explain_record import ExplainRecord
+from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.openings import Changes
+from vinesim.metrics.places import TaskDemand, allowed_units, demand_of_task, places_for
+from vinesim.metrics.quota_waits import quota_waits
+from vinesim.metrics.shortages import IDLE, Span
+from vinesim.metrics.types_of_units import lacking
+from vinesim.model.workload import NO_GANG
+
+RESERVED, BEHIND = "reserved", "behind"  # as the state of a part of a wait
+Node = tuple[int, int]  # rack, shelf
+_AHEAD = """
+SELECT tasks.task, tasks.job, (SELECT tasks FROM jobs WHERE jobs.job = tasks.job) AS n_tasks, task_type,
+    eligible_us AS arrival_us, coalesce(init_us, withdraw_us) AS over_us, init_us, rack, shelf
+FROM tasks LEFT JOIN withdrawn USING (task)
+WHERE tasks.task < $task AND tasks.job <> $job AND eligible_us <= $until_us
+    AND coalesce(init_us, withdraw_us, $until_us + 1) > $since_us
+ORDER BY tasks.task
+"""
+_EARLIER = """
+SELECT task, begin_us, end_us FROM held
+WHERE part = 0 AND outcome IN ('preempted', 'interrupted', 'failed') AND begin_us <= $until_us ORDER BY task, begin_us
+"""
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """A time during which a task had room, and the policy left it to a job that came before."""
+
+    begin_us: float
+    end_us: float
+    why: str  # RESERVED, or BEHIND in the policy's order
+    job: int
+    starts_us: float | None  # when it started; None: it did not
+    n_more: int  # how many others were before it too, with their own reservations
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """A task that arrived before the one that waited."""
+
+    task: int
+    job: int
+    n_tasks: int  # of the job
+    task_type: int
+    arrival_us: float
+    over_us: float | None  # when it was no longer pending; None: it still is
+    starts_us: float | None
+    node: Node
+    runs: Sequence[tuple[float, float]]  # before its last start
+
+    def is_pending(self, at_us: float) -> bool:
+        """Whether it waits at a time, and after it."""
+        is_over = self.over_us is not None and self.over_us <= at_us
+        return self.arrival_us <= at_us and not is_over and not any(a <= at_us < b for a, b in self.runs)
+
+    def until_us(self, at_us: float) -> float:
+        """When it starts, or is withdrawn, after a time at which it waits."""
+        starts = [begin for begin, _ in self.runs if begin > at_us]
+        return min([*starts, *([] if self.over_us is None else [self.over_us])], default=np.inf)
+
+
+@dataclass
+class _Queue:
+    """What was before a task in the queue while it waited."""
+
+    result: ResultTables
+    record: ExplainRecord
+    units: dict[str, np.ndarray]
+    on_units: Sequence[tuple[Any, ...]]
+    window: dict[str, float]
+
+    @cached_property
+    def ahead(self) -> list[_Ahead]:
+        """The tasks that were pending at some time, in the order of the queue."""
+        runs: dict[int, list[tuple[float, float]]] = {}
+        if "segments" in self.result.names:
+            for task, begin, end in self.result.rows(_EARLIER, {"until_us": self.window["until_us"]}):
+                runs.setdefault(task, []).append((begin, end))
+        rows = self.result.rows(_AHEAD, self.window)
+        return [
+            _Ahead(task, job, n, kind, arrival, over, starts, (rack, shelf), runs.get(task, ()))
+            for task, job, n, kind, arrival, over, starts, rack, shelf in rows
+        ]
+
+    def demand_of(self, one: _Ahead) -> TaskDemand:
+        """Return what a task asks for."""
+        return demand_of_task(self.record, one.task, one.task_type)
+
+    def nodes(self, one: _Ahead) -> set[Node]:
+        """Return the nodes on which a task could start if nothing else ran."""
+        key = (repr(self.demand_of(one)), int(self.record.partition[one.task]), int(self.record.node_list[one.task]))
+        if key not in self._nodes:
+            self._nodes[key] = self._nodes_of(one)
+        return self._nodes[key]
+
+    @cached_property
+    def _nodes(self) -> dict[tuple[str, int, int], set[Node]]:
+        return {}
+
+    def _nodes_of(self, one: _Ahead) -> set[Node]:
+        record, demands, units = self.record, self.demand_of(one), self.units
+        wanted = {name: float(values[one.task]) for name, values in record.requests.items() if values[one.task] > 0}
+        leads = [
+            name
+            for code, name in enumerate(record.processor_types)
+            if demands.may_run_on(record, code) and not lacking(wanted, record.attributes[code])
+        ]
+        several = demands.n_units > 1 or bool(demands.companions)
+        places = places_for(demands, leads, record.processor_types, units, Changes(), several)
+        is_allowed = allowed_units(record, one.task, units)
+        allowed = set(zip(units["rack"][is_allowed].tolist(), units["shelf"][is_allowed].tolist(), strict=True))
+        return {(place.rack, place.shelf) for place in places if place.fits} & allowed
+
+    def is_over_quota(self, one: _Ahead, at_us: float) -> bool:
+        """Whether a quota leaves too little for a task at a time: then it is passed over."""
+        if one.task not in self._over_quota:
+            demands, window = self.demand_of(one), (self.window["since_us"], self.window["until_us"])
+            members = [demands] * (1 if demands.within == NO_GANG else one.n_tasks)
+            found = quota_waits(self.record, one.task, members, self.units, self.on_units, *window)
+            self._over_quota[one.task] = [(wait.begin_us, wait.end_us) for wait in found]
+        return any(begin <= at_us < end for begin, end in self._over_quota[one.task])
+
+    @cached_property
+    def _over_quota(self) -> dict[int, list[tuple[float, float]]]:
+        return {}
+
+
+def blockers(
+    result: ResultTables,
+    record: ExplainRecord,
+    task: int,
+    job: int,
+    waits: Sequence[tuple[float, float]],
+    spans: Iterable[Span],
+    nodes: set[Node],
+    units: dict[str, np.ndarray],
+    on_units: Sequence[tuple[Any, ...]],
+) -> list[Blocker]:
+    """Return for whom a policy kept room free, by time.
+
+    Args:
+        result: of the run.
+        record: of the run, with what the policy declares.
+        task: that waited.
+        job: of the task.
+        waits: begin and end of each time during which it waited.
+        spans: the wait in parts; those whose state is IDLE are looked at.
+        nodes: on which it could start.
+        units: columns of the table of units.
+        on_units: task, job, unit, begin, end and amount of all that was held meanwhile.
+    """
+    idle = [span for span in spans if span.state == IDLE]
+    if not idle or not (record.reserves or record.starts_in_order):
+        return []
+    window = {"task": task, "job": job, "since_us": waits[0][0], "until_us": waits[-1][1]}
+    queue = _Queue(result, record, units, on_units, window)
+    choose = {"first": _first, "all": _next}.get(record.reserves, _any)
+    found: list[Blocker] = []
+    for span in idle:
+        at_us = span.begin_us
+        while at_us < span.end_us:
+            chosen, n_more = choose(queue, at_us, nodes)
+            if chosen is None:
+                break
+            until_us = min(span.end_us, chosen.until_us(at_us))
+            why = RESERVED if record.reserves else BEHIND
+            _add(found, Blocker(at_us, until_us, why, chosen.job, chosen.starts_us, n_more))
+            at_us = until_us
+    return found
+
+
+def _add(found: list[Blocker], one: Blocker) -> None:
+    """Add a time, or make the last one longer if it is about the same job."""
+    last = found[-1] if found else None
+    if last is not None and (last.job, last.end_us) == (one.job, one.begin_us):
+        found[-1] = Blocker(last.begin_us, one.end_us, one.why, one.job, one.starts_us, max(last.n_more, one.n_more))
+    else:
+        found.append(one)
+
+
+Chosen = tuple[_Ahead | None, int]
+
+
+def _pending(queue: _Queue, at_us: float, is_meant: Callable[[_Ahead], bool]) -> Iterable[_Ahead]:
+    waiting = (one for one in queue.ahead if one.is_pending(at_us) and is_meant(one))
+    return (one for one in waiting if not queue.is_over_quota(one, at_us))
+
+
+def _any(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
+    """Return the first task of the queue: in its order, all behind it wait."""
+    return next(iter(_pending(queue, at_us, lambda one: True)), None), 0
+
+
+def _first(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
+    """Return the first task that could start on the same nodes: it alone has a reservation."""
+    return next(iter(_pending(queue, at_us, lambda one: bool(queue.nodes(one) & nodes))), None), 0
+
+
+def _next(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
+    """Return the task that starts next on one of these nodes, of those that could, and how many others there are."""
+    found = list(_pending(queue, at_us, lambda one: bool(queue.nodes(one) & nodes)))
+    if not found:
+        return None, 0
+    jobs = {one.job for one in found}
+    there = [one for one in found if one.starts_us is not None and one.node in nodes]
+    chosen = min(there, key=lambda one: (one.starts_us, one.task)) if there else found[0]
+    return chosen, len(jobs) - 1

@@ -1,0 +1,38 @@
+"""How long none of a job's tasks held a unit."""
+
+import math
+
+import numpy as np
+
+from vinesim.metrics.segments import numbered
+
+
+def gaps_us(job: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray, n_jobs: int) -> np.ndarray:
+    """[..., J] us: for how long no task of each job held a unit, between the job's first start and its last.
+
+    [S] ``job`` of each segment; [..., S] us ``begin_us`` and ``end_us``, with NaN for what never began.
+    """
+    runs, has_begun = begin_us.shape[:-1], np.isfinite(begin_us)
+    row = numbered(np.broadcast_to(job, begin_us.shape), n_jobs)[has_begun]
+    begin_us, end_us = begin_us[has_begun], end_us[has_begun]
+    begin_us, end_us = begin_us[np.lexsort((begin_us, row))], end_us[np.lexsort((end_us, row))]
+    row = np.sort(row)
+    # where a job's n-th end is before its start n + 1, all n segments that began have ended by then
+    gap_us = np.where(row[1:] == row[:-1], np.maximum(0.0, begin_us[1:] - end_us[:-1]), 0.0)
+    return np.bincount(row[1:], gap_us, math.prod(runs) * n_jobs).reshape(*runs, n_jobs)
+
+
+def waits_us(
+    init_us: np.ndarray, eligible_us: np.ndarray, task: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray
+) -> np.ndarray:
+    """[..., N] us: how long each task waited until its last start, given its earlier runs, which those of a task have
+    by time: the sum of the times between, so that it is 0, and not nearly 0, of a task that never waited."""
+    found_us = init_us - eligible_us
+    if len(task):
+        order = np.argsort(task, kind="stable")
+        task, begin_us, end_us = task[order], begin_us[order], end_us[order]
+        is_next = task[1:] == task[:-1]  # of the same task
+        free_us = np.where(np.r_[False, is_next], np.r_[0.0, end_us[:-1]], eligible_us[task])
+        before_us, last = np.bincount(task, begin_us - free_us, len(found_us)), np.r_[~is_next, True]
+        found_us[task[last]] = before_us[task[last]] + (init_us[task[last]] - end_us[last])
+    return found_us

@@ -1,0 +1,30 @@
+"""Between which values the numbers of a run always lie: bounds of objectives and intervals stay within them."""
+
+import math
+
+from vinesim.model.expression import ANYTHING, Range
+from vinesim.model.titles import number_title
+
+POSITIVE = Range(0.0, math.inf)
+PERCENT = Range(0.0, 100.0)
+NEVER_NEGATIVE = (
+    *(
+        "jobs.",
+        "tasks.",
+        "deadlines.",
+        "applications.",
+        "serving.",
+        "utilization.",
+        "makespan_us",
+        "outages.",
+        "early_ends",
+    ),
+    *("energy_j", "energy.by_", "energy.kwh", "energy.carbon_g", "units.", "racks."),
+)
+
+
+def range_of(name: str) -> Range:
+    """Return all values that a number may have; costs may be negative, as prices of electricity may."""
+    if not name.startswith(NEVER_NEGATIVE):
+        return ANYTHING
+    return PERCENT if number_title(name).unit == "%" else POSITIVE

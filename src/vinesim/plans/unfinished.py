@@ -1,0 +1,61 @@
+"""Runs that leave jobs unfinished, and which of them a plan accepts.
+
+Means and percentiles are of what finished. So a run that left jobs unfinished breaks a point, unless a limit or an
+objective counts these jobs: as missed deadlines, or because it is on the number of jobs that finish.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from vinesim.metrics.numbers import Numbers
+
+FINISHED = ("jobs.finished", "tasks.finished")
+NOT_STARTED = ("jobs.started", "jobs.withdrawn")  # a limit on one says how many jobs may be withdrawn before they start
+ENDED = {
+    "STALLED": "a run stalled: some tasks can never start",
+    "HORIZON": "a run reached the horizon with jobs unfinished",
+    "INTERRUPTED": "a run was interrupted",
+}
+
+
+def why_broken(numbers: Numbers, names: Iterable[str]) -> str:
+    """Return why a run breaks a point whose limits and objectives are on ``names``; empty if it does not."""
+    names = tuple(names)
+    if n_unfinished(numbers) > _n_counted(numbers, names):
+        return ENDED.get(str(numbers.get("exit_reason")), "a run left jobs unfinished")
+    is_short = number_of(numbers, "jobs.started") < number_of(numbers, "jobs.count")
+    if is_short and number_of(numbers, "jobs.withdrawn") > 0 and not set(NOT_STARTED) & set(names):
+        allow = f"limit {' or '.join(NOT_STARTED)} if some may be"
+        return f"a run left jobs waiting until they were withdrawn: {allow}"
+    return ""
+
+
+def n_unfinished(numbers: Numbers) -> float:
+    """Return how many jobs are not over; a job is over too if its limit killed it or it was withdrawn."""
+    over = [number_of(numbers, f"jobs.{name}") for name in ("finished", "killed", "withdrawn")]
+    return number_of(numbers, "jobs.count") - sum(value for value in over if not math.isnan(value))
+
+
+def _n_counted(numbers: Numbers, names: tuple[str, ...]) -> float:
+    """Return how many jobs these names count as missed, those that never finish among them."""
+    if set(FINISHED) & set(names):
+        return math.inf
+    counted = [0.0]
+    if any(name.startswith("deadlines.missed") for name in names):
+        counted.append(number_of(numbers, "deadlines.missed"))
+    if any(name.startswith(("serving.missed", "serving.goodput")) for name in names):
+        counted.append(number_of(numbers, "serving.missed"))
+    missed = {name.removesuffix(".missed"): number_of(numbers, name) for name in numbers if _is_of_application(name)}
+    about = {name.rpartition(".")[0] for name in names if name.startswith("applications.") and "missed" in name}
+    counted.append(sum(n for of, n in missed.items() if of in about or "applications.mean" in about))
+    return max(counted)
+
+
+def _is_of_application(name: str) -> bool:
+    return name.startswith("applications.") and name.endswith(".missed")
+
+
+def number_of(numbers: Mapping[str, float | str], name: str) -> float:
+    """Return a number of a run, NaN if there is none."""
+    value = numbers.get(name, math.nan)
+    return float(value) if isinstance(value, int | float) else math.nan

@@ -1,0 +1,210 @@
+"""Conservative backfilling where all slots are alike, so that reservations are numbers of them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import ANYWHERE, NO_GANG
+from vinesim.policies.backfill.ahead import (
+    AHEAD,
+    AS_EXPECTED,
+    NO_CHANGE,
+    UNABLE,
+    begin,
+    end_at_us,
+    look_up_expected,
+    update,
+)
+from vinesim.policies.backfill.base import Backfill, is_between_passes
+from vinesim.policies.backfill.changes import task_of
+from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
+from vinesim.policies.backfill.timetable import TIMETABLE, add_free, begin_timetable, forget_past, last_by
+from vinesim.state.demand import amounts
+from vinesim.state.layout import OUTAGE, OVERFULL, TIMER
+from vinesim.state.places import end_of_members, first_row, is_member
+from vinesim.state.queries import demand, first_free, is_up, nothing
+from vinesim.state.until import held_until_on_us
+
+
+@dataclass(frozen=True)
+class ConservativeBackfillByCount(Backfill):
+    """Conservative backfilling where any slot will do for any task: units of one type, tasks that demand the same.
+
+    Each task, or gang, reserves a number of slots at the earliest time from which that number is free until its
+    expected end. It starts when its time has come and they are free. If something ends earlier or later than expected,
+    tasks move to earlier times, one by one, in order of arrival, until none can. A reservation whose time has passed
+    because something runs longer than expected is made again; so are all of them, in order of arrival, when a node goes
+    down or comes up.
+    """
+
+    scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **AHEAD,
+        **TIMETABLE,
+        "plan": ("u1", "tasks"),  # UNPLANNED, PLANNED or NOWHERE
+        "begin_us": ("f8", "tasks"),  # of the reservation
+        "has_changed": ("u1", "one"),  # since the reservations were settled
+        "is_freed": ("u1", "one"),  # there may be earlier times for what has reservations
+    }
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        scratch, now_us = view.scratch, view.now_us
+        if view.task >= 0 and scratch.is_running[view.task] == 1 and is_counted(model, state, scratch, view.task):
+            add_free(scratch, now_us, scratch.change_us[2 * view.task + 1], 1)
+        change = update(model, state, view)
+        if change != NO_CHANGE:
+            scratch.has_changed[0] = 1
+            if change != AS_EXPECTED:
+                scratch.is_freed[0] = 1
+            if scratch.n_times[0] == 0 or view.event == OUTAGE or view.event == TIMER:
+                count_again(model, state, scratch, now_us, view.event != OUTAGE)
+        if scratch.first[0] == 0 or is_between_passes(model, state, view):
+            return nothing()
+        if scratch.has_changed[0] == 1:
+            forget_past(scratch, now_us)
+            forget_missed(model, state, scratch, now_us)
+            settle(model, state, scratch, now_us)
+        item = int(scratch.first[0])
+        while item > 0:
+            task = item - 1
+            if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
+                unit = first_free(model, state, task, int(model.unit_type[0]), -1)
+                if unit >= 0:
+                    scratch.plan[task] = UNPLANNED
+                    return begin(model, state, view, task, unit)
+            item = int(scratch.next[task])
+        return nothing()
+
+
+def can_count(scenario: Scenario) -> bool:
+    """Whether any slot will do for any task."""
+    work, center = scenario.workload, scenario.datacenter
+    companions = [column for column in (work.companions or {}).values() if np.any(column)]
+    has_more = work.partition is not None or work.placed is not None or work.application is not None or work.has_data
+    if scenario.reservations or has_more or companions or (work.units is not None and np.any(work.units != 1)):
+        return False
+    if len(np.unique(center.unit_type)) > 1:
+        return False
+    if work.demand is not None and (len(np.unique(work.demand)) > 1 or np.any(work.demand == 0.0)):
+        return False
+    if work.gang_within is None or np.all(work.gang_within == NO_GANG):
+        return True
+    if not np.all((work.gang_within == ANYWHERE) | (work.gang_within == NO_GANG)):
+        return False
+    limits = [work.gang_spread, work.tasks_per_node, work.gang_nodes]
+    if all(limit is None or not np.any(limit) for limit in limits):
+        return True
+    is_alone = len(np.unique(np.stack([center.rack, center.shelf]), axis=1)[0]) == len(center.unit_type)
+    capacity = center.capacity if center.capacity is not None else center.processor_types[center.unit_type[0]].capacity
+    takes = math.inf if work.demand is None or not len(work.demand) else work.demand[0]
+    is_full = bool(np.all(2.0 * amounts(takes, capacity) > np.asarray(capacity) * OVERFULL))
+    on_one = work.tasks_per_node is None or np.all(work.tasks_per_node <= 1)
+    return is_alone and is_full and bool(on_one)
+
+
+# The timetable
+
+
+def count_again(model: Any, state: Any, scratch: Any, now_us: float, keeps_plan: bool) -> None:
+    """Count the slots of all units that are up, what runs, and what is reserved unless that is forgotten."""
+    n = 0
+    for unit in range(len(model.unit_type)):
+        if is_up(model, state, unit):
+            n += int(model.unit_capacity[unit] * OVERFULL / demand(model, state, 0, unit))
+    begin_timetable(scratch, now_us, n)
+    change = int(scratch.change_first[0])
+    while change > 0:
+        if is_counted(model, state, scratch, task_of(change)):
+            add_free(scratch, now_us, scratch.change_us[change - 1], -1)
+        change = int(scratch.change_next[change - 1])
+    item = int(scratch.first[0])
+    while item > 0:
+        task = item - 1
+        if not keeps_plan:
+            scratch.plan[task] = UNPLANNED
+        elif scratch.plan[task] == PLANNED:
+            count_reservation(model, state, scratch, task, -1)
+        item = int(scratch.next[task])
+
+
+def is_counted(model: Any, state: Any, scratch: Any, task: int) -> bool:
+    """Whether a running task is on a unit that is up: it may end on a node that is drained."""
+    return is_up(model, state, int(scratch.row_unit[first_row(model, task)]))
+
+
+def count_reservation(model: Any, state: Any, scratch: Any, task: int, sign: int) -> None:
+    """Take what a task, with its gang, has reserved, -1, or give it back, 1."""
+    begin_us, n, until_us = scratch.begin_us[task], 0, 0.0
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member):
+            end_us = held_until_on_us(model, state, member, 0, begin_us)
+            if n > 0 and end_us != until_us:
+                add_free(scratch, begin_us, until_us, sign * n)
+                n = 0
+            n, until_us = n + 1, end_us
+    add_free(scratch, begin_us, until_us, sign * n)
+
+
+# Reservations
+
+
+def forget_missed(model: Any, state: Any, scratch: Any, now_us: float) -> None:
+    """Cancel the reservations that should have begun before now."""
+    item = int(scratch.first[0])
+    while item > 0:
+        task = item - 1
+        if scratch.plan[task] == PLANNED and scratch.begin_us[task] < now_us:
+            count_reservation(model, state, scratch, task, 1)
+            scratch.plan[task] = UNPLANNED
+        item = int(scratch.next[task])
+
+
+def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
+    """Make and move reservations until every waiting task has one and none could begin earlier."""
+    has_moved = True
+    while has_moved:
+        has_moved = False
+        item = int(scratch.first[0])
+        while item > 0:
+            task = item - 1
+            if scratch.plan[task] == UNPLANNED:
+                scratch.begin_us[task] = earliest(model, state, scratch, task, now_us, math.inf)
+                scratch.plan[task] = PLANNED if scratch.begin_us[task] < math.inf else NOWHERE
+                if scratch.plan[task] == PLANNED:
+                    count_reservation(model, state, scratch, task, -1)
+            elif scratch.is_freed[0] == 1 and scratch.plan[task] == PLANNED and scratch.begin_us[task] > now_us:
+                count_reservation(model, state, scratch, task, 1)
+                begin_us = earliest(model, state, scratch, task, now_us, scratch.begin_us[task])
+                has_moved = has_moved or begin_us < scratch.begin_us[task]
+                scratch.begin_us[task] = min(begin_us, scratch.begin_us[task])
+                count_reservation(model, state, scratch, task, -1)
+            item = int(scratch.next[task])
+    scratch.is_freed[0], scratch.has_changed[0] = 0, 0
+
+
+def earliest(model: Any, state: Any, scratch: Any, task: int, now_us: float, before_us: float) -> float:
+    """Return the earliest time before another one from which the task, with its gang, has enough slots until its
+    expected end; infinite if there is none."""
+    look_up_expected(model, state, scratch, task)
+    p, n = int(model.unit_type[0]), 0
+    if scratch.expected[p] == UNABLE:
+        return math.inf
+    for member in range(task, end_of_members(model, state, task)):
+        n += int(is_member(model, state, task, member))
+    i, begin_us, is_open = last_by(scratch, now_us), now_us, False
+    end_us = begin_us
+    while i < scratch.n_times[0] and (is_open or max(begin_us, scratch.time_us[i]) < before_us):
+        if scratch.n_free[i] < n:
+            is_open = False
+        else:
+            if not is_open:
+                is_open, begin_us = True, max(now_us, scratch.time_us[i])
+                end_us = end_at_us(model, scratch, task, p, -1, begin_us)
+            if i + 1 == scratch.n_times[0] or scratch.time_us[i + 1] >= end_us:
+                return begin_us
+        i += 1
+    return math.inf

@@ -1,0 +1,247 @@
+"""What EASY backfilling keeps free on nodes for the first task that waits: not particular units, but slots.
+
+An item is what goes to one node together: a gang within a node, the tasks for one of a job's nodes, else a task. The
+slots of a node are the items that it has room for at the shadow time. A scope is where all items have to be: units of a
+type, in a rack or anywhere. The first task has room if a scope has a slot for each of its items.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.model.workload import NO_GANG, NODE, RACK
+from vinesim.policies.backfill.ahead import UNABLE, begin_at, suppose_more
+from vinesim.state.layout import OF_REQUEST
+from vinesim.state.places import end_of_members, is_member, room_at
+from vinesim.state.queries import job_of, next_with_room, task_type
+
+SLOTS: Mapping[str, tuple[str, str]] = {
+    "n_items": ("i8", "one"),  # of the first task; 0: its tasks differ, so it has no slots
+    "item": ("i8", "one"),  # how many tasks one is
+    "most": ("i8", "one"),  # tasks at a node
+    "runs_on": ("u1", "types"),
+    "slots": ("i4", "types*nodes"),
+    "in_scope": ("i8", "types*nodes"),  # slots of each type; for a gang within a rack, at its first node those of each
+    "counted": ("i4", "nodes"),  # nodes that have had slots
+    "n_counted": ("i8", "one"),
+    "is_counted": ("u1", "nodes"),
+    "best": ("i8", "one"),  # the scope with the most slots
+    "freed": ("f8", "units"),  # what ends by the shadow time
+    "freed_unit": ("i4", "units"),
+    "n_freed": ("i8", "one"),
+    "is_freed": ("u1", "units"),
+    "taken": ("f8", "units"),  # what something that may start would take
+    "taken_unit": ("i4", "units"),
+    "n_taken": ("i8", "one"),
+    "is_taken": ("u1", "units"),
+    "extra_before": ("f8", "units"),
+}
+
+
+def n_alike(model: Any, state: Any, task: int) -> int:
+    """Return how many tasks start together with a task, itself included; 0 if they differ, or are of a request."""
+    if len(model.job_gang) > 0 and model.job_gang[job_of(model, state, task)] == OF_REQUEST:
+        return 0
+    own_type, n = task_type(model, state, task), 0
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member):
+            n += 1
+            if task_type(model, state, member) != own_type:
+                return 0
+            if len(model.class_units) == 0 and len(model.task_demand) > 0:
+                own, first = model.task_demand[member], model.task_demand[task]
+                if own != first and (own == own or first == first):  # one slot is not a number
+                    return 0
+    return n
+
+
+def within(model: Any, state: Any, task: int) -> int:
+    """Return within what the tasks start together."""
+    return int(model.job_gang[job_of(model, state, task)]) if len(model.job_gang) > 0 else NO_GANG
+
+
+def item_of(model: Any, state: Any, task: int, n: int) -> tuple[int, int]:
+    """Return how many of n tasks that are alike go to one node together, and how many to one node at most."""
+    if within(model, state, task) == NO_GANG:
+        return 1, 1
+    job = job_of(model, state, task)
+    if within(model, state, task) == NODE:
+        return n, n
+    limit = int(model.job_per_node[job])
+    if model.job_nodes[job] > 0:
+        return limit, limit
+    return 1, min(n, limit) if limit > 0 else n
+
+
+def is_by_node(model: Any, state: Any, task: int, n: int) -> bool:
+    """Whether n tasks that are alike can be counted by items: there are any, and none is left over."""
+    return n > 0 and n % item_of(model, state, task, n)[0] == 0
+
+
+# The slots of nodes
+
+
+def begin_counting(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Count the slots of all nodes for a task, for which ``look_up_expected`` was called, with the capacities that are
+    supposed."""
+    forget_slots(model, scratch)
+    n, n_types = n_alike(model, state, task), 0
+    for p in range(len(model.affinity)):
+        scratch.runs_on[p] = scratch.expected[p] != UNABLE
+        n_types += int(scratch.runs_on[p])
+    is_counted_by_node = len(model.node_unit) > 0 and is_by_node(model, state, task, n)
+    if not is_counted_by_node or (n_types > 1 and len(model.quota_limit) > 0):
+        return
+    scratch.item[0], scratch.most[0] = item_of(model, state, task, n)
+    scratch.n_items[0] = n // scratch.item[0]
+    for p in range(len(model.affinity)):
+        unit = next_with_room(model, state, p, 0) if scratch.runs_on[p] == 1 else -1
+        while unit >= 0:
+            node = int(model.unit_node[unit])
+            count_slots(model, state, scratch, task, node)
+            unit = next_with_room(model, state, p, int(model.node_first[node + 1]))
+
+
+def forget_slots(model: Any, scratch: Any) -> None:
+    """Forget all slots, and what would be freed by the shadow time."""
+    n_nodes = len(model.node_rack)
+    for i in range(int(scratch.n_counted[0])):
+        node = int(scratch.counted[i])
+        scratch.is_counted[node] = 0
+        for p in range(len(model.affinity)):
+            scratch.slots[p * n_nodes + node] = 0
+            scratch.in_scope[p * n_nodes], scratch.in_scope[p * n_nodes + first_of_rack(model, node)] = 0, 0
+    for i in range(int(scratch.n_freed[0])):
+        unit = int(scratch.freed_unit[i])
+        scratch.freed[unit], scratch.is_freed[unit] = 0.0, 0
+    scratch.n_counted[0], scratch.n_freed[0], scratch.n_items[0] = 0, 0, 0
+
+
+def scope_of(model: Any, state: Any, task: int, p: int, node: int) -> int:
+    """Return the scope of a node for a task on a type."""
+    first = first_of_rack(model, node) if within(model, state, task) == RACK else 0
+    return p * len(model.node_rack) + first
+
+
+def first_of_rack(model: Any, node: int) -> int:
+    """Return the first node of the rack of a node; there may be more racks than nodes."""
+    return int(model.rack_node[model.node_rack[node]])
+
+
+def count_slots(model: Any, state: Any, scratch: Any, task: int, node: int) -> None:
+    """Count the slots of a node for the first task, with the capacities that are supposed."""
+    if scratch.is_counted[node] == 0:
+        scratch.is_counted[node] = 1
+        scratch.counted[scratch.n_counted[0]] = node
+        scratch.n_counted[0] += 1
+    for p in range(len(model.affinity)):
+        if scratch.runs_on[p] == 1:
+            i, scope = p * len(model.node_rack) + node, scope_of(model, state, task, p, node)
+            n = room_at(model, state, task, p, node, int(scratch.most[0])) // int(scratch.item[0])
+            scratch.in_scope[scope] += n - scratch.slots[i]
+            scratch.slots[i] = n
+
+
+def find_best(model: Any, state: Any, scratch: Any, task: int) -> bool:
+    """Find the scope with the most slots, the first of several. Returns whether they are enough."""
+    n_nodes, best = len(model.node_rack), -1
+    n_scopes = n_nodes if within(model, state, task) == RACK else 1
+    for p in range(len(model.affinity)):
+        for i in range(n_scopes if scratch.runs_on[p] == 1 else 0):
+            scope = p * n_nodes + i
+            if best < 0 or scratch.in_scope[scope] > scratch.in_scope[best]:
+                best = scope
+    scratch.best[0] = best
+    return bool(best >= 0 and scratch.in_scope[best] >= scratch.n_items[0])
+
+
+# At the shadow time
+
+
+def add_freed(scratch: Any, unit: int, amount: float) -> None:
+    """Record that an amount of a unit is freed by the shadow time."""
+    if scratch.is_freed[unit] == 0:
+        scratch.is_freed[unit] = 1
+        scratch.freed_unit[scratch.n_freed[0]] = unit
+        scratch.n_freed[0] += 1
+    scratch.freed[unit] += amount
+
+
+def add_taken(scratch: Any, unit: int, amount: float) -> None:
+    """Suppose that an amount of a unit is taken."""
+    if scratch.is_taken[unit] == 0:
+        scratch.is_taken[unit] = 1
+        scratch.taken_unit[scratch.n_taken[0]] = unit
+        scratch.n_taken[0] += 1
+    scratch.taken[unit] += amount
+
+
+def forget_taken(scratch: Any) -> None:
+    """Suppose that nothing is taken."""
+    for i in range(int(scratch.n_taken[0])):
+        unit = int(scratch.taken_unit[i])
+        scratch.taken[unit], scratch.is_taken[unit] = 0.0, 0
+    scratch.n_taken[0] = 0
+
+
+def look_at_shadow(model: Any, state: Any, scratch: Any, node: int) -> None:
+    """Let tasks find the units of a node as they are at the shadow time, but for what is taken."""
+    begin_at(model, state, scratch.shadow_us[0])
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if scratch.is_freed[unit] == 1 or scratch.is_taken[unit] == 1 or scratch.is_supposed[unit] == 1:
+            scratch.extra_before[unit] = scratch.extra_capacity[unit]
+            suppose_more(model, state, scratch, unit, scratch.freed[unit] - scratch.taken[unit])
+
+
+def look_back(model: Any, state: Any, scratch: Any, node: int) -> None:
+    """Let tasks find them as before."""
+    begin_at(model, state, -math.inf)
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if scratch.is_supposed[unit] == 1:
+            suppose_more(model, state, scratch, unit, scratch.extra_before[unit])
+
+
+def n_lost(model: Any, state: Any, scratch: Any, task: int, node: int) -> int:
+    """Return how many slots of the best scope a node loses to what is taken."""
+    p = int(scratch.best[0]) // len(model.node_rack)
+    before = slots_at(model, state, scratch, task, node)
+    if before == 0:
+        return 0
+    look_at_shadow(model, state, scratch, node)
+    n = room_at(model, state, task, p, node, int(scratch.most[0])) // int(scratch.item[0])
+    look_back(model, state, scratch, node)
+    return before - n
+
+
+def slots_at(model: Any, state: Any, scratch: Any, task: int, node: int) -> int:
+    """Return how many slots of the best scope are at a node."""
+    n_nodes, best = len(model.node_rack), int(scratch.best[0])
+    if scope_of(model, state, task, best // n_nodes, node) != best:
+        return 0
+    return int(scratch.slots[best // n_nodes * n_nodes + node])
+
+
+def leaves_slots(model: Any, state: Any, scratch: Any, task: int) -> bool:
+    """Whether the first task still has room at the shadow time next to what is taken; if so, its slots are counted."""
+    count_where_taken(model, state, scratch, task)
+    if find_best(model, state, scratch, task):
+        forget_taken(scratch)
+        return True
+    for i in range(int(scratch.n_taken[0])):
+        scratch.taken[scratch.taken_unit[i]] = 0.0
+    count_where_taken(model, state, scratch, task)
+    find_best(model, state, scratch, task)
+    forget_taken(scratch)
+    return False
+
+
+def count_where_taken(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Count the slots of the nodes of which something is taken."""
+    last = -1
+    for i in range(int(scratch.n_taken[0])):
+        node = int(model.unit_node[scratch.taken_unit[i]])
+        if node != last:
+            look_at_shadow(model, state, scratch, node)
+            count_slots(model, state, scratch, task, node)
+            look_back(model, state, scratch, node)
+            last = node

@@ -1,0 +1,1 @@
+"""Queues whose quotas are in cohorts, as in Kueue."""

@@ -1,0 +1,88 @@
+"""Which running tasks leave so that a pending one can start, by fair sharing."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.policies.kueue.candidates import borrows_what_is_wanted
+from vinesim.policies.kueue.enough import are_enough, fewest
+from vinesim.policies.kueue.shares import (
+    begin_with_use,
+    queue_of,
+    share,
+    share_with_need,
+    share_without,
+    suppose_gone,
+)
+from vinesim.state.layout import OVERFULL
+
+FAIR: Mapping[str, tuple[str, str]] = {
+    "is_taken": ("i8", "queue"),  # the candidate at this place is among the victims
+    "n_left": ("i8", "partitions"),  # candidates of a queue that are not; none once its tasks may not leave
+}
+
+
+def choose_fairly(model: Any, state: Any, view: Any, task: int) -> int:
+    """Choose as few of the candidates as make room; return how many, 0 if not even all do."""
+    scratch, strategies = view.scratch, view.options.preemption_strategies
+    begin_with_use(state, view)
+    for i in range(scratch.n_candidates[0]):
+        scratch.is_taken[i] = 0
+    n, too_few = 0, 0
+    for strategy in range(2):
+        if not (strategies.initial_share if strategy == 0 else strategies.final_share):
+            begin_to_choose(model, view)
+            taken = next_to_leave(model, state, view, task, strategy == 0)
+            while taken >= 0:
+                scratch.is_taken[taken] = 1
+                scratch.victims[n] = scratch.candidates[taken]
+                suppose_gone(model, state, view, int(scratch.victims[n]))
+                n += 1
+                if n >= 2 * too_few:  # at 1, 2, 4, ...
+                    if are_enough(model, state, view, task, n, True):
+                        return fewest(model, state, view, task, too_few, n, True)
+                    too_few = n
+                taken = next_to_leave(model, state, view, task, strategy == 0)
+    return fewest(model, state, view, task, too_few, n, True)
+
+
+def begin_to_choose(model: Any, view: Any) -> None:
+    """Count the candidates of each queue that are left."""
+    scratch = view.scratch
+    for queue in range(len(scratch.n_left)):
+        scratch.n_left[queue] = 0
+    for i in range(scratch.n_candidates[0]):
+        scratch.n_left[queue_of(model, int(scratch.candidates[i]))] += 1 - scratch.is_taken[i]
+
+
+def next_to_leave(model: Any, state: Any, view: Any, task: int, by_final: bool) -> int:
+    """Return the place of the candidate that leaves next, of the queue with the highest share; -1 if there is none."""
+    scratch, own = view.scratch, queue_of(model, task)
+    while True:
+        queue, highest = -1, 0.0
+        for other in range(len(scratch.n_left)):
+            if scratch.n_left[other] > 0:
+                value = share(model, view, other)
+                if queue < 0 or value > highest:
+                    queue, highest = other, value
+        if queue < 0:
+            return -1
+        for i in range(scratch.n_candidates[0]):
+            other = int(scratch.candidates[i])
+            if scratch.is_taken[i] == 1 or queue_of(model, other) != queue:
+                continue
+            if queue == own or may_leave(model, state, view, task, other, highest, by_final):
+                scratch.n_left[queue] -= 1
+                return i
+        scratch.n_left[queue] = 0
+
+
+def may_leave(model: Any, state: Any, view: Any, task: int, other: int, theirs: float, by_final: bool) -> bool:
+    """Whether a task of another queue may leave by a strategy."""
+    if not borrows_what_is_wanted(model, state, view, task, other):
+        return False
+    mine = share_with_need(model, view, queue_of(model, task))
+    if by_final:
+        theirs = share_without(model, state, view, queue_of(model, other), other)
+        return bool(mine < math.inf and mine <= theirs * OVERFULL)
+    return bool(mine * OVERFULL < theirs)

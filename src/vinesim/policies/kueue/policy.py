@@ -1,0 +1,80 @@
+"""Admission by quotas as in Kueue."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.kueue.queues import QUEUES, first_head, note_change, park
+from vinesim.policies.kueue.victims import VICTIMS, find_victims
+from vinesim.state.layout import PENDING
+from vinesim.state.queries import fastest_free, more_at_once, nothing, preempt, start
+
+
+@dataclass(frozen=True)
+class Kueue(OnlinePolicy):
+    """Each partition is a queue; its tasks start while its quotas, and what its cohort lends, leave room.
+
+    A queue's tasks are tried by priority, the older first among equals. One that cannot start is passed over; with
+    ``queueing_strategy`` strict_fifo it holds up those behind it. Of the first tasks of all queues, those that need not
+    borrow come first, then the more urgent, then the older; with ``fair_sharing`` that of the queue with the lowest
+    share, counted with the task: the largest, over the names of its quota, of what it borrows by what the cohort can
+    lend, divided by the queue's weight.
+
+    A task that cannot start may preempt running ones: of its own queue as ``within_cluster_queue`` says, and of queues
+    of its cohort that borrow what it lacks as ``reclaim_within_cohort`` says. They are tried in this order: those of
+    other queues, of the lowest priority, that started last. As many leave as let it start, and of these those stay,
+    from the last on, without whom it starts too. It takes from other queues only if it need not borrow then; with
+    ``borrow_within_cohort`` lower_priority also to borrow, from less urgent ones of a priority up to
+    ``max_priority_threshold``. One that asks for more than its queue's quota preempts nobody without that. With
+    ``fair_sharing``, which replaces that, tasks leave the queue with the highest share first, and only by
+    ``preemption_strategies``: final_share, if the share of the preempting queue, with the task, is no larger than that
+    of the other without the one that leaves; initial_share, if it is smaller than that of the other before; both, one
+    after the other. Nobody leaves at the instant at which it started.
+
+    A gang is one task. Ties: fastest type first, then (rack, shelf). Cost per decision: O(groups); if a task finds no
+    room, also the running tasks that it may preempt, times the logarithm of their number.
+    """
+
+    name: ClassVar[str] = "kueue"
+    source: ClassVar[str] = "Kueue, concepts ClusterQueue and preemption; KEP-1224, KEP-1714"
+    preempts: ClassVar[bool] = True
+    keeps_tasks: ClassVar[bool] = False  # what it keeps of them, it checks against the state
+    groups: ClassVar[tuple[str, ...]] = ("priority", "demand")
+    scratch: ClassVar[Mapping[str, tuple[str, str]]] = {**QUEUES, **VICTIMS}
+
+    queueing_strategy: Literal["best_effort_fifo", "strict_fifo"] = "best_effort_fifo"
+    within_cluster_queue: Literal["never", "lower_priority", "lower_or_newer_equal_priority"] = "never"
+    reclaim_within_cohort: Literal["never", "lower_priority", "any"] = "never"
+    borrow_within_cohort: Literal["never", "lower_priority"] = "never"
+    max_priority_threshold: float = math.inf
+    fair_sharing: bool = False
+    preemption_strategies: Literal["both", "final_share", "initial_share"] = "both"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        scratch = view.scratch
+        if scratch.n_victims[0] > 0:
+            scratch.n_victims[0] -= 1
+            return preempt(int(scratch.victims[scratch.n_victims[0]]))
+        note_change(view)
+        if more_at_once(model, state):
+            return nothing()
+        task = int(scratch.preemptor[0]) - 1
+        scratch.preemptor[0] = 0
+        if task < 0 or state.task_unit[task] != PENDING:
+            task = first_head(model, state, view)
+        while task >= 0:
+            unit = fastest_free(model, state, task)
+            if unit >= 0:
+                scratch.has_started[0] = 1
+                return start(task, unit)
+            if find_victims(model, state, view, task):
+                scratch.preemptor[0] = task + 1
+                scratch.n_changes[0] += 1
+                scratch.n_victims[0] -= 1
+                return preempt(int(scratch.victims[scratch.n_victims[0]]))
+            park(model, state, view, task)
+            task = first_head(model, state, view)
+        return nothing()

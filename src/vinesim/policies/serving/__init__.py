@@ -1,0 +1,1 @@
+"""Policies that route each request to one of several serving engines."""

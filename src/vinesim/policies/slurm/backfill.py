@@ -1,0 +1,172 @@
+"""Backfilling: the queue is planned in its order, and jobs start that fit now without delaying what is planned.
+
+For each job: when, by the limits of running jobs, would there be room (``will_run``)? Running jobs are supposed to end
+in the order of their limits, in windows of 30 s that double. A planned job takes whole nodes until the end of its
+limit, rounded down to ``bf_resolution``. Where a job finds no room at a time, it is tried at the next end of a record
+of the plan, or of a reservation. Jobs over a limit or without their licences get no plan. A job with ``--time-min`` is
+planned with that as its limit, and keeps it if it starts here. Source: what Slurm 22.05 was seen to do.
+"""
+
+import math
+
+from vinesim.policies.slurm.codes import ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
+from vinesim.policies.slurm.ends import begin_ready, cpus_after, may_be_ready, suppose_ends
+from vinesim.policies.slurm.holding import fill
+from vinesim.policies.slurm.licences import lacks_licences
+from vinesim.policies.slurm.limits import is_over
+from vinesim.policies.slurm.node_sets import has, n_in, n_in_both
+from vinesim.policies.slurm.nodes import choose, has_room_until, may_have_room
+from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
+from vinesim.policies.slurm.preemption import choose_now
+from vinesim.policies.slurm.queue import tidy
+from vinesim.policies.slurm.starting import start
+from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
+
+WINDOW_US = 30e6
+NEVER = 1e300
+MOST_TRIES = 200
+
+
+def run_backfill(s, options, now_us):
+    """One cycle."""
+    tidy(s)
+    end_us = now_us + options.bf_window * US_PER_MINUTE
+    begin_plan(s, now_us, end_us)
+    fill(s.user_tested, 0)
+    fill(s.part_tested, 0)
+    s.n_cycles[0] += 1
+    n_tested, n_started, i, n = 0, 0, 0, s.n_entries[0]
+    while i < n:
+        job, part = s.entry_job[i], s.entry_part[i]
+        i += 1
+        if s.job_state[job] != ELIGIBLE or is_over(s, job, part, now_us) or lacks_licences(s, job):
+            continue
+        n = end_of_startable(s, options, i - 1, n, now_us)
+        if n < i or n_tested >= options.bf_max_job_test or 0 < options.bf_max_job_start <= n_started:
+            break
+        n_tested += 1
+        user = s.job_user[job]
+        if 0 < options.bf_max_job_user <= s.user_tested[user] or 0 < options.bf_max_job_part <= s.part_tested[part]:
+            continue
+        s.user_tested[user] += 1
+        s.part_tested[part] += 1
+        if try_job(s, options, job, part, now_us, end_us):
+            n_started += 1
+
+
+def end_of_startable(s, options, first, end, now_us):
+    """Where the queue, from the ``first`` entry on, has its last job that may start now, as far as is planned. What is
+    planned for those behind it changes nothing: a plan is for one cycle. On 1,000 nodes most cycles end here."""
+    if options.preempts:
+        return end
+    while end > first and not may_start(s, s.entry_job[end - 1], s.entry_part[end - 1], now_us):
+        end -= 1
+    return end
+
+
+def may_start(s, job, part, now_us):
+    """Whether what is free now, and planned for nobody until a job would have to end, would do for it. Once it does not
+    in a cycle, it never does."""
+    request, until_us = s.job_request[job], now_us + s.job_least_us[job]
+    if s.job_state[job] != ELIGIBLE or not may_have_room(s, request, part):
+        return False
+    at = request * s.part_tier.shape[0] + part
+    if s.full_in[at] == s.n_cycles[0] and s.full_us[at] <= until_us:
+        return False
+    if has_room_until(s, request, part, until_us):
+        return True
+    s.full_in[at], s.full_us[at] = s.n_cycles[0], until_us
+    return False
+
+
+def try_job(s, options, job, part, now_us, end_us):
+    """Start a job or plan it. Returns whether it starts."""
+    request, later_us, limit_us = s.job_request[job], now_us, s.job_least_us[job]
+    begin_stretch(s)
+    begin_ready(s, request)
+    for _ in range(MOST_TRIES):
+        begin_us = later_us
+        find_nodes(s, job, part, begin_us, begin_us + limit_us, s.may)
+        later_us = min(first_end_of_reservation(s, job, begin_us, begin_us + limit_us), NEVER)
+        later_us = min(later_us, keep_unplanned(s, begin_us, begin_us + limit_us, end_us))
+        at_us, n_got = NEVER, 0
+        if n_in(s.may) >= s.request_least[request]:
+            at_us, n_got = will_run(s, options, job, part, now_us, later_us)
+        if n_got == 0:
+            if later_us < end_us:
+                continue
+            return False
+        if at_us <= now_us and begin_us <= now_us:
+            s.job_limit_us[job] = limit_us
+            start(s, options, job, part, n_got, FILLED, now_us)
+            return True
+        at_us = max(at_us, begin_us)
+        if at_us > later_us:
+            continue
+        if at_us + limit_us > end_us:
+            return False
+        if not is_free_then(s, job, part, n_got, at_us, at_us + limit_us):
+            if later_us >= NEVER:
+                return False
+            continue
+        step_us = options.bf_resolution * US_PER_S
+        planned_end_us = math.floor((at_us + limit_us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
+        if planned_end_us > at_us:
+            reserve(s, at_us, planned_end_us, n_got)
+        return False
+    return False
+
+
+def will_run(s, options, job, part, now_us, by_us):
+    """When a job could start on the nodes that it may have, by the limits of running jobs, and on how many. If that is
+    later than ``by_us``, the time is only a bound."""
+    s.n_victims[0] = 0
+    request = s.job_request[job]
+    n_ready = n_in_both(s.may, s.ready_now, s.request_size[request] * s.may.shape[0])
+    if options.preempts or (n_ready >= s.request_least[request] and may_have_room(s, request, part)):
+        n_got = choose_now(s, options, job, part, now_us)
+        if n_got > 0:
+            return now_us, n_got
+    if not options.suspends and not may_be_ready(s, request, by_us):
+        return NEVER, 0
+    first, n_supposed, n_cpus = s.request_size[request] * s.node_cpus.shape[0], 0, -1
+    needs_more = s.size_cpus[s.request_size[request]] * s.request_least[request] < s.request_cpus[request]
+    k, n, window_us, last_us = 0, s.n_ends[0], WINDOW_US, 0.0
+    while k < n:
+        if not has(s.may, 0, s.end_node[k]):
+            k += 1
+            continue
+        until_us = s.end_us[k] + window_us
+        while k < n and s.end_us[k] <= until_us:
+            if has(s.may, 0, s.end_node[k]):
+                last_us = s.end_us[k]
+                n_ready += s.ready_end[first + s.end_node[k]] == k
+                n_cpus += s.row_cpus[s.end_row[k]] if n_cpus >= 0 else 0
+            k += 1
+        window_us *= 2.0
+        if last_us > by_us:
+            return last_us, 1
+        if not options.suspends:
+            if n_ready < s.request_least[request]:
+                continue
+            if n_cpus < 0 and needs_more:
+                n_cpus = cpus_after(s, k)
+            if needs_more and n_cpus < s.request_cpus[request]:
+                continue
+        suppose_ends(s, n_supposed, k)
+        n_supposed = k
+        n_got = choose(s, request, s.may, s.then_cpus, s.then_memory, s.then_kinds)
+        if n_got > 0:
+            return (last_us if last_us > now_us else now_us + US_PER_S), n_got
+    return NEVER, 0
+
+
+def is_free_then(s, job, part, n_got, at_us, until_us):
+    """Whether chosen nodes are planned for nobody, and not reserved, at the time for which they were chosen."""
+    if not is_unplanned(s, n_got, at_us, until_us):
+        return False
+    find_nodes(s, job, part, at_us, until_us, s.may)
+    for k in range(n_got):  # noqa: SIM110 - compiled
+        if not has(s.may, 0, s.got_node[k]):
+            return False
+    return True

@@ -1,0 +1,231 @@
+"""The arrays of the policy, by name: what is known before the run, and the books that it keeps during it.
+
+Sizes are known when the scenario is: N nodes, in sets of W integers (``node_sets.py``), K kinds of GPUs, P partitions,
+R requests, J jobs, H holders of limits.
+"""
+
+BEFORE = {
+    # nodes, in Slurm's order
+    "node_cpus": "i8",  # [N]
+    "node_memory": "f8",  # [N] MiB
+    "node_kinds": "i8",  # [N K] GPUs of each type
+    "node_weight": "i8",  # [N] rank of its weight, 0 first
+    "n_weights": "i8",
+    "n_kinds": "i8",
+    "feature_nodes": "i8",  # [F W] which nodes have what a constraint asks for
+    "node_leaf": "i8",  # [N] its leaf switch
+    "n_leaves": "i8",  # 0: there are no switches
+    "switch_nodes": "i8",  # [switches W] those below it, the lowest level first
+    "switch_level": "i8",  # [switches]
+    # partitions
+    "part_nodes": "i8",  # [P W]
+    "part_tier": "i8",  # [P]
+    "part_longest_us": "f8",  # [P]
+    # classes of jobs for preemption: partitions, or QOS
+    "job_class": "i8",  # [J] its QOS; -1: the partition that it runs in
+    "class_may": "?",  # [C C] whether jobs of one may preempt those of another
+    "class_preempt": "i8",  # [C] what happens to its jobs that are preempted
+    "class_rank": "i8",  # [C] the lowest is preempted first
+    "class_is_top": "?",  # [C] its jobs may suspend others, and are not suspended
+    "job_exempt_us": "f8",  # [J] how long it runs before it may be preempted
+    # requests: jobs that ask for the same have one
+    "request_cpus": "i8",  # [R] of all nodes together
+    "request_step": "i8",  # [R] CPUs of a task
+    "request_per_node": "i8",  # [R] CPUs at each node; 0: any number
+    "request_least": "i8",  # [R] nodes
+    "request_most": "i8",
+    "request_cpu_memory": "f8",  # [R] MiB of each CPU
+    "request_node_memory": "f8",  # [R] MiB of each node; -1: all
+    "request_kind": "i8",  # [R] type of its GPUs, NO_KIND, ANY_KIND
+    "request_gpus": "i8",  # [R] at each node
+    "request_exclusive": "?",  # [R]
+    "request_by_node": "?",  # [R] the engine holds one task at each node, else one for each step
+    "request_features": "i8",  # [R] of feature_nodes
+    "request_switches": "i8",  # [R] leaf switches that it wants at most; 0: any number
+    "request_switch_wait": "f8",  # [R] s for which it waits for them
+    "request_size": "i8",  # [R] of size_cpus
+    "size_cpus": "i8",  # [S] CPUs that jobs need at each of their nodes at least
+    # jobs
+    "job_request": "i8",  # [J]
+    "job_number": "i8",
+    "job_first_part": "i8",  # [J + 1] of job_part
+    "job_part": "i8",
+    "part_share": "f8",  # of each of job_part: what partition and resources add to the priority
+    "job_fixed_share": "f8",  # [J] what size and QOS add
+    "job_nice": "f8",
+    "job_known_us": "f8",  # [J] when the scheduler has it
+    "job_from_us": "f8",  # [J] not eligible before; infinite: never
+    "job_limit_us": "f8",  # backfill may shorten it
+    "job_least_us": "f8",  # [J] the shortest that it may have
+    "job_ran_us": "f8",  # [J] how long it has run when it arrives, on nodes that it has already; -1: it does not run
+    "job_waited_us": "f8",  # [J] how long it has been eligible when it arrives
+    "job_first_on": "i8",  # [J + 1] of on_node, on_cpus
+    "on_node": "i8",
+    "on_cpus": "i8",
+    "job_reservation": "i8",
+    "job_user": "i8",
+    "job_association": "i8",
+    "job_requeue": "?",
+    "job_failed": "?",
+    "job_array": "i8",
+    "job_throttle": "i8",
+    "job_first_dependency": "i8",  # [J + 1]
+    "dependency_kind": "i8",
+    "dependency_job": "i8",
+    "job_is_awaited": "?",  # [J] others depend on it
+    "job_tres": "f8",  # [J 4] what it asks for of what limits count
+    "job_never": "?",  # [J] it breaks a limit by itself
+    "job_denied": "?",  # [J] ... for which its QOS refuses it
+    "job_batch": "i8",  # [J] the first job of its array, whose jobs are all submitted or refused
+    "job_first_holder": "i8",  # [J + 1]
+    "job_holder": "i8",
+    "job_first_licence": "i8",  # [J + 1] of job_licence
+    "job_licence": "i8",
+    "job_n_licences": "f8",
+    # limits: of associations, QOS, and QOS with a user or account
+    "holder_is_limited": "?",  # [H]
+    "most_jobs": "f8",
+    "most_accruing": "f8",
+    "most_submitted": "f8",
+    "most_wall_us": "f8",
+    "most_tres": "f8",  # [H 4]
+    "most_run_minutes": "f8",
+    "most_minutes": "f8",
+    # the tree of accounts
+    "parent": "i8",
+    "depth": "i8",
+    "above": "i8",  # [A D]
+    "raw_shares": "f8",
+    "sibling_shares": "f8",
+    "is_user": "?",
+    "reservation_begin_us": "f8",
+    "reservation_end_us": "f8",
+    "reservation_nodes": "i8",  # [reservations W]
+    "phase_us": "f8",  # [6] of what is done on a grid
+}
+DURING = {
+    "due_us": "f8",  # [6] when each is done next
+    "last_us": "f8",  # [6] when it was done last
+    "changed_us": "f8",
+    "draw": "i8",  # the last random number
+    "noted": "f8",  # [3] the event that was noted last: time, kind, task
+    "recheck": "?",  # jobs that wait for others may have become eligible
+    "held_wake_us": "f8",  # when the first job is not held by a time any more
+    "array_active": "i8",  # [A] jobs of each array that are eligible or run, where some are throttled
+    "free_cpus": "i8",
+    "free_memory": "f8",
+    "free_kinds": "i8",
+    "free_licences": "f8",  # of each name
+    "top_cpus": "i8",  # [N] what jobs of upper tiers may have: all but what others of them hold
+    "up_nodes": "i8",  # [W]
+    "room_version": "i8",  # counts changes of what is free, and until when not
+    "room_at": "i8",  # [R P] the version for which it is known whether a request may have room in a partition
+    "has_room": "?",  # [R P]
+    "then_cpus": "i8",
+    "then_memory": "f8",
+    "then_kinds": "i8",
+    "job_state": "i8",
+    "job_in": "i8",  # the partition that it runs in
+    "job_by": "i8",
+    "job_start_us": "f8",
+    "job_end_by_us": "f8",  # the end of its limit
+    "job_charged_us": "f8",
+    "job_suspended_us": "f8",
+    "job_eligible_us": "f8",
+    "job_ages_from_us": "f8",  # when only the limit of its array held it; -1: not yet
+    "job_priority": "f8",
+    "job_left": "i8",  # tasks that have not ended
+    "job_accrues": "?",
+    "job_is_refused": "?",
+    "job_held_until_us": "f8",
+    "job_row": "i8",
+    "job_covered": "i8",  # CPUs that jobs of upper tiers have of it
+    "job_over": "i8",  # the first of what it has of others
+    "row_node": "i8",
+    "row_cpus": "i8",
+    "row_kind": "i8",
+    "row_gpus": "i8",
+    "row_memory": "f8",
+    "row_covered": "i8",
+    "row_tasks": "i8",  # of the engine
+    "row_next": "i8",
+    "spare_row": "i8",
+    "over_row": "i8",  # the row of the suspended job
+    "over_job": "i8",
+    "over_cpus": "i8",
+    "over_next": "i8",
+    "spare_over": "i8",
+    "running": "i8",
+    "n_running": "i8",
+    "held": "i8",
+    "n_held": "i8",
+    "entry_job": "i8",
+    "entry_part": "i8",
+    "entry_priority": "f8",
+    "n_entries": "i8",
+    "is_closed": "?",
+    "may": "i8",  # [W] nodes that a job may have
+    "not_closed": "i8",  # [W] those that no closed partition has
+    "chosen": "i8",  # [W] those that a job is about to get
+    "most_leaves": "i8",  # switches that it may have
+    "leaf_nodes": "i8",  # [leaves] usable nodes
+    "leaf_cpus": "i8",  # ... their CPUs
+    "leaf_largest": "i8",  # ... the CPUs of the largest
+    "victims": "i8",
+    "n_victims": "i8",
+    "use_node": "i8",
+    "use_cpus": "i8",
+    "use_is_in": "?",
+    "got_node": "i8",
+    "got_cpus": "i8",
+    "count_of_cpus": "i8",
+    # the plan of a cycle of backfill
+    "n_cycles": "i8",
+    "n_records": "i8",
+    "record_begin_us": "f8",  # [records] one after the other
+    "record_end_us": "f8",
+    "record_row": "i8",  # of record_nodes
+    "record_nodes": "i8",  # [records W] nodes that are planned for nobody
+    "stretch": "i8",  # [3] of records
+    "rest_nodes": "i8",  # [records W] those planned for nobody from a record to the end of the first part
+    "second_nodes": "i8",  # [W] ... in the second part
+    "planned_from_us": "f8",  # [N] when a node is planned for somebody first
+    "full_in": "i8",  # [R P] the cycle in which a request is known to have no room in a partition
+    "full_us": "f8",  # [R P] ... until this time or later
+    # ends of running jobs by their limits, one for each of their nodes
+    "ends_at": "i8",  # the version for which they are known
+    "n_ends": "i8",
+    "end_us": "f8",
+    "end_job": "i8",
+    "end_row": "i8",
+    "end_node": "i8",
+    "ready_at": "i8",  # [S] the version for which is known when nodes will have as many free CPUs as a size
+    "ready_end": "i8",  # [S N] the end with which they do
+    "ready_now": "i8",  # [S W] nodes that do now
+    "ready": "i8",  # [W] nodes that do before a time
+    "n_passed": "i8",  # ends before that time
+    "user_tested": "i8",
+    "part_tested": "i8",
+    "holder_jobs": "f8",
+    "holder_accruing": "f8",
+    "holder_submitted": "f8",
+    "holder_tres": "f8",
+    "holder_wall_us": "f8",
+    "holder_minutes": "f8",
+    "holder_left_at": "i8",  # [H] the version, and
+    "holder_left_us": "f8",  # [H] the time, for which is known
+    "holder_left": "f8",  # [H 4] what its running jobs hold, times the minutes left of their limits
+    "usage": "f8",
+    "levels": "f8",
+    "user_order": "i8",
+    "fair_share": "f8",
+    "normalized": "f8",
+    "effective": "f8",
+    "task_over": "?",
+    "n_seen": "i8",
+    "wanted": "i8",
+    "wanted_job": "i8",
+    "n_wanted": "i8",
+    "wanted_at": "i8",  # what is carried out next: of the wanted, of its tasks, of its rows, CPUs of the row given
+}
+ARRAYS = BEFORE | DURING

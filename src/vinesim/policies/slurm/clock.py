@@ -1,0 +1,102 @@
+"""When the scheduler does what: event runs, full runs, backfill, limits, calculation of priorities.
+
+Event runs come at the next tick of a 1 s clock, at least ``batch_sched_delay`` after the last; full runs each
+``sched_interval``, limits each 30 s, priorities each PriorityCalcPeriod, all on their own grids, whose phases are
+drawn from the seed; backfill each ``bf_interval`` while something is pending. Source: what Slurm 22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.backfill import run_backfill
+from vinesim.policies.slurm.codes import (
+    BACKFILL,
+    CALCULATION,
+    EVENT_RUN,
+    FULL_RUN,
+    LIMITS,
+    RUNNING,
+    US_PER_MINUTE,
+    US_PER_S,
+    WAKE,
+)
+from vinesim.policies.slurm.events import next_on_grid, want_backfill, want_event_run
+from vinesim.policies.slurm.main_run import run_main
+from vinesim.policies.slurm.queue import calculate
+from vinesim.policies.slurm.starting import kill
+from vinesim.policies.slurm.waiting import check_held, next_wake_us
+
+LIMITS_US = 30e6
+NEVER = 1e300
+ALL = 1 << 60
+
+
+def act(s, options, now_us):
+    """Do all that is due."""
+    while True:
+        if s.recheck[0]:
+            check_held(s, options, now_us)
+        s.due_us[WAKE] = min(s.due_us[WAKE], next_wake_us(s, now_us))
+        want_backfill(s, options, now_us)
+        kind = 0
+        for other in range(1, s.due_us.shape[0]):
+            if s.due_us[other] < s.due_us[kind]:
+                kind = other
+        if s.due_us[kind] > now_us:
+            return
+        do(s, options, kind, now_us)
+
+
+def do(s, options, kind, now_us):
+    """Do one thing, and note when it is due next."""
+    due_us = s.due_us[kind]
+    if kind == CALCULATION:
+        period_us = options.priority_calc_period * US_PER_S
+        calculate(s, options, period_us, due_us)
+        s.due_us[kind] = due_us + period_us
+        return
+    s.last_us[kind] = now_us
+    if kind == LIMITS:
+        enforce(s, options, now_us)
+        s.due_us[kind] = next_on_grid(s, kind, LIMITS_US, now_us)
+    elif kind == FULL_RUN:
+        run_main(s, options, ALL, now_us)
+        s.due_us[kind] = next_on_grid(s, kind, options.sched_interval * US_PER_S, now_us)
+    elif kind == EVENT_RUN:
+        s.due_us[kind] = NEVER
+        run_main(s, options, options.default_queue_depth, now_us)
+    elif kind == BACKFILL:
+        s.due_us[kind] = NEVER
+        run_backfill(s, options, now_us)
+    else:
+        s.due_us[kind] = NEVER
+        s.recheck[0] = True
+        for i in range(s.reservation_begin_us.shape[0]):
+            if s.reservation_begin_us[i] == due_us or s.reservation_end_us[i] == due_us:
+                want_event_run(s, options, now_us)
+                s.changed_us[0] = now_us
+
+
+def enforce(s, options, now_us):
+    """End jobs that are over their limits, or whose reservation is over."""
+    over_us = options.over_time_limit * US_PER_MINUTE
+    i = 0
+    while i < s.n_running[0]:
+        job = s.running[i]
+        own = s.job_reservation[job]
+        is_late = now_us >= s.job_end_by_us[job] + over_us or (own >= 0 and now_us >= s.reservation_end_us[own])
+        if s.job_state[job] == RUNNING and is_late:
+            kill(s, options, job, now_us)
+            want_event_run(s, options, now_us)
+            i = 0
+        else:
+            i += 1
+
+
+def next_us(s, options, now_us, more_come):
+    """When to ask again; infinite if nothing can change any more."""
+    patience_us = 3.0 * max(options.sched_interval, options.bf_interval) * US_PER_S
+    is_quiet = s.n_running[0] == 0 and not more_come and s.due_us[WAKE] >= NEVER
+    if is_quiet and now_us > s.changed_us[0] + patience_us:
+        return NEVER
+    found = NEVER
+    for kind in range(s.due_us.shape[0]):
+        found = min(found, s.due_us[kind])
+    return found

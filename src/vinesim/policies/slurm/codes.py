@@ -1,0 +1,39 @@
+"""Numbers that stand for words in the arrays of the policy: states, what is done when, preemption, reasons."""
+
+from vinesim.formats.slurm.values import COUNTED
+
+# states of a job
+ABSENT, HELD, ELIGIBLE, RUNNING, SUSPENDED, OVER = range(6)
+
+# what the scheduler does at its own times: indexes of ``due_us``
+CALCULATION, LIMITS, WAKE, EVENT_RUN, FULL_RUN, BACKFILL = range(6)
+
+# what happens to a job that is preempted
+OFF, CANCEL, REQUEUE, SUSPEND = range(4)
+PREEMPT_MODES = {"off": OFF, "cancel": CANCEL, "requeue": REQUEUE, "suspend": SUSPEND}
+
+# which scheduler started a job
+MAIN, FILLED = range(2)
+
+# dependencies
+AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = range(4)
+DEPENDENCIES = {
+    "after": AFTER,
+    "afterany": AFTER_ANY,
+    "afterok": AFTER_OK,
+    "afternotok": AFTER_NOT_OK,
+    "aftercorr": AFTER_OK,
+}
+
+# what the scheduler wants of the engine
+START, STOP, KILL = range(3)
+
+# resources that limits count: COUNTED
+CPU, MEMORY, NODE, GPU = range(4)
+N_COUNTED = len(COUNTED)
+
+# GPUs that a job asks for
+NO_KIND, ANY_KIND = -1, -2
+
+US_PER_S = 1e6
+US_PER_MINUTE = 6e7

@@ -1,0 +1,97 @@
+"""When running jobs will leave their nodes, by their limits: a list of ends, one for each node of each job.
+
+It is made again when jobs have started or ended. For each *size*, the CPUs that a job needs at each of its nodes at
+least, it is known with which end each node will have as many free CPUs (``ready_end``); so most times at which a job
+finds too few such nodes are passed over by counting bits.
+"""
+
+from vinesim.policies.slurm.codes import NO_KIND
+from vinesim.policies.slurm.holding import is_on_any, suppose
+from vinesim.policies.slurm.node_sets import has, n_in_both, put
+from vinesim.policies.slurm.preemption import count_covered
+
+NOW, NO_END = -1, 1 << 60  # instead of an end
+
+
+def know_ends(s):
+    """Make the list, in the order of time, if it is not known."""
+    if s.ends_at[0] == s.room_version[0]:
+        return
+    s.ends_at[0] = s.room_version[0]
+    n = 0
+    for i in range(s.n_running[0]):
+        job = s.running[i]
+        row = s.job_row[job]
+        while row >= 0:
+            s.end_us[n], s.end_job[n], s.end_row[n], s.end_node[n] = s.job_end_by_us[job], job, row, s.row_node[row]
+            n, row = n + 1, s.row_next[row]
+    s.n_ends[0] = n
+
+
+def know_ready(s, size):
+    """Know when each node will have as many free CPUs as a size."""
+    if s.ready_at[size] == s.room_version[0]:
+        return
+    s.ready_at[size] = s.room_version[0]
+    n_nodes, cpus = s.node_cpus.shape[0], s.size_cpus[size]
+    first, words = size * n_nodes, size * s.may.shape[0]
+    for word in range(s.may.shape[0]):
+        s.ready_now[words + word] = 0
+    for node in range(n_nodes):
+        s.then_cpus[node] = s.free_cpus[node]
+        s.ready_end[first + node] = NO_END
+        if s.free_cpus[node] >= cpus:
+            s.ready_end[first + node] = NOW
+            put(s.ready_now, words, node)
+    for k in range(s.n_ends[0]):
+        node = s.end_node[k]
+        s.then_cpus[node] += s.row_cpus[s.end_row[k]]
+        if s.then_cpus[node] >= cpus and s.ready_end[first + node] == NO_END:
+            s.ready_end[first + node] = k
+
+
+def begin_ready(s, request):
+    """Begin to look for the time of a job with a request."""
+    know_ends(s)
+    size = s.request_size[request]
+    know_ready(s, size)
+    for word in range(s.may.shape[0]):
+        s.ready[word] = s.ready_now[size * s.may.shape[0] + word]
+    s.n_passed[0] = 0
+
+
+def may_be_ready(s, request, by_us):
+    """Whether, at a time no sooner than the last one, enough of the nodes that a job may have will have had the CPUs
+    that it needs at each."""
+    first = s.request_size[request] * s.node_cpus.shape[0]
+    while s.n_passed[0] < s.n_ends[0] and s.end_us[s.n_passed[0]] <= by_us:
+        node = s.end_node[s.n_passed[0]]
+        if s.ready_end[first + node] == s.n_passed[0]:
+            put(s.ready, 0, node)
+        s.n_passed[0] += 1
+    return n_in_both(s.may, s.ready, 0) >= s.request_least[request]
+
+
+def cpus_after(s, end):
+    """How many CPUs are free, before an end, on all nodes that a job may have."""
+    n_cpus = 0
+    for node in range(s.node_cpus.shape[0]):
+        n_cpus += s.free_cpus[node] if has(s.may, 0, node) else 0
+    for k in range(end):
+        n_cpus += s.row_cpus[s.end_row[k]] if has(s.may, 0, s.end_node[k]) else 0
+    return n_cpus
+
+
+def suppose_ends(s, first, end):
+    """Suppose that jobs have left their nodes, from an end until before another one; before the first, of none."""
+    if first == 0:
+        suppose(s)
+    for k in range(first, end):
+        node, row = s.end_node[k], s.end_row[k]
+        s.then_cpus[node] += s.row_cpus[row]
+        s.then_memory[node] += s.row_memory[row]
+        if s.row_kind[row] != NO_KIND:
+            s.then_kinds[node * s.n_kinds[0] + s.row_kind[row]] += s.row_gpus[row]
+        job = s.end_job[k]
+        if s.job_over[job] >= 0 and s.job_row[job] == row and is_on_any(s, job, s.may):
+            count_covered(s, job, -1, s.then_cpus)

@@ -1,0 +1,115 @@
+"""What running jobs hold: rows of a node and the CPUs, memory and GPUs that a job has there."""
+
+from vinesim.policies.slurm.codes import ANY_KIND, NO_KIND
+from vinesim.policies.slurm.node_sets import has
+
+
+def give(s, job, n_got):
+    """Let a job hold the nodes that were found for it."""
+    request, last = s.job_request[job], -1
+    for i in range(n_got):
+        node, row = s.got_node[i], s.spare_row[0]
+        s.spare_row[0] = s.row_next[row]
+        cpus = s.node_cpus[node] if s.request_exclusive[request] else s.got_cpus[i]
+        memory = cpus * s.request_cpu_memory[request] + s.request_node_memory[request]
+        s.row_memory[row] = s.node_memory[node] if s.request_node_memory[request] < 0.0 else memory
+        s.row_node[row], s.row_cpus[row], s.row_covered[row] = node, cpus, 0
+        s.row_kind[row], s.row_gpus[row] = s.request_kind[request], s.request_gpus[request]
+        if s.request_kind[request] == ANY_KIND:
+            s.row_kind[row] = most_free_kind(s, node)
+        s.row_tasks[row] = 1 if s.request_by_node[request] else s.got_cpus[i] // s.request_step[request]
+        s.row_next[row] = -1
+        if last < 0:
+            s.job_row[job] = row
+        else:
+            s.row_next[last] = row
+        last = row
+    count(s, job, -1, s.free_cpus, s.free_memory, s.free_kinds)
+
+
+def most_free_kind(s, node):
+    """The type of GPUs of which most are free at a node."""
+    n, found = s.n_kinds[0], 0
+    for kind in range(1, n):
+        if s.free_kinds[node * n + kind] > s.free_kinds[node * n + found]:
+            found = kind
+    return found
+
+
+def count(s, job, sign, free_cpus, free_memory, free_kinds):
+    """Add what a job holds, sign +1, to what is free, or take it away, -1."""
+    row = s.job_row[job]
+    while row >= 0:
+        node = s.row_node[row]
+        free_cpus[node] += sign * s.row_cpus[row]
+        free_memory[node] += sign * s.row_memory[row]
+        if s.row_kind[row] != NO_KIND:
+            free_kinds[node * s.n_kinds[0] + s.row_kind[row]] += sign * s.row_gpus[row]
+        row = s.row_next[row]
+
+
+def count_top(s, job, sign):
+    """The same for what jobs of upper tiers may have."""
+    row = s.job_row[job]
+    while row >= 0:
+        s.top_cpus[s.row_node[row]] += sign * s.row_cpus[row]
+        row = s.row_next[row]
+
+
+def take_back(s, job):
+    """Let a job hold nothing any more."""
+    count(s, job, 1, s.free_cpus, s.free_memory, s.free_kinds)
+    row = s.job_row[job]
+    while row >= 0:
+        following = s.row_next[row]
+        s.row_next[row] = s.spare_row[0]
+        s.spare_row[0] = row
+        row = following
+    s.job_row[job] = -1
+
+
+def is_on_any(s, job, nodes):
+    """Whether a job holds one of these nodes."""
+    row = s.job_row[job]
+    while row >= 0:
+        if has(nodes, 0, s.row_node[row]):
+            return True
+        row = s.row_next[row]
+    return False
+
+
+def suppose(s):
+    """Begin to suppose: ``then_*`` is what is free now."""
+    for node in range(s.free_cpus.shape[0]):
+        s.then_cpus[node] = s.free_cpus[node]
+        s.then_memory[node] = s.free_memory[node]
+    for i in range(s.free_kinds.shape[0]):
+        s.then_kinds[i] = s.free_kinds[i]
+
+
+def fill(values, value):
+    """Set all values of an array."""
+    for i in range(values.shape[0]):
+        values[i] = value
+
+
+def enter_running(s, job):
+    """Put a job among the running ones, which are in the order of the ends of their limits."""
+    s.room_version[0] += 1
+    i = s.n_running[0]
+    while i > 0 and s.job_end_by_us[s.running[i - 1]] > s.job_end_by_us[job]:
+        s.running[i] = s.running[i - 1]
+        i -= 1
+    s.running[i] = job
+    s.n_running[0] += 1
+
+
+def leave_running(s, job):
+    """Take a job from the running ones."""
+    s.room_version[0] += 1
+    i = 0
+    while s.running[i] != job:
+        i += 1
+    s.n_running[0] -= 1
+    for j in range(i, s.n_running[0]):
+        s.running[j] = s.running[j + 1]

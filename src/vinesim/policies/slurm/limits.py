@@ -1,0 +1,132 @@
+"""Limits on what the jobs of an association, a user or a QOS hold at once, or have used: counters in a list.
+
+Each job counts at some *holders*: its association and the accounts above it, its QOS, and the pairs of the QOS with its
+user and its account. Each holder has the limits that were given for it, infinite where there are none. What a job asks
+for is judged, not what it may get. A limit that a job breaks all by itself is found before the run (``job_never``), as
+is a partition's longest time: such jobs never start, and keep no others from starting. Source: the manual pages
+"Resource Limits" and sacctmgr, and what Slurm 22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
+
+OF_JOBS, OF_WALL, OF_RESOURCE, OF_MINUTES, OF_RUN_MINUTES = range(1, 6)  # kinds of limits
+N_KINDS = 6
+
+
+def is_over(s, job, part, now_us):
+    """Whether a limit keeps a job from starting in a partition now."""
+    if s.job_never[job] or s.job_limit_us[job] > s.part_longest_us[part]:
+        return True
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        holder = s.job_holder[i]
+        if s.holder_is_limited[holder] and broken_limit(s, job, holder, now_us) > 0:
+            return True
+    return False
+
+
+def broken_limit(s, job, holder, now_us):
+    """The limit of a holder that a job would break, as its kind, and, of a resource, with its number times N_KINDS; 0:
+    none."""
+    if s.holder_jobs[holder] + 1.0 > s.most_jobs[holder]:
+        return OF_JOBS
+    if s.holder_wall_us[holder] >= s.most_wall_us[holder]:
+        return OF_WALL
+    minutes = s.job_limit_us[job] / US_PER_MINUTE
+    for r in range(N_COUNTED):
+        i, amount = holder * N_COUNTED + r, s.job_tres[job * N_COUNTED + r]
+        if amount <= 0.0:
+            continue
+        if s.holder_tres[i] + amount > s.most_tres[i]:
+            return OF_RESOURCE + r * N_KINDS
+        if s.holder_minutes[i] >= s.most_minutes[i]:
+            return OF_MINUTES + r * N_KINDS
+        most = s.most_run_minutes[i]
+        if most < 1e300 and minutes_left(s, holder, r, now_us) + amount * minutes > most:
+            return OF_RUN_MINUTES + r * N_KINDS
+    return 0
+
+
+def minutes_left(s, holder, r, now_us):
+    """What the running jobs of a holder hold of a resource, times the minutes that are left of their limits."""
+    first = holder * N_COUNTED
+    if s.holder_left_at[holder] != s.room_version[0] or s.holder_left_us[holder] != now_us:
+        s.holder_left_at[holder], s.holder_left_us[holder] = s.room_version[0], now_us
+        for other in range(N_COUNTED):
+            s.holder_left[first + other] = 0.0
+        for i in range(s.n_running[0]):
+            job = s.running[i]
+            left_us = s.job_end_by_us[job] - now_us
+            if left_us > 0.0 and counts_at(s, job, holder):
+                for other in range(N_COUNTED):
+                    amount = s.job_tres[job * N_COUNTED + other]
+                    s.holder_left[first + other] += amount * left_us / US_PER_MINUTE
+    return s.holder_left[first + r]
+
+
+def counts_at(s, job, holder):
+    """Whether a job counts at a holder."""
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):  # noqa: SIM110 - compiled
+        if s.job_holder[i] == holder:
+            return True
+    return False
+
+
+def may_accrue(s, job):
+    """Whether the age of one more job may count."""
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        holder = s.job_holder[i]
+        if s.holder_accruing[holder] + 1.0 > s.most_accruing[holder]:
+            return False
+    return True
+
+
+def count_accruing(s, job, sign):
+    """The age of a job counts from now on, +1, or no more, -1."""
+    s.job_accrues[job] = sign > 0
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        s.holder_accruing[s.job_holder[i]] += sign
+
+
+def is_refused(s, job):
+    """Whether a job is refused as it is submitted: a limit on submitted jobs would be broken, by all jobs of its array
+    together, or its QOS wants no jobs that break a limit by themselves."""
+    first = s.job_batch[job]
+    if first != job:
+        return s.job_is_refused[first]
+    n = 0
+    while job + n < s.job_batch.shape[0] and s.job_batch[job + n] == job:
+        n += 1
+    return s.job_denied[job] or full_holder(s, job, n) >= 0
+
+
+def full_holder(s, job, n):
+    """The first holder that n more jobs would bring over its limit on submitted jobs; -1: none."""
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        holder = s.job_holder[i]
+        if s.holder_submitted[holder] + n > s.most_submitted[holder]:
+            return holder
+    return -1
+
+
+def count_submitted(s, job, sign):
+    """A job is accepted, +1, or over, -1."""
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        s.holder_submitted[s.job_holder[i]] += sign
+
+
+def count_running(s, job, sign):
+    """A job starts, +1, or ends, -1."""
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        holder = s.job_holder[i]
+        s.holder_jobs[holder] += sign
+        for r in range(N_COUNTED):
+            s.holder_tres[holder * N_COUNTED + r] += sign * s.job_tres[job * N_COUNTED + r]
+
+
+def use(s, job, us):
+    """Count what a job used in a time towards limits on what may be used in all."""
+    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
+        holder = s.job_holder[i]
+        s.holder_wall_us[holder] += us
+        for r in range(N_COUNTED):
+            s.holder_minutes[holder * N_COUNTED + r] += s.job_tres[job * N_COUNTED + r] * us / US_PER_MINUTE

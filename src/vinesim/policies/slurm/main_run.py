@@ -1,0 +1,74 @@
+"""The main scheduler: jobs in the order of the queue start where they fit now.
+
+The first job of a partition that lacks room closes it, and its nodes for the jobs of all others, until the end of the
+run. Jobs over a limit, without their licences, or stopped by a reservation only, close nothing. Source: what Slurm
+22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.codes import ELIGIBLE, MAIN
+from vinesim.policies.slurm.holding import fill
+from vinesim.policies.slurm.licences import lacks_licences
+from vinesim.policies.slurm.limits import is_over
+from vinesim.policies.slurm.node_sets import ALL
+from vinesim.policies.slurm.nodes import choose
+from vinesim.policies.slurm.preemption import choose_now
+from vinesim.policies.slurm.queue import tidy
+from vinesim.policies.slurm.starting import start
+from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
+
+
+def run_main(s, options, most, now_us):
+    """Try the first ``most`` entries of the queue."""
+    tidy(s)
+    fill(s.is_closed, False)
+    fill(s.not_closed, ALL)
+    n_tried = 0
+    for i in range(s.n_entries[0]):
+        job, part = s.entry_job[i], s.entry_part[i]
+        if s.job_state[job] != ELIGIBLE:
+            continue  # it has just started in another partition
+        n_tried += 1
+        if n_tried > most:
+            break
+        if s.is_closed[part]:
+            continue
+        if is_over(s, job, part, now_us):
+            if options.assoc_limit_stop:
+                close(s, part)
+            continue
+        if not lacks_licences(s, job):
+            try_entry(s, options, job, part, now_us)
+
+
+def try_entry(s, options, job, part, now_us):
+    """Start a job if it fits now, or close its partition."""
+    find_nodes(s, job, part, now_us, now_us + s.job_limit_us[job], s.may)
+    for word in range(s.may.shape[0]):
+        s.may[word] &= s.not_closed[word]
+    n_got = choose_now(s, options, job, part, now_us)
+    if n_got > 0:
+        start(s, options, job, part, n_got, MAIN, now_us)
+    elif not is_stopped_by_reservation(s, job, part, now_us):
+        close(s, part)
+
+
+def close(s, part):
+    """Let no more jobs of a partition start in this run, nor others on its nodes."""
+    s.is_closed[part] = True
+    n_words = s.not_closed.shape[0]
+    for word in range(n_words):
+        s.not_closed[word] &= ALL - s.part_nodes[part * n_words + word]
+
+
+def is_stopped_by_reservation(s, job, part, now_us):
+    """Whether a job would fit on empty nodes but for reservations."""
+    end_us = now_us + s.job_limit_us[job]
+    if first_end_of_reservation(s, job, now_us, end_us) >= 1e300:
+        return False
+    find_nodes(s, job, part, now_us, end_us, s.may)
+    if choose(s, s.job_request[job], s.may, s.node_cpus, s.node_memory, s.node_kinds) > 0:
+        return False
+    n_words = s.may.shape[0]
+    for word in range(n_words):
+        s.may[word] = s.part_nodes[part * n_words + word] & s.up_nodes[word]
+    return choose(s, s.job_request[job], s.may, s.node_cpus, s.node_memory, s.node_kinds) > 0

@@ -1,0 +1,177 @@
+"""Which nodes a job gets, and how many CPUs of each.
+
+Lowest weight first. In a class of equal weight, nodes are seen as runs of consecutive ones that can be used: the run
+that suffices with the fewest CPUs is taken, and in it, if one node will do, the node with the fewest free CPUs, else
+nodes from its low end. If no run suffices, the largest are combined. With switches it is their leaves that count, not
+runs (``switches.py``). Source: what Slurm 22.05 was seen to do (select/cons_tres with cores and memory).
+
+``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], GPUs by type [N K].
+"""
+
+from vinesim.policies.slurm.codes import NO_KIND
+from vinesim.policies.slurm.node_sets import WORD
+from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches
+
+
+def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
+    """How many CPUs of a node a job could have that asks for this; 0 if it cannot be there."""
+    cpus = min(free_cpus[node], s.node_cpus[node])
+    if cpus <= 0 or (s.request_exclusive[request] and cpus < s.node_cpus[node]):
+        return 0
+    of_node = s.request_node_memory[request]
+    if of_node > free_memory[node] or (of_node < 0.0 and free_memory[node] < s.node_memory[node]):
+        return 0
+    if s.request_cpu_memory[request] > 0.0:
+        cpus = min(cpus, int(free_memory[node] / s.request_cpu_memory[request]))
+    kind = s.request_kind[request]
+    if kind != NO_KIND:
+        first = node * s.n_kinds[0]
+        gpus = 0
+        if kind >= 0:
+            gpus = free_kinds[first + kind]
+        else:
+            for other in range(s.n_kinds[0]):
+                gpus = max(gpus, free_kinds[first + other])
+        if gpus < s.request_gpus[request]:
+            return 0
+    fixed = s.request_per_node[request]
+    if fixed > 0:
+        return fixed if cpus >= fixed else 0
+    return cpus - cpus % s.request_step[request]
+
+
+def may_have_room(s, request, part):
+    """Whether what is free now in a partition would do for a request, whatever is reserved or planned: if not, no job
+    with this request can start. Known until something else is free."""
+    at = request * s.part_tier.shape[0] + part
+    if s.room_at[at] != s.room_version[0]:
+        s.room_at[at] = s.room_version[0]
+        s.has_room[at] = has_room_until(s, request, part, -1.0)
+    return s.has_room[at]
+
+
+def has_room_until(s, request, part, until_us):
+    """The same for nodes that are planned for nobody before a time."""
+    n, total, largest, n_words = 0, 0, 0, s.up_nodes.shape[0]
+    first, partition = s.request_features[request] * n_words, part * n_words
+    size = s.size_cpus[s.request_size[request]]
+    for word in range(n_words):
+        bits, node = s.part_nodes[partition + word] & s.up_nodes[word] & s.feature_nodes[first + word], word * WORD
+        while bits != 0:
+            if bits & 1 == 1 and s.free_cpus[node] >= size and s.planned_from_us[node] > until_us:
+                cpus = usable_cpus(s, request, node, s.free_cpus, s.free_memory, s.free_kinds)
+                n, total, largest = n + (cpus > 0), total + cpus, max(largest, cpus)
+            bits, node = bits >> 1, node + 1
+    need = s.request_cpus[request]
+    is_enough = n >= s.request_least[request] and total >= need
+    return is_enough and (s.request_most[request] > 1 or largest >= need)
+
+
+def choose(s, request, may, free_cpus, free_memory, free_kinds):
+    """Find nodes among those that a job may have. Returns how many; 0: there are none. They are in ``got_node``, with
+    their CPUs in ``got_cpus``."""
+    n, total, n_words, size = 0, 0, may.shape[0], s.size_cpus[s.request_size[request]]
+    first = s.request_features[request] * n_words
+    for word in range(n_words):
+        bits, node = may[word] & s.feature_nodes[first + word], word * WORD
+        while bits != 0:
+            if bits & 1 == 1 and free_cpus[node] >= size:
+                cpus = usable_cpus(s, request, node, free_cpus, free_memory, free_kinds)
+                if cpus > 0:
+                    s.use_node[n], s.use_cpus[n] = node, cpus
+                    n, total = n + 1, total + cpus
+            bits, node = bits >> 1, node + 1
+    if n < s.request_least[request] or total < s.request_cpus[request]:
+        return 0
+    for weight in range(s.n_weights[0]):
+        n_got = choose_up_to(s, request, n, weight, free_cpus)
+        if n_got > 0:
+            return n_got
+    return 0
+
+
+def choose_up_to(s, request, n, weight, free_cpus):
+    """The same among the first n usable nodes, in the classes of weight up to one."""
+    need, least, most = s.request_cpus[request], s.request_least[request], s.request_most[request]
+    n_in = 0
+    for i in range(n):
+        fits = s.node_weight[s.use_node[i]] <= weight and (most > 1 or s.use_cpus[i] >= need)
+        s.use_is_in[i] = fits
+        n_in += fits
+    if n_in < least or (most < n_in and largest_together(s, n, most) < need):
+        return 0
+    if s.n_leaves[0] > 0:
+        return choose_below_switches(s, request, n, need, least, most, free_cpus)
+    n_got, left_cpus, left_nodes = 0, need, least
+    while (left_cpus > 0 or left_nodes > 0) and n_got < most:
+        first, last = best_run(s, n, left_cpus, left_nodes, most)
+        if first < 0:
+            return 0
+        if n_got == 0 and least <= 1:
+            tightest = tightest_node(s, first, last, left_cpus, free_cpus)
+            if tightest >= 0:
+                s.got_node[0], s.got_cpus[0] = tightest, left_cpus
+                return 1
+        for i in range(first, last):
+            if s.use_is_in[i]:
+                s.use_is_in[i] = False
+                if n_got < most and (left_cpus > 0 or left_nodes > 0):
+                    cpus = s.use_cpus[i]
+                    if s.request_per_node[request] == 0:
+                        step = s.request_step[request]
+                        cpus = max(step, min(cpus, left_cpus - step * max(left_nodes - 1, 0)))
+                    s.got_node[n_got], s.got_cpus[n_got] = s.use_node[i], cpus
+                    n_got, left_cpus, left_nodes = n_got + 1, left_cpus - cpus, left_nodes - 1
+    return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
+
+
+def largest_together(s, n, most):
+    """How many CPUs the ``most`` largest of the usable nodes have together."""
+    for cpus in range(s.count_of_cpus.shape[0]):
+        s.count_of_cpus[cpus] = 0
+    for i in range(n):
+        if s.use_is_in[i]:
+            s.count_of_cpus[s.use_cpus[i]] += 1
+    total = 0
+    for cpus in range(s.count_of_cpus.shape[0] - 1, 0, -1):
+        taken = min(most, s.count_of_cpus[cpus])
+        total, most = total + taken * cpus, most - taken
+    return total
+
+
+def best_run(s, n, left_cpus, left_nodes, most):
+    """The run to take next, as first and end index of usable nodes: of the lowest weight, the smallest that suffices,
+    or else the largest."""
+    lowest = NO_LIMIT
+    for i in range(n):
+        if s.use_is_in[i]:
+            lowest = min(lowest, s.node_weight[s.use_node[i]])
+    found, found_end, found_cpus, found_suffices = -1, -1, 0, False
+    first = 0
+    while first < n:
+        if not s.use_is_in[first] or s.node_weight[s.use_node[first]] != lowest:
+            first += 1
+            continue
+        end, total, largest = first, 0, 0
+        while end < n and s.use_is_in[end] and s.node_weight[s.use_node[end]] == lowest:
+            if end > first and s.use_node[end] != s.use_node[end - 1] + 1:
+                break
+            total, largest, end = total + s.use_cpus[end], max(largest, s.use_cpus[end]), end + 1
+        suffices = total >= left_cpus and end - first >= left_nodes and (most > 1 or largest >= left_cpus)
+        if suffices:
+            is_better = not found_suffices or total < found_cpus
+        else:
+            is_better = not found_suffices and (found < 0 or total > found_cpus)
+        if is_better:
+            found, found_end, found_cpus, found_suffices = first, end, total, suffices
+        first = end
+    return found, found_end
+
+
+def tightest_node(s, first, end, cpus, free_cpus):
+    """The node of a run that has the fewest free CPUs and can hold the whole job; -1 if none can."""
+    found = -1
+    for i in range(first, end):
+        if s.use_cpus[i] >= cpus and (found < 0 or free_cpus[s.use_node[i]] < free_cpus[found]):
+            found = s.use_node[i]
+    return found

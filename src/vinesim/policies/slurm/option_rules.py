@@ -1,0 +1,140 @@
+"""What may be given of things with names: nodes, partitions, QOS, accounts and reservations, by key, and as what."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from vinesim.formats.slurm.values import COUNTED, hosts
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.model.errors import Problem, Steps
+from vinesim.policies.slurm.codes import PREEMPT_MODES
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
+WHERE = ("policy", "options")
+Rule = Callable[[Any], str]  # what was expected instead of a value; "" where it is right
+
+
+def _is_number(value: Any, least: float = 0.0) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= least
+
+
+def _amount(value: Any) -> str:
+    return "" if _is_number(value) else "a number, 0 or more"
+
+
+def _shares(value: Any) -> str:
+    return "" if _is_number(value, -1.0) else "a number, or -1 for the account's own"
+
+
+def _minutes(value: Any) -> str:
+    return "" if _is_number(value) else "minutes, 0 or more"
+
+
+def _seconds(value: Any) -> str:
+    return "" if _is_number(value, -math.inf) and math.isfinite(value) else "seconds from the beginning"
+
+
+def _resources(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return "a mapping such as {cpu: 64, gres/gpu: 4}"
+    wrong = [name for name, amount in value.items() if name not in COUNTED or not _is_number(amount)]
+    return f"amounts of {', '.join(COUNTED)} only, not {wrong[0]}: {value[wrong[0]]!r}" if wrong else ""
+
+
+def _hosts(value: Any) -> str:
+    try:
+        hosts(str(value))
+    except ValueError:
+        return "a list of hosts, such as n[01-32]"
+    return ""
+
+
+def _names(value: Any) -> str:
+    is_list = isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+    return "" if is_list else "a list of names"
+
+
+def _host_lists(value: Any) -> str:
+    return _names(value) or next(filter(None, map(_hosts, value)), "")
+
+
+def _mode(value: Any) -> str:
+    return "" if value in PREEMPT_MODES else "one of " + ", ".join(PREEMPT_MODES)
+
+
+def _name(value: Any) -> str:
+    return "" if isinstance(value, str) else "a name"
+
+
+def _switch(value: Any) -> str:
+    return "" if isinstance(value, bool) else "true or false"
+
+
+def _mapping(value: Any) -> str:
+    return "" if value is None or isinstance(value, Mapping) else "a mapping by user"
+
+
+GROUP = {"grp_jobs": _amount, "grp_tres": _resources, "grp_tres_mins": _resources, "grp_tres_run_mins": _resources,
+         "grp_wall": _minutes, "grp_submit_jobs": _amount}  # fmt: skip
+OF_JOB = {"max_tres_per_job": _resources, "max_wall_per_job": _minutes}
+OF_ASSOCIATION: dict[str, Rule] = {**GROUP, **OF_JOB, "max_jobs": _amount, "max_jobs_accrue": _amount,
+                                   "max_submit_jobs": _amount,
+                                   "shares": _shares, "priority": _amount, "usage": _amount}  # fmt: skip
+RULES: dict[str, dict[str, Rule]] = {
+    "nodes": {"names": _hosts, "weight": _amount, "features": _names},
+    "partitions": {"priority_tier": _amount, "priority_job_factor": _amount, "max_time": _minutes,
+                   "preempt_mode": _mode},
+    "topology": {"nodes": _hosts, "switches": _hosts},
+    "reservations": {"start_s": _seconds, "end_s": _seconds, "nodes": _host_lists},
+    "qos": {**GROUP, **OF_JOB, "priority": _amount, "shares": _shares, "max_jobs_per_user": _amount,
+            "max_jobs_per_account": _amount, "max_jobs_accrue_per_user": _amount, "max_tres_per_user": _resources,
+            "max_tres_per_account": _resources, "preempt": _names, "preempt_mode": _mode,
+            "preempt_exempt_time": _seconds, "max_submit_jobs_per_user": _amount,
+            "max_submit_jobs_per_account": _amount, "deny_on_limit": _switch},
+    "accounts": {**OF_ASSOCIATION, "parent": _name, "users": _mapping},
+}  # fmt: skip
+
+
+def wrong_options(policy: "Slurm") -> list[Problem]:
+    """Return what is wrong with the options that are mappings by name."""
+    problems = list[Problem]()
+    for what, rules in RULES.items():
+        for name, one in getattr(policy, what).items():
+            _check((what, name), one, rules, problems)
+    for name, one in policy.accounts.items():
+        users = one.get("users") if isinstance(one, Mapping) else None
+        for user, values in users.items() if isinstance(users, Mapping) else ():
+            _check(("accounts", name, "users", user), {} if values is None else values, OF_ASSOCIATION, problems)
+    for name, one in policy.reservations.items():
+        if isinstance(one, Mapping) and not {"start_s", "end_s"} <= set(one):
+            problems.append(Problem((*WHERE, "reservations", name), "start_s and end_s", ", ".join(one) or "none"))
+        elif _is_reversed(one):
+            place, expected = (*WHERE, "reservations", name, "end_s"), f"a time after start_s, {one['start_s']:g}"
+            problems.append(Problem(place, expected, f"{one['end_s']:g}"))
+    for name, n in policy.licenses.items():
+        if expected := _amount(n):
+            problems.append(Problem((*WHERE, "licenses", name), expected, repr(n)[:60]))
+    if expected := _resources(weights := policy.priority_weight_tres):
+        problems.append(Problem((*WHERE, "priority_weight_tres"), expected, repr(weights)[:60]))
+    return problems
+
+
+def _is_reversed(reservation: Any) -> bool:
+    """Whether a reservation has two times, and ends before it begins."""
+    times = [reservation[name] for name in ("start_s", "end_s")] if isinstance(reservation, Mapping) else ["", ""]
+    return not any(map(_seconds, times)) and times[1] <= times[0]
+
+
+def _check(where: Steps, given: Any, rules: Mapping[str, Rule], problems: list[Problem]) -> None:
+    if not isinstance(given, Mapping):
+        problems.append(Problem((*WHERE, *where), "a mapping", repr(given)[:40]))
+        return
+    for name, value in given.items():
+        place = (*WHERE, *where, name)
+        if name not in rules:
+            expected = "one of " + ", ".join(rules)
+            problems.append(Problem(place, expected, repr(name), did_you_mean(str(name), rules)))
+        elif expected := rules[name](value):
+            problems.append(Problem(place, expected, repr(value)[:60]))

@@ -1,0 +1,143 @@
+"""The arrays of the policy at the beginning: of a scenario's nodes, jobs and options."""
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.scenario import Scenario
+from vinesim.model.streams import stream
+from vinesim.policies.slurm.books import ARRAYS
+from vinesim.policies.slurm.codes import BACKFILL, CALCULATION, EVENT_RUN, FULL_RUN, LIMITS, N_COUNTED, US_PER_S
+from vinesim.policies.slurm.node_sets import n_words, packed
+from vinesim.policies.slurm.prepare_accounts import Accounts
+from vinesim.policies.slurm.prepare_jobs import Jobs
+from vinesim.policies.slurm.prepare_limits import holders_of
+from vinesim.policies.slurm.prepare_nodes import Places
+from vinesim.policies.slurm.prepare_preemption import classes_of
+from vinesim.policies.slurm.prepare_switches import switches_of
+from vinesim.policies.slurm.queue import find_fair_shares
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
+MOST_RECORDS = 2_000  # of a plan
+NEVER = 1e300
+
+
+def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
+    """Return all arrays. Raises :class:`InputError` where the scenario is no site, or the options do not fit it."""
+    problems = list[Problem]()
+    if "request" not in (scenario.workload.attributes or {}):
+        remedy = "Import a site: vinesim import slurm DIR -o site.parquet"
+        raise InputError(
+            [Problem(("policy",), "jobs of a Slurm site, with attribute.request", "jobs without it", remedy)]
+        )
+    if scenario.datacenter.has_power_caps:
+        expected = "none, for the policy slurm, which keeps books of its nodes and knows of no caps"
+        raise InputError([Problem(("datacenter", "power_cap"), expected, "a power cap")])
+    if scenario.reservations:
+        expected = "none, for the policy slurm, which follows the reservations of its site"
+        raise InputError([Problem(("reservations",), expected, "reservations", "Leave them out.")])
+    places = Places.of(policy, scenario, problems)
+    accounts = Accounts.of(policy.accounts)
+    jobs = Jobs.of(policy, scenario, places, accounts, problems)
+    known = places.arrays() | jobs.arrays() | accounts.arrays()
+    known |= holders_of(policy, jobs, accounts) | classes_of(policy, jobs, places)
+    known |= switches_of(policy, places.names, problems)
+    if problems:
+        raise InputError(problems[:20], len(problems))
+    known |= _clock(policy, scenario)
+    known |= _books(policy, known, places)
+    arrays = {name: np.asarray(known[name]).astype(kind).reshape(-1) for name, kind in ARRAYS.items()}
+    if arrays["usage"].any():  # else all have the best factor until the first calculation
+        find_fair_shares(SimpleNamespace(**arrays), policy)
+    return arrays
+
+
+def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
+    """Return the phases of the clocks, drawn from the seed, and when each thing is done first."""
+    random = stream(scenario.seed, "policy.slurm")
+    phase, due, last = np.zeros(6), np.full(6, NEVER), np.full(6, -NEVER)
+    periods_s = {
+        EVENT_RUN: 1.0,
+        FULL_RUN: policy.sched_interval,
+        LIMITS: 30.0,
+        CALCULATION: policy.priority_calc_period,
+    }
+    for kind, period_s in periods_s.items():
+        phase[kind] = random.random() * period_s * US_PER_S
+    for kind in (FULL_RUN, LIMITS, CALCULATION):
+        due[kind] = phase[kind]
+    phase[BACKFILL] = policy.start_s * US_PER_S  # plans are rounded in absolute time
+    work = scenario.workload
+    names = [array or f"job {j}" for j, array in enumerate(work.words_of("array"))]
+    _, first, of = np.unique(names, return_index=True, return_inverse=True)
+    known_us = work.arrival_us + random.random(work.n_jobs)[first][of] * US_PER_S  # an array is submitted at once
+    last[EVENT_RUN] = last[BACKFILL] = -1e9
+    return {
+        "phase_us": phase,
+        "due_us": due,
+        "last_us": last,
+        "job_known_us": known_us,
+        "draw": [int(random.integers(1, 2**31 - 1))],
+    }
+
+
+def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, Any]:
+    """Return what is kept during the run, as it is before."""
+    n_nodes, n_jobs = len(places.cpus), len(known["job_request"])
+    n_entries, n_holders = len(known["job_part"]), len(known["most_jobs"])
+    n_rows = 2 * int(sum(places.cpus)) + 2
+    n_records = min(MOST_RECORDS, 2 * min(policy.bf_max_job_test, n_entries) + 3)
+    n_accounts, width, n_sizes = len(known["parent"]), n_words(n_nodes), len(known["size_cpus"])
+    n_pairs = len(known["request_cpus"]) * len(places.partitions)
+
+    def links(n: int) -> np.ndarray:
+        return np.append(np.arange(1, n), -1)
+
+    return {
+        "changed_us": [0.0], "noted": [-1.0, -1.0, -1.0], "recheck": [False], "held_wake_us": [NEVER],
+        "array_active": np.zeros(max(known["job_array"], default=-1) + 1),
+        "free_cpus": known["node_cpus"], "free_memory": known["node_memory"], "free_kinds": known["node_kinds"],
+        "top_cpus": known["node_cpus"], "up_nodes": packed(np.ones(n_nodes)),
+        "room_version": [0], "room_at": np.full(n_pairs, -1), "has_room": np.zeros(n_pairs),
+        "then_cpus": known["node_cpus"], "then_memory": known["node_memory"], "then_kinds": known["node_kinds"],
+        **dict.fromkeys(("job_state", "job_in", "job_by", "job_left", "job_covered"), np.zeros(n_jobs)),
+        **dict.fromkeys(("job_start_us", "job_row", "job_over"), np.full(n_jobs, -1.0)),
+        **dict.fromkeys(
+            ("job_end_by_us", "job_charged_us", "job_suspended_us", "job_eligible_us", "job_ages_from_us",
+             "job_priority", "job_accrues", "job_is_refused", "job_held_until_us", "running", "held"),
+            np.zeros(n_jobs),
+        ),
+        **dict.fromkeys(("row_node", "row_cpus", "row_kind", "row_gpus", "row_memory", "row_covered", "row_tasks"),
+                        np.zeros(n_rows)),
+        "row_next": links(n_rows), "spare_row": [0],
+        **dict.fromkeys(("over_row", "over_job", "over_cpus"), np.zeros(n_rows)),
+        "over_next": links(n_rows), "spare_over": [0],
+        **dict.fromkeys(
+            ("n_running", "n_held", "n_entries", "n_victims", "n_records", "n_seen", "n_wanted", "n_ends", "n_passed"),
+            np.zeros(1)),
+        **dict.fromkeys(("entry_job", "entry_part", "entry_priority"), np.zeros(n_entries)),
+        "is_closed": np.zeros(len(places.partitions)), "part_tested": np.zeros(len(places.partitions)),
+        **dict.fromkeys(("may", "not_closed", "chosen", "second_nodes", "ready"), np.zeros(width)),
+        **dict.fromkeys(("use_node", "use_cpus", "use_is_in", "got_node", "got_cpus", "planned_from_us"),
+                        np.zeros(n_nodes)),
+        **dict.fromkeys(("leaf_nodes", "leaf_cpus", "leaf_largest"), np.zeros(known["n_leaves"][0])),
+        "most_leaves": [0], "victims": np.zeros(n_jobs), "count_of_cpus": np.zeros(int(max(places.cpus)) + 1),
+        **dict.fromkeys(("record_begin_us", "record_end_us", "record_row"), np.zeros(n_records)),
+        **dict.fromkeys(("record_nodes", "rest_nodes"), np.zeros(n_records * width)), "stretch": np.zeros(3),
+        "full_in": np.zeros(n_pairs), "full_us": np.zeros(n_pairs), "n_cycles": [0],
+        **dict.fromkeys(("end_us", "end_job", "end_row", "end_node"), np.zeros(n_rows)),
+        "ready_at": np.full(n_sizes, -1), "ready_end": np.zeros(n_sizes * n_nodes),
+        "ready_now": np.zeros(n_sizes * width), "ends_at": [-1],
+        "user_tested": np.zeros(int(max(known["job_user"])) + 1),
+        **dict.fromkeys(("holder_jobs", "holder_accruing", "holder_submitted", "holder_wall_us"), np.zeros(n_holders)),
+        "holder_left_at": np.full(n_holders, -1), "holder_left_us": np.zeros(n_holders),
+        **dict.fromkeys(("holder_tres", "holder_minutes", "holder_left"), np.zeros(n_holders * N_COUNTED)),
+        **dict.fromkeys(("levels", "normalized", "effective"), np.zeros(n_accounts)),
+        "user_order": np.flatnonzero(known["is_user"]), "fair_share": np.ones(n_accounts),
+        "task_over": np.zeros(known.pop("n_tasks")),
+        "wanted": np.zeros(4 * n_jobs + 64), "wanted_job": np.zeros(4 * n_jobs + 64), "wanted_at": np.zeros(5),
+    }  # fmt: skip

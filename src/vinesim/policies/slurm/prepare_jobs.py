@@ -1,0 +1,279 @@
+"""The jobs of a site as the policy knows them: what they ask for, and their attributes."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.formats.slurm.requests import Request, parse
+from vinesim.formats.slurm.values import COUNTED, duration_s, licences
+from vinesim.model.errors import Problem
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_PARTITION, Workload
+from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_S
+from vinesim.policies.slurm.node_sets import packed
+from vinesim.policies.slurm.prepare_accounts import Accounts
+from vinesim.policies.slurm.prepare_nodes import Places
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
+
+@dataclass
+class Jobs:
+    """J jobs."""
+
+    n: int
+    requests: list[Request]  # [R]
+    request: np.ndarray  # [J]
+    parts: list[list[int]]
+    qos: list[str]
+    account: list[str]
+    user_names: list[str]
+    association: list[int]
+    limit_us: np.ndarray
+    tres: np.ndarray  # [J, 4]
+    never: np.ndarray
+    known: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, policy: "Slurm", scenario: Scenario, places: Places, accounts: Accounts, problems: list[Problem]
+    ) -> "Jobs":
+        """Read them; what is wrong is added to the problems."""
+        work = scenario.workload
+        texts = work.words_of("request")
+        distinct = sorted(set(texts))
+        requests = []
+        for text in distinct:
+            try:
+                requests.append(parse(text))
+            except ValueError as wrong:
+                problems.append(Problem(("workload", "attribute.request"), "a request", f"{text[:40]!r}: {wrong}"))
+                requests.append(parse("tasks=1"))
+        number = {text: i for i, text in enumerate(distinct)}
+        request = np.array([number[text] for text in texts])
+        account, qos = work.words_of("account"), work.words_of("qos")
+        user = [""] * work.n_jobs if work.user is None else [work.user_names[u] for u in work.user]
+        association = [accounts.number(*key) for key in zip(account, user, strict=True)]
+        limit_us = _limits_us(work)
+        parts = _parts(work, places.partitions)
+        of_request = np.array([_tres(one) for one in requests])
+        return cls(
+            work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
+            of_request[request], np.array([not one for one in parts]),
+            _request_arrays(requests, places, policy.max_switch_wait) | _job_arrays(work, policy, limit_us)
+            | _before(work, places, problems) | _priorities(policy, places, requests, request, parts, qos, of_request)
+            | _dependencies(work) | _licences(work, policy.licenses),
+        )  # fmt: skip
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what the policy has of them."""
+        return self.known | {
+            "job_request": self.request,
+            "job_first_part": np.concatenate(([0], np.cumsum([len(one) for one in self.parts]))),
+            "job_part": [part for one in self.parts for part in one],
+            "job_limit_us": self.limit_us,
+            "job_association": self.association,
+            "job_tres": self.tres,
+        }
+
+
+def _limits_us(work: Workload) -> np.ndarray:
+    if work.estimate_us is None:
+        return np.full(work.n_jobs, 365 * 86400 * US_PER_S)
+    return work.estimate_us[work.job_first[:-1]]
+
+
+def _parts(work: Workload, names: list[str]) -> list[list[int]]:
+    found = []
+    for j, text in enumerate(work.words_of("partitions")):
+        given = text.split(",") if text else []
+        if not given and work.partition is not None and work.partition[j] != NO_PARTITION:
+            given = [work.partition_names[work.partition[j]]]
+        found.append([names.index(name) for name in given if name in names])
+    return found
+
+
+def _tres(one: Request) -> list[float]:
+    n = max(1, one.least_nodes)
+    memory = one.mem_cpu * one.n_cpus if one.mem_cpu else max(0.0, one.mem_node) * n
+    return [one.n_cpus, memory, n, one.gpus * n]
+
+
+def _request_arrays(requests: list[Request], places: Places, longest_wait_s: float) -> dict[str, Any]:
+    constraints = sorted({one.constraint for one in requests})
+    sizes, size = np.unique([max(one.per_node, 1) * one.cpus for one in requests], return_inverse=True)
+    has = [[_has(features, text) for features in places.features] for text in constraints]
+    return {
+        "request_cpus": [one.n_cpus for one in requests],
+        "request_step": [one.cpus for one in requests],
+        "request_per_node": [one.per_node * one.cpus for one in requests],
+        "request_least": [max(1, one.least_nodes) for one in requests],
+        "request_most": [one.most_nodes or 10**9 for one in requests],
+        "request_cpu_memory": [one.mem_cpu for one in requests],
+        "request_node_memory": [one.mem_node for one in requests],
+        "request_kind": [_kind(one, places.kind_names) for one in requests],
+        "request_gpus": [one.gpus for one in requests],
+        "request_exclusive": [one.exclusive for one in requests],
+        "request_by_node": [one.is_by_node for one in requests],
+        "request_switches": [one.switches for one in requests],
+        "request_switch_wait": [min(one.switch_wait_s, longest_wait_s) for one in requests],
+        "request_size": size,
+        "size_cpus": sizes,
+        "request_features": [constraints.index(one.constraint) for one in requests],
+        "feature_nodes": packed(has),
+    }
+
+
+def _has(features: frozenset[str], constraint: str) -> bool:
+    if not constraint:
+        return True
+    if "|" in constraint:
+        return any(one in features for one in constraint.strip("[]()").split("|"))
+    return all(one.partition("*")[0] in features for one in constraint.strip("[]()").replace(",", "&").split("&"))
+
+
+def _kind(one: Request, names: list[str]) -> int:
+    if not one.gpus:
+        return NO_KIND
+    return names.index(one.gpu_type) if one.gpu_type in names else ANY_KIND
+
+
+def _least_us(work: Workload, limit_us: np.ndarray) -> np.ndarray:
+    """Return the shortest limits of jobs: what --time-min says, else the limit."""
+    least = limit_us.copy()
+    for j, text in enumerate(work.words_of("time_min")):
+        if text and (seconds := duration_s(text)):
+            least[j] = min(least[j], seconds * US_PER_S)
+    return least
+
+
+def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[str, Any]:
+    begin = work.words_of("begin_s")
+    reservations = list(policy.reservations)
+    arrays = work.words_of("array")
+    throttle = [int(text) if text.isdecimal() else 0 for text in work.words_of("throttle")]
+    throttled = sorted({array for array, most in zip(arrays, throttle, strict=True) if most and array})
+    number = {array: i for i, array in enumerate(throttled)}
+    return {
+        "job_number": np.arange(work.n_jobs) if work.job_id is None else work.job_id,
+        "job_from_us": [math.inf if text == "never" else float(text) * US_PER_S if text else 0.0 for text in begin],
+        "job_least_us": _least_us(work, limit_us),
+        "job_nice": [float(text or 0) for text in work.words_of("nice")],
+        "job_reservation": [
+            reservations.index(name) if name in reservations else -1 for name in work.words_of("reservation")
+        ],
+        "job_user": np.zeros(work.n_jobs) if work.user is None else work.user,
+        "job_requeue": [text == "" for text in work.words_of("no_requeue")],
+        "job_failed": [text != "" for text in work.words_of("failed")],
+        "job_batch": _batches(arrays),
+        "job_array": [number.get(array, -1) for array in arrays],
+        "job_throttle": [most if array else 0 for array, most in zip(arrays, throttle, strict=True)],
+        "n_tasks": work.n_tasks,
+    }
+
+
+def _batches(arrays: list[str]) -> np.ndarray:
+    """Return the first job of those that were submitted together, as an array, with each."""
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(array, j) if array else j for j, array in enumerate(arrays)], int)
+
+
+def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str, Any]:
+    """Return what jobs had when they arrived, in a workload that begins in the middle: nodes, CPUs there, waits."""
+    number = {name: i for i, name in enumerate(places.names)}
+    first, nodes, cpus = [0], list[int](), list[int]()
+    for text in work.words_of("runs_on"):
+        for item in text.split():
+            name, _, n = item.partition("=")
+            if name in number and n.isdecimal():
+                nodes.append(number[name])
+                cpus.append(int(n))
+            else:
+                expected = "NODE=CPUS, a node of options.nodes"
+                problems.append(Problem(("workload", "attribute.runs_on"), expected, repr(item)[:40]))
+        first.append(len(nodes))
+    ran = work.words_of("ran_s")
+    return {
+        "job_ran_us": [float(text) * US_PER_S if text else -1.0 for text in ran],
+        "job_waited_us": [float(text or 0.0) * US_PER_S for text in work.words_of("waited_s")],
+        "job_first_on": first,
+        "on_node": nodes,
+        "on_cpus": cpus,
+    }
+
+
+def _priorities(
+    policy: "Slurm", places: Places, requests: list[Request], request: np.ndarray, parts: list[list[int]],
+    qos: list[str], tres: np.ndarray,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what is the same of a job's priority all the time: size and QOS, and by partition."""
+    n_nodes, n_cpus = len(places.cpus), places.cpus.sum()
+    size = np.array([(max(1, one.least_nodes) / n_nodes + one.n_cpus / n_cpus) / 2.0 for one in requests])
+    given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
+    largest = max(given.values(), default=0.0) or 1.0
+    of_qos = np.array([given.get(name, 0.0) / largest for name in qos])
+    fixed = policy.priority_weight_job_size * size[request] + policy.priority_weight_qos * of_qos
+    factors = [float(one.get("priority_job_factor", 1.0)) for one in places.options]
+    most = max(factors, default=1.0) or 1.0
+    gpus = places.kinds.sum(axis=1) if len(places.kind_names) else np.zeros(n_nodes)
+    of_node = np.stack([places.cpus, places.memory, np.ones(n_nodes), gpus], axis=1)
+    weights = np.array([policy.priority_weight_tres.get(name, 0.0) for name in COUNTED])
+    weights = weights / np.maximum(places.part_nodes @ of_node, 1.0)  # [P, 4]
+    shares = []
+    for j, own in enumerate(parts):
+        for part in own:
+            share = policy.priority_weight_partition * factors[part] / most
+            shares.append(share + float(weights[part] @ tres[request[j]]))
+    return {"job_fixed_share": fixed, "part_share": shares}
+
+
+def _licences(work: Workload, given: Mapping[str, float]) -> dict[str, Any]:
+    """Return which licences each job asks for; of those that the cluster does not count it may have any number."""
+    number = {name: i for i, name in enumerate(given)}
+    first, licence, amounts = [0], list[int](), list[float]()
+    for text in work.words_of("licenses"):
+        for name, amount in licences(text).items():
+            if name in number:
+                licence.append(number[name])
+                amounts.append(amount)
+        first.append(len(licence))
+    return {
+        "job_first_licence": first, "job_licence": licence, "job_n_licences": amounts,
+        "free_licences": list(given.values()),
+    }  # fmt: skip
+
+
+def _dependencies(work: Workload) -> dict[str, Any]:
+    """Return which jobs each depends on."""
+    numbers = range(work.n_jobs) if work.job_id is None else work.job_id.tolist()
+    members = defaultdict[str, list[int]](list)
+    for j, (number, array) in enumerate(zip(numbers, work.words_of("array"), strict=True)):
+        members[str(number)].append(j)
+        if array and array != str(number):
+            members[array].append(j)
+    names = work.words_of("name")
+    last = dict[tuple[str, int], int]()
+    first, kinds, jobs = [0], list[int](), list[int]()
+    for j, text in enumerate(work.words_of("dependency")):
+        for part in filter(None, text.replace("?", ",").split(",")):
+            kind, _, rest = part.partition(":")
+            if kind == "singleton":
+                key = names[j], 0 if work.user is None else int(work.user[j])
+                if key in last:
+                    kinds.append(AFTER_ANY)
+                    jobs.append(last[key])
+                last[key] = j
+            for target in filter(None, rest.split(":")):
+                for other in members.get(target.split("_")[0].split("+")[0], []):
+                    kinds.append(DEPENDENCIES.get(kind, AFTER_ANY))
+                    jobs.append(other)
+        first.append(len(kinds))
+    awaited = np.isin(np.arange(work.n_jobs), jobs)
+    return {
+        "job_first_dependency": first, "dependency_kind": kinds, "dependency_job": jobs, "job_is_awaited": awaited,
+    }  # fmt: skip

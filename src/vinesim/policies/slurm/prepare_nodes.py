@@ -1,0 +1,118 @@
+"""Nodes and partitions of a scenario as the policy sees them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.formats.slurm.values import hosts
+from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.model.errors import Problem
+from vinesim.model.scenario import Scenario
+from vinesim.policies.slurm.codes import US_PER_MINUTE, US_PER_S
+from vinesim.policies.slurm.node_sets import packed
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
+MIB = 2.0**20
+CPU = "CPU"
+
+
+@dataclass
+class Places:
+    """Nodes in Slurm's order, partitions and reservations."""
+
+    cpus: np.ndarray  # [N]
+    memory: np.ndarray  # [N] MiB
+    kinds: np.ndarray  # [N, K]
+    kind_names: list[str]
+    weight: np.ndarray  # [N]
+    features: list[frozenset[str]]  # [N]
+    names: list[str]  # [N] "": none is given
+    partitions: list[str]
+    part_nodes: np.ndarray  # [P, N]
+    options: list[Mapping[str, Any]]  # of each partition
+    reservations: dict[str, tuple[float, float, np.ndarray]]
+
+    @classmethod
+    def of(cls, policy: "Slurm", scenario: Scenario, problems: list[Problem]) -> "Places":
+        """Read them; what is wrong is added to the problems."""
+        center = scenario.datacenter
+        place = center.rack * np.int64(center.n_shelves) + center.shelf
+        nodes, node = np.unique(place, return_inverse=True)
+        names = [p.name for p in center.processor_types]
+        capacity = center.unit_capacity
+        resources = {names[code] for code in scenario.resources}
+        kind_names = [name for name in names if name not in (CPU, MEMORY) and name not in resources]
+
+        def total(name: str, of_unit: np.ndarray) -> np.ndarray:
+            mine = center.unit_type == names.index(name) if name in names else np.zeros(len(node), bool)
+            return np.bincount(node[mine], of_unit[mine], len(nodes))
+
+        ones = np.ones(len(node))
+        racks, shelves = nodes // center.n_shelves, nodes % center.n_shelves
+        partitions = [one.name for one in scenario.partitions]
+        part_nodes = [one.has(racks, shelves) for one in scenario.partitions]
+        counts = np.unique(racks, return_counts=True)[1].tolist()
+        weight, features, node_names = _of_runs(policy.nodes, counts, problems)
+        options = [policy.partitions.get(name, {}) for name in partitions]
+        unknown = sorted(set(policy.partitions) - set(partitions))
+        problems += [
+            Problem(("policy", "options", "partitions", name), "a partition of the scenario", repr(name),
+                    did_you_mean(name, partitions)) for name in unknown
+        ]  # fmt: skip
+        reservations = {}
+        for name, one in policy.reservations.items():
+            given = [host for text in one.get("nodes", []) for host in hosts(str(text))]
+            is_in = np.array([name in set(given) for name in node_names])
+            reservations[name] = float(one["start_s"]), float(one["end_s"]), is_in
+        return cls(
+            total(CPU, capacity), total(MEMORY, capacity) / MIB,
+            np.array([total(name, ones) for name in kind_names]).reshape(len(kind_names), len(nodes)).T,
+            kind_names, weight, features, node_names, partitions,
+            np.array(part_nodes).reshape(len(partitions), len(nodes)),
+            options, reservations,
+        )  # fmt: skip
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what the policy has of them."""
+        known, rank = np.unique(self.weight, return_inverse=True)
+        tiers = np.array([int(one.get("priority_tier", 1)) for one in self.options])
+        spans = list(self.reservations.values())
+        return {
+            "node_cpus": self.cpus,
+            "node_memory": self.memory,
+            "node_kinds": self.kinds if len(self.kind_names) else np.zeros(len(self.cpus)),
+            "n_kinds": [max(1, len(self.kind_names))],
+            "node_weight": rank,
+            "n_weights": [len(known)],
+            "part_nodes": packed(self.part_nodes),
+            "part_tier": tiers,
+            "part_longest_us": [float(one.get("max_time", np.inf)) * US_PER_MINUTE for one in self.options],
+            "reservation_begin_us": [begin * US_PER_S for begin, _, _ in spans],
+            "reservation_end_us": [end * US_PER_S for _, end, _ in spans],
+            "reservation_nodes": packed([nodes for _, _, nodes in spans]) if spans else [],
+        }
+
+
+def _of_runs(
+    given: Mapping[str, Any], counts: list[int], problems: list[Problem]
+) -> tuple[np.ndarray, list[frozenset[str]], list[str]]:
+    """Return the weight, features and name of each node. ``given`` lists runs of equal nodes, by their hosts, in the
+    order of the racks; ``counts`` are the nodes of each rack. Nodes that were added have no names."""
+    if given and len(given) != len(counts):
+        expected, remedy = "the runs of equal nodes, one for each rack", "Import the site again."
+        problems.append(
+            Problem(("policy", "options", "nodes"), f"{expected}: {len(counts):,}", f"{len(given):,}", remedy)
+        )
+    weights, features, names = list[float](), list[frozenset[str]](), list[str]()
+    listed = [*given.values(), *[{}] * len(counts)][: len(counts)]
+    for one, n in zip(listed, counts, strict=True):
+        weights += [float(one.get("weight", 1))] * n
+        features += [frozenset(one.get("features", []))] * n
+        own = hosts(str(one.get("names", "")))[:n]
+        names += own + [""] * (n - len(own))
+    return np.array(weights), features, names

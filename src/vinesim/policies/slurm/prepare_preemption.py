@@ -1,0 +1,36 @@
+"""Who may preempt whom: jobs of partitions of upper tiers, or of QOS that name those that they preempt."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.policies.slurm.codes import PREEMPT_MODES, US_PER_S
+from vinesim.policies.slurm.prepare_jobs import Jobs
+from vinesim.policies.slurm.prepare_nodes import Places
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
+
+def classes_of(policy: "Slurm", jobs: Jobs, places: Places) -> dict[str, Any]:
+    """Return the classes of jobs: partitions, or QOS, the last of which has the jobs of unknown ones."""
+    by_qos = policy.preempt_type == "qos"
+    exempt_s = {name: one.get("preempt_exempt_time", policy.preempt_exempt_time) for name, one in policy.qos.items()}
+    if by_qos:
+        names, given = [*policy.qos, ""], [*policy.qos.values(), {}]
+        rank = np.array([int(one.get("priority", 0)) for one in given])
+        may = np.array([[name in one.get("preempt", ()) for name in names] for one in given])
+        number = {name: i for i, name in enumerate(names)}
+        own = [number.get(name, len(names) - 1) for name in jobs.qos]
+    else:
+        given, own = places.options, [-1] * jobs.n
+        rank = np.array([int(one.get("priority_tier", 1)) for one in given])
+        may = rank[:, None] > rank
+    return {
+        "job_class": own,
+        "class_may": may,
+        "class_preempt": [PREEMPT_MODES[one.get("preempt_mode", policy.preempt_mode)] for one in given],
+        "class_rank": rank,
+        "class_is_top": may.any(axis=1),
+        "job_exempt_us": [float(exempt_s.get(name, policy.preempt_exempt_time)) * US_PER_S for name in jobs.qos],
+    }

@@ -1,0 +1,128 @@
+"""The queue: pending jobs that are eligible, each once for each of its partitions, the most urgent first.
+
+A partition's tier comes before priority; of equal ones, the job that was submitted first. Priorities are computed when
+a job becomes eligible, and for all at the times of calculation. Source: what Slurm 22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.codes import CPU, ELIGIBLE, N_COUNTED, US_PER_S
+from vinesim.policies.slurm.fair_share import classic, fair_tree
+from vinesim.policies.slurm.limits import count_accruing, may_accrue, use
+from vinesim.policies.slurm.priority import age, total
+from vinesim.policies.slurm.usage import add_up, decayed, of_job
+
+FIRST = 4294901760.0  # priority/basic: falling from here
+
+
+def comes_before(s, i, job, part, priority):
+    """Whether the i-th entry comes before a job in a partition."""
+    tier, other = s.part_tier[part], s.part_tier[s.entry_part[i]]
+    if tier != other:
+        return other > tier
+    if s.entry_priority[i] != priority:
+        return s.entry_priority[i] > priority
+    return s.entry_job[i] < job or (s.entry_job[i] == job and s.entry_part[i] <= part)
+
+
+def enter(s, options, job, now_us):
+    """Put an eligible job into the queue."""
+    find_priority(s, options, job, now_us)
+    for k in range(s.job_first_part[job], s.job_first_part[job + 1]):
+        insert(s, job, s.job_part[k], priority_in(s, options, job, k))
+
+
+def insert(s, job, part, priority):
+    """Put an entry at its place."""
+    i = s.n_entries[0]
+    while i > 0 and not comes_before(s, i - 1, job, part, priority):
+        s.entry_job[i], s.entry_part[i] = s.entry_job[i - 1], s.entry_part[i - 1]
+        s.entry_priority[i] = s.entry_priority[i - 1]
+        i -= 1
+    s.entry_job[i], s.entry_part[i], s.entry_priority[i] = job, part, priority
+    s.n_entries[0] += 1
+
+
+def tidy(s):
+    """Take out the entries of jobs that are not pending any more."""
+    n = 0
+    for i in range(s.n_entries[0]):
+        if s.job_state[s.entry_job[i]] == ELIGIBLE:
+            s.entry_job[n], s.entry_part[n] = s.entry_job[i], s.entry_part[i]
+            s.entry_priority[n] = s.entry_priority[i]
+            n += 1
+    s.n_entries[0] = n
+
+
+def find_priority(s, options, job, now_us):
+    """The part of a job's priority that does not depend on the partition."""
+    waited = (now_us - s.job_eligible_us[job]) / US_PER_S if s.job_accrues[job] else 0.0
+    found = options.priority_weight_age * age(waited, options.priority_max_age) + s.job_fixed_share[job]
+    if s.job_association[job] >= 0:
+        found += options.priority_weight_fair_share * s.fair_share[s.job_association[job]]
+    s.job_priority[job] = found
+
+
+def priority_in(s, options, job, k):
+    """The priority of a job in its k-th partition: multifactor, or falling numbers."""
+    if not options.multifactor:
+        return FIRST - s.job_number[job] - s.job_nice[job]
+    return total(s.job_priority[job] + s.part_share[k], s.job_nice[job])
+
+
+def calculate(s, options, period_us, now_us):
+    """A time of calculation: usage decays, fair shares and priorities follow."""
+    period_s = period_us / US_PER_S
+    kept = decayed(1.0, period_s, options.priority_decay_half_life)
+    for i in range(s.usage.shape[0]):
+        s.usage[i] *= kept
+    for holder in range(s.holder_wall_us.shape[0]):
+        s.holder_wall_us[holder] *= kept
+        for r in range(N_COUNTED):
+            s.holder_minutes[holder * N_COUNTED + r] *= kept
+    for i in range(s.n_running[0]):
+        charge(s, options, s.running[i], now_us)
+    if options.multifactor:
+        find_fair_shares(s, options)
+        tidy(s)
+        n_entries = s.n_entries[0]
+        s.n_entries[0] = 0
+        for i in range(n_entries):
+            refresh(s, options, s.entry_job[i], s.entry_part[i], now_us)
+
+
+def refresh(s, options, job, part, now_us):
+    """Put a job into the queue again, with the priority that it has now."""
+    if not s.job_accrues[job] and may_accrue(s, job):
+        count_accruing(s, job, 1)
+        s.job_eligible_us[job] = now_us
+    find_priority(s, options, job, now_us)
+    k = s.job_first_part[job]
+    while s.job_part[k] != part:
+        k += 1
+    insert(s, job, part, priority_in(s, options, job, k))
+
+
+def charge(s, options, job, now_us):
+    """Count what a job has used since it was last counted."""
+    since_us = now_us - max(s.job_charged_us[job], s.job_start_us[job])
+    s.job_charged_us[job] = now_us
+    if since_us <= 0.0:
+        return
+    association = s.job_association[job]
+    if association >= 0:
+        billed = s.job_tres[job * N_COUNTED + CPU]
+        s.usage[association] += of_job(since_us / US_PER_S, billed, options.priority_decay_half_life)
+    use(s, job, since_us)
+
+
+def find_fair_shares(s, options):
+    """Compute the fair shares of all associations from what they have used."""
+    n = s.parent.shape[0]
+    if n == 0 or options.priority_weight_fair_share == 0.0:
+        return
+    add_up(s.parent, s.is_user, s.usage)
+    if options.fair_tree:
+        fair_tree(
+            s.parent, s.depth, s.above, s.raw_shares, s.sibling_shares, s.usage, s.levels, s.user_order, s.fair_share
+        )
+    else:
+        classic(s.parent, s.raw_shares, s.sibling_shares, s.usage, s.normalized, s.effective, s.fair_share)

@@ -1,0 +1,245 @@
+"""What a job waited for, in Slurm's words: the policy's books are kept once more for a run whose starts are known.
+
+At each event until the job started, its state, its limits and the queue say the reason, as ``squeue`` would show it.
+"""
+
+import math
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from vinesim.model.scenario import Scenario
+from vinesim.policies.slurm.codes import ELIGIBLE, HELD, RUNNING, US_PER_S
+from vinesim.policies.slurm.holding import enter_running, leave_running
+from vinesim.policies.slurm.licences import count_licences, lacks_licences
+from vinesim.policies.slurm.limits import count_accruing, count_running, is_over
+from vinesim.policies.slurm.node_sets import put, remove
+from vinesim.policies.slurm.nodes import choose
+from vinesim.policies.slurm.prepare_accounts import Accounts
+from vinesim.policies.slurm.prepare_jobs import Jobs
+from vinesim.policies.slurm.prepare_limits import holders_of
+from vinesim.policies.slurm.prepare_nodes import Places
+from vinesim.policies.slurm.queue import calculate, charge, tidy
+from vinesim.policies.slurm.reason_words import forbidden, over_limit, refused
+from vinesim.policies.slurm.starting import become_eligible, finish, hold_until, submit
+from vinesim.policies.slurm.states import enter_state
+from vinesim.policies.slurm.times import find_nodes
+from vinesim.policies.slurm.waiting import is_free, is_satisfied
+from vinesim.state.scratch import plain_options
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
+KNOWN, BEGIN, END, LOST, CALCULATED, EDGE = range(6)  # what happens
+
+
+class Ran(NamedTuple):
+    """A time that a job ran; ``is_over``: it did not wait again."""
+
+    job: int
+    begin_us: float
+    end_us: float
+    is_over: bool
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a job waited for a time."""
+
+    begin_us: float
+    end_us: float
+    reason: str  # Slurm's word
+    detail: str  # the limit, in words
+    jobs: tuple[int, ...] = ()  # that it waited for
+
+
+class Books:
+    """The books of the policy while a run is repeated."""
+
+    def __init__(self, policy: "Slurm", scenario: Scenario):
+        suited = policy.suited_to(scenario)
+        self.s: Any = SimpleNamespace(**{name: array.copy() for name, array in vars(suited)["arrays"].items()})
+        self.options = plain_options(suited.values_of_options())
+        self.policy, self.scenario = policy, scenario
+        self.places = Places.of(policy, scenario, [])
+        self.accounts = Accounts.of(policy.accounts)
+        self.jobs = Jobs.of(policy, scenario, self.places, self.accounts, [])
+        self.keys = holders_of(policy, self.jobs, self.accounts)["holder_keys"]
+        self.refused: dict[int, tuple[str, str]] = {}
+        self.down = [(one.down_us, one.up_us, one.rack, one.shelf) for one in scenario.outages]
+        center = scenario.datacenter
+        nodes = np.unique(center.rack * np.int64(center.n_shelves) + center.shelf)
+        self.number = {(int(n // center.n_shelves), int(n % center.n_shelves)): i for i, n in enumerate(nodes)}
+
+    def note(self, kind: int, job: int, now_us: float) -> None:
+        """Note what happened."""
+        s = self.s
+        if kind == KNOWN:
+            if not submit(s, job):
+                self.refused[job] = refused(self.policy, self.jobs, self.accounts, s, self.keys, job)
+        elif kind == BEGIN and s.job_state[job] in (HELD, ELIGIBLE):
+            enter_state(s, job, RUNNING)
+            s.job_in[job] = s.job_part[s.job_first_part[job]]
+            s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
+            s.job_end_by_us[job] = now_us + s.job_limit_us[job]
+            if s.job_accrues[job]:
+                count_accruing(s, job, -1)
+            enter_running(s, job)
+            count_running(s, job, 1)
+            count_licences(s, job, -1)
+        elif kind in (END, LOST) and s.job_state[job] == RUNNING:
+            charge(s, self.options, job, now_us)
+            leave_running(s, job)
+            count_running(s, job, -1)
+            count_licences(s, job, 1)
+            if kind == END:
+                finish(s, job, bool(s.job_failed[job]), now_us)
+            else:
+                hold_until(s, job, now_us + self.options.requeue_delay * US_PER_S)
+        elif kind == CALCULATED:
+            calculate(s, self.options, self.options.priority_calc_period * US_PER_S, now_us)
+        s.n_wanted[0] = 0
+
+    def let_in(self, now_us: float) -> None:
+        """Make those eligible that may be."""
+        s, kept = self.s, 0
+        for job in s.held[: s.n_held[0]].tolist():
+            if s.job_state[job] == HELD and is_free(s, job, now_us):
+                become_eligible(s, self.options, job, now_us)
+            elif s.job_state[job] == HELD:
+                s.held[kept] = job
+                kept += 1
+        s.n_held[0] = kept
+
+    def reason(self, job: int, now_us: float) -> tuple[str, str, tuple[int, ...]] | None:
+        """Return why a job waits now; None if it does not."""
+        s = self.s
+        if job in self.refused:
+            return *self.refused[job], ()
+        if s.job_state[job] == HELD:
+            return self._held(job, now_us)
+        if s.job_state[job] != ELIGIBLE:
+            return None
+        own, part = int(s.job_reservation[job]), int(s.job_part[s.job_first_part[job]])
+        if own >= 0 and now_us < s.reservation_begin_us[own]:
+            return "Reservation", f"reservation {list(self.places.reservations)[own]} has not begun", ()
+        if s.job_limit_us[job] > s.part_longest_us[part]:
+            return "PartitionTimeLimit", f"it asks for more time than partition {self.places.partitions[part]} has", ()
+        if s.job_never[job]:
+            return *forbidden(self.policy, self.jobs, self.accounts, job), ()
+        if is_over(s, job, part, now_us):
+            return *over_limit(s, self.keys, self.accounts, job, now_us), self._holding(job, now_us)
+        if lacks_licences(s, job):
+            running = s.running[: s.n_running[0]].tolist()
+            wanted = self._licences(job)
+            holders = tuple(other for other in running if wanted & self._licences(other))
+            names = list(self.policy.licenses)
+            return "Licenses", f"not enough of {', '.join(names[i] for i in sorted(wanted))} is free", holders
+        return self._room(job, part, now_us)
+
+    def _licences(self, job: int) -> set[int]:
+        s = self.s
+        return set(s.job_licence[s.job_first_licence[job] : s.job_first_licence[job + 1]].tolist())
+
+    def _held(self, job: int, now_us: float) -> tuple[str, str, tuple[int, ...]] | None:
+        s = self.s
+        first, end = s.job_first_dependency[job], s.job_first_dependency[job + 1]
+        others = [int(s.dependency_job[i]) for i in range(first, end)
+                  if not is_satisfied(s, s.dependency_kind[i], s.dependency_job[i])]  # fmt: skip
+        if others:
+            return "Dependency", "", tuple(dict.fromkeys(others))
+        if math.isinf(s.job_from_us[job]):
+            return "JobHeldUser", "it was held in the log until the end", ()
+        if now_us < s.job_known_us[job] and s.job_from_us[job] <= now_us:
+            return None  # the scheduler has not got it yet
+        if s.job_held_until_us[job] > now_us:
+            return "BeginTime", "it was not to start before", ()
+        return "JobArrayTaskLimit", f"at most {s.job_throttle[job]} of its array at once", ()
+
+    def _holding(self, job: int, now_us: float) -> tuple[int, ...]:
+        """Return the running jobs that count at the limit."""
+        s = self.s
+        own = set(s.job_holder[s.job_first_holder[job] : s.job_first_holder[job + 1]].tolist())
+        running = s.running[: s.n_running[0]].tolist()
+        return tuple(
+            other
+            for other in running
+            if own & set(s.job_holder[s.job_first_holder[other] : s.job_first_holder[other + 1]].tolist())
+        )
+
+    def _room(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:
+        s, request = self.s, self.s.job_request[job]
+        down = {self.number[rack, shelf] for begin_us, end_us, rack, shelf in self.down if begin_us <= now_us < end_us}
+        for node in range(len(s.node_cpus)):
+            (remove if node in down else put)(s.up_nodes, 0, node)
+        find_nodes(s, job, part, now_us, now_us + s.job_limit_us[job], s.may)
+        if choose(s, request, s.may, s.node_cpus, s.node_memory, s.node_kinds) == 0:
+            end_us = now_us + s.job_limit_us[job]
+            names = [
+                name
+                for name, (begin_s, end_s, _) in self.places.reservations.items()
+                if begin_s * US_PER_S < end_us and end_s * US_PER_S > now_us
+            ]
+            what = [f"reserved: {', '.join(names)}"] if names else []
+            what += [f"{len(down)} nodes down or drained"] if down else []
+            return "ReqNodeNotAvail", "; ".join(what) or "no node has what it asks for", ()
+        tidy(s)
+        entries = zip(s.entry_job[: s.n_entries[0]].tolist(), s.entry_part[: s.n_entries[0]].tolist(), strict=True)
+        for other, its in entries:
+            if other == job:
+                break
+            if its == part and not is_over(s, other, its, now_us) and not lacks_licences(s, other):
+                return "Priority", "", (other,)
+        return "Resources", "", tuple(s.running[: s.n_running[0]].tolist())
+
+
+def reasons_of(policy: "Slurm", scenario: Scenario, runs: list[Ran], job: int, until_us: float) -> list[Reason]:
+    """Return why a job waited, from its submission until it ran at last, or until a time."""
+    books, work = Books(policy, scenario), scenario.workload
+    last_us = max((one.begin_us for one in runs if one.job == job), default=until_us)
+    events = [(float(us), KNOWN, j) for j, us in enumerate(work.arrival_us)]
+    events += [(one.begin_us, BEGIN, one.job) for one in runs]
+    events += [(one.end_us, END if one.is_over else LOST, one.job) for one in runs]
+    if work.withdraw_us is not None:
+        events += [(float(us), END, j) for j, us in enumerate(work.withdraw_us) if math.isfinite(us)]
+    period_us, first_us = policy.priority_calc_period * US_PER_S, float(books.s.due_us[0])
+    n_times = int(max(0.0, last_us - first_us) // period_us) + 1
+    events += [(first_us + i * period_us, CALCULATED, -1) for i in range(n_times)]
+    edges = [*books.s.job_known_us, *(us for us in books.s.job_from_us if math.isfinite(us))]
+    edges += [one.end_us + policy.requeue_delay * US_PER_S for one in runs if not one.is_over]
+    edges += [s * US_PER_S for begin_s, end_s, _ in books.places.reservations.values() for s in (begin_s, end_s)]
+    edges += [us for down_us, up_us, _, _ in books.down for us in (down_us, up_us)]
+    events += [(float(us), EDGE, -1) for us in edges if math.isfinite(us)]
+    order = (END, LOST, KNOWN, EDGE, CALCULATED, BEGIN)
+    events.sort(key=lambda event: (event[0], order.index(event[1])))
+    found: list[Reason] = []
+    at_us, why = 0.0, None
+    for now_us, kind, other in events:
+        if now_us > last_us:
+            break
+        if why is not None and now_us > at_us:
+            found.append(Reason(at_us, now_us, *why))
+        books.note(kind, other, now_us)
+        books.let_in(now_us)
+        at_us, why = now_us, books.reason(job, now_us)
+    if why is not None and last_us > at_us:
+        found.append(Reason(at_us, last_us, *why))
+    return _joined(found)
+
+
+def _joined(found: list[Reason]) -> list[Reason]:
+    """Join reasons that follow one another and say the same; of jobs at a limit the first ones stay."""
+    joined: list[Reason] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        is_same = last is not None and (last.reason, last.detail.split(":")[0]) == (
+            one.reason,
+            one.detail.split(":")[0],
+        )
+        if last is not None and is_same and (one.reason != "Priority" or last.jobs == one.jobs):
+            joined[-1] = Reason(last.begin_us, one.end_us, last.reason, last.detail, last.jobs)
+        else:
+            joined.append(one)
+    return joined

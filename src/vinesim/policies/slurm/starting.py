@@ -1,0 +1,216 @@
+"""What starts and ends: the policy's books, and what it wants of the engine."""
+
+from vinesim.policies.slurm.codes import (
+    ABSENT,
+    ELIGIBLE,
+    HELD,
+    KILL,
+    MAIN,
+    OVER,
+    RUNNING,
+    START,
+    STOP,
+    SUSPENDED,
+    US_PER_S,
+)
+from vinesim.policies.slurm.holding import count_top, enter_running, give, leave_running, take_back
+from vinesim.policies.slurm.licences import count_licences
+from vinesim.policies.slurm.limits import count_accruing, count_running, count_submitted, is_refused, may_accrue
+from vinesim.policies.slurm.node_sets import has
+from vinesim.policies.slurm.preemption import class_of, cover, forget_covered, is_top, uncover, way_of
+from vinesim.policies.slurm.queue import charge, enter
+from vinesim.policies.slurm.states import enter_state
+
+
+def want(s, kind, job):
+    """Want something of the engine; it is done in this order, at this instant."""
+    s.wanted[s.n_wanted[0]], s.wanted_job[s.n_wanted[0]] = kind, job
+    s.n_wanted[0] += 1
+
+
+def start(s, options, job, part, n_got, by, now_us):
+    """Start a job on the nodes that were found for it, in place of the ``victims``."""
+    if options.suspends:
+        if s.class_is_top[class_of(s, job, part)]:
+            cover(s, job, n_got, now_us)
+            for i in range(s.n_victims[0]):
+                suspend(s, s.victims[i])
+    else:
+        for i in range(s.n_victims[0]):
+            evict(s, options, s.victims[i], way_of(s, s.victims[i]), now_us)
+    give(s, job, n_got)
+    s.job_in[job], s.job_by[job] = part, by
+    s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
+    s.job_end_by_us[job] = now_us + s.job_limit_us[job]
+    if s.job_accrues[job]:
+        count_accruing(s, job, -1)
+    if is_top(s, job):
+        count_top(s, job, -1)
+    enter_running(s, job)
+    count_running(s, job, 1)
+    count_licences(s, job, -1)
+    enter_state(s, job, RUNNING)
+    s.changed_us[0] = now_us
+    want(s, START, job)
+
+
+def place(s, options, job, now_us):
+    """A job that has run before goes on at its nodes; where it has CPUs of lower jobs, these are suspended."""
+    first = s.job_first_on[job]
+    n_got = s.job_first_on[job + 1] - first
+    for i in range(n_got):
+        s.got_node[i], s.got_cpus[i] = s.on_node[first + i], s.on_cpus[first + i]
+    s.n_victims[0] = 0
+    start(s, options, job, s.job_part[s.job_first_part[job]], n_got, MAIN, now_us)
+    leave_running(s, job)
+    s.job_start_us[job] = now_us - s.job_ran_us[job]
+    s.job_end_by_us[job] = s.job_start_us[job] + s.job_limit_us[job]
+    enter_running(s, job)
+
+
+def suspend(s, job):
+    """Stop a job; one that was to start at this instant is not started at all."""
+    if not forget_start(s, job):
+        want(s, STOP, job)
+
+
+def forget_start(s, job):
+    """Do not start a job that was to start, or to go on, at this instant. Returns whether it was."""
+    for i in range(s.wanted_at[0], s.n_wanted[0]):
+        if s.wanted[i] == START and s.wanted_job[i] == job:
+            s.wanted[i] = STOP  # of what does not run
+            return True
+    return False
+
+
+def evict(s, options, job, way, now_us):
+    """Take a job from its nodes: it waits again, STOP, or is over, KILL."""
+    want(s, way, job)
+    leave(s, options, job, now_us)
+    settle(s, options, job, way, now_us)
+
+
+def settle(s, options, job, way, now_us):
+    """Say what becomes of a job that was taken from its nodes."""
+    if way == STOP:
+        requeue(s, options, job, now_us)
+    else:
+        finish(s, job, True, now_us)
+
+
+def requeue(s, options, job, now_us):
+    """Let a job wait again; it is not eligible at once."""
+    hold_until(s, job, now_us + options.requeue_delay * US_PER_S)
+    s.changed_us[0] = now_us
+
+
+def leave(s, options, job, now_us):
+    """A job leaves its nodes, for whatever reason; jobs that are suspended for it go on."""
+    forget_start(s, job)
+    charge(s, options, job, now_us)
+    if is_top(s, job):
+        count_top(s, job, 1)
+    if options.suspends:
+        forget_covered(s, job)
+        uncover(s, job)
+        for i in range(s.n_victims[0]):
+            if is_all_up(s, s.victims[i]):
+                resume(s, s.victims[i], now_us)
+            else:
+                lose(s, options, s.victims[i], now_us)
+        s.n_victims[0] = 0
+    clear(s, job)
+
+
+def clear(s, job):
+    """Let a job hold nothing any more, and count at no limit."""
+    take_back(s, job)
+    leave_running(s, job)
+    count_running(s, job, -1)
+    count_licences(s, job, 1)
+
+
+def resume(s, job, now_us):
+    """A suspended job goes on where it was; its limit does not count the time between."""
+    leave_running(s, job)
+    enter_state(s, job, RUNNING)
+    s.job_charged_us[job] = now_us
+    s.job_end_by_us[job] += now_us - s.job_suspended_us[job]
+    enter_running(s, job)
+    want(s, START, job)
+
+
+def lose(s, options, job, now_us):
+    """A suspended job cannot go on, as a node of it is down: it ends like those that ran there."""
+    way = way_of_loss(s, job)
+    want(s, way, job)
+    clear(s, job)
+    settle(s, options, job, way, now_us)
+
+
+def way_of_loss(s, job):
+    """What becomes of a job that has lost a node."""
+    return STOP if s.job_requeue[job] else KILL
+
+
+def is_all_up(s, job):
+    """Whether all nodes of a job are up."""
+    row = s.job_row[job]
+    while row >= 0:
+        if not has(s.up_nodes, 0, s.row_node[row]):
+            return False
+        row = s.row_next[row]
+    return True
+
+
+def finish(s, job, failed, now_us):
+    """A job is over, and others may have waited for it."""
+    if s.job_accrues[job]:
+        count_accruing(s, job, -1)
+    if s.job_state[job] != ABSENT:
+        count_submitted(s, job, -1)
+    s.job_failed[job] = s.job_failed[job] or failed
+    enter_state(s, job, OVER)
+    s.changed_us[0] = now_us
+
+
+def kill(s, options, job, now_us):
+    """A running job has reached its limit."""
+    evict(s, options, job, KILL, now_us)
+
+
+def submit(s, job):
+    """A job is submitted: it is refused, and over, or it is pending. Returns whether it is pending."""
+    s.job_is_refused[job] = is_refused(s, job)
+    if s.job_is_refused[job]:
+        s.job_failed[job] = True
+        enter_state(s, job, OVER)
+        return False
+    count_submitted(s, job, 1)
+    hold_until(s, job, max(s.job_known_us[job], s.job_from_us[job]))
+    return True
+
+
+def hold_until(s, job, us):
+    """Let a job be pending, but not eligible before a time."""
+    enter_state(s, job, HELD)
+    s.job_held_until_us[job], s.job_ages_from_us[job] = us, -1.0
+    s.held[s.n_held[0]] = job
+    s.n_held[0] += 1
+    s.recheck[0] = True
+
+
+def become_eligible(s, options, job, now_us):
+    """Put a job into the queue."""
+    enter_state(s, job, ELIGIBLE)
+    s.job_eligible_us[job] = s.job_ages_from_us[job] - s.job_waited_us[job]  # also while its array held it
+    s.job_waited_us[job] = 0.0
+    if may_accrue(s, job):
+        count_accruing(s, job, 1)
+    enter(s, options, job, now_us)
+    s.changed_us[0] = now_us
+
+
+def is_on_nodes(s, job):
+    """Whether a job holds nodes."""
+    return s.job_state[job] == RUNNING or s.job_state[job] == SUSPENDED

@@ -1,0 +1,110 @@
+"""Nodes below switches: a job has as few leaf switches as possible.
+
+Of the switches below which there are enough nodes, one of the lowest level is taken, of these the one with the fewest
+usable nodes, and below it leaves: that with the fewest usable nodes that suffices for what is left, else the one with
+the most. A job that asks for a number of switches waits for them for a time, and takes what there is then. Source: the
+manual page of topology.conf, and what Slurm 22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.codes import US_PER_S
+from vinesim.policies.slurm.node_sets import has
+
+NO_LIMIT = 2**30
+
+
+def most_leaves(s, job, at_us):
+    """How many leaf switches a job may have at a time."""
+    request = s.job_request[job]
+    most = s.request_switches[request]
+    waits_until_us = s.job_eligible_us[job] + s.request_switch_wait[request] * US_PER_S
+    return most if most > 0 and at_us < waits_until_us else NO_LIMIT
+
+
+def keep_below_one(s, n, need, least, most):
+    """Keep, of n usable nodes, those below the switch to take. Returns whether there is one."""
+    n_words, found, found_n = s.may.shape[0], -1, 0
+    for switch in range(s.switch_level.shape[0]):
+        if found >= 0 and s.switch_level[switch] > s.switch_level[found]:
+            break
+        n_in, total, largest = 0, 0, 0
+        for i in range(n):
+            if s.use_is_in[i] and has(s.switch_nodes, switch * n_words, s.use_node[i]):
+                n_in, total, largest = n_in + 1, total + s.use_cpus[i], max(largest, s.use_cpus[i])
+        suffices = n_in >= least and total >= need and (most > 1 or largest >= need)
+        if suffices and (found < 0 or n_in < found_n):
+            found, found_n = switch, n_in
+    if found < 0:
+        return False
+    for i in range(n):
+        s.use_is_in[i] = s.use_is_in[i] and has(s.switch_nodes, found * n_words, s.use_node[i])
+    return True
+
+
+def best_leaf(s, n, left_cpus, left_nodes, most):
+    """The leaf to take next, of n usable nodes; -1: none has any."""
+    for leaf in range(s.n_leaves[0]):
+        s.leaf_nodes[leaf], s.leaf_cpus[leaf], s.leaf_largest[leaf] = 0, 0, 0
+    for i in range(n):
+        if s.use_is_in[i]:
+            leaf, cpus = s.node_leaf[s.use_node[i]], s.use_cpus[i]
+            s.leaf_nodes[leaf] += 1
+            s.leaf_cpus[leaf] += cpus
+            s.leaf_largest[leaf] = max(s.leaf_largest[leaf], cpus)
+    found, found_suffices = -1, False
+    for leaf in range(s.n_leaves[0]):
+        n_in = s.leaf_nodes[leaf]
+        if n_in == 0:
+            continue
+        suffices = n_in >= left_nodes and s.leaf_cpus[leaf] >= left_cpus
+        suffices = suffices and (most > 1 or s.leaf_largest[leaf] >= left_cpus)
+        if found < 0 or (suffices and not found_suffices):
+            found, found_suffices = leaf, suffices
+        elif suffices == found_suffices and (n_in < s.leaf_nodes[found]) == suffices and n_in != s.leaf_nodes[found]:
+            found = leaf
+    return found
+
+
+def choose_below_switches(s, request, n, need, least, most, free_cpus):
+    """Take nodes for a job, of n usable ones. Returns how many; 0: there is no room."""
+    if not keep_below_one(s, n, need, least, most):
+        return 0
+    n_got, left_cpus, left_nodes, n_leaves = 0, need, least, 0
+    while (left_cpus > 0 or left_nodes > 0) and n_got < most:
+        leaf = best_leaf(s, n, left_cpus, left_nodes, most)
+        n_leaves += 1
+        if leaf < 0 or n_leaves > s.most_leaves[0]:
+            return 0
+        while (left_cpus > 0 or left_nodes > 0) and n_got < most:
+            i = next_in_leaf(s, n, leaf, left_cpus if left_nodes <= 1 else NO_LIMIT, free_cpus)
+            if i < 0:
+                break
+            s.use_is_in[i] = False
+            cpus = s.use_cpus[i]
+            if s.request_per_node[request] == 0:
+                step = s.request_step[request]
+                cpus = max(step, min(cpus, left_cpus - step * max(left_nodes - 1, 0)))
+            s.got_node[n_got], s.got_cpus[n_got] = s.use_node[i], cpus
+            n_got, left_cpus, left_nodes = n_got + 1, left_cpus - cpus, left_nodes - 1
+    return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
+
+
+def next_in_leaf(s, n, leaf, cpus, free_cpus):
+    """The node of a leaf to take next, as an index of usable nodes: of the lowest weight; of these the one with the
+    fewest free CPUs that has as many as are left, else the first."""
+    found, found_holds = -1, False
+    for i in range(n):
+        node = s.use_node[i]
+        if not s.use_is_in[i] or s.node_leaf[node] != leaf:
+            continue
+        holds = s.use_cpus[i] >= cpus
+        if found < 0:
+            found, found_holds = i, holds
+            continue
+        other = s.use_node[found]
+        if s.node_weight[node] != s.node_weight[other]:
+            is_better = s.node_weight[node] < s.node_weight[other]
+        else:
+            is_better = holds and (not found_holds or free_cpus[node] < free_cpus[other])
+        if is_better:
+            found, found_holds = i, holds
+    return found

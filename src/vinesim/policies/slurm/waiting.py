@@ -1,0 +1,61 @@
+"""Jobs that are pending, but not eligible yet: of a later time, dependent on others, or throttled in their array."""
+
+from vinesim.policies.slurm.codes import ABSENT, AFTER, AFTER_NOT_OK, AFTER_OK, HELD, OVER, RUNNING, SUSPENDED
+from vinesim.policies.slurm.events import want_event_run
+from vinesim.policies.slurm.starting import become_eligible
+
+NEVER = 1e300
+
+
+def check_held(s, options, now_us):
+    """Make those eligible that may be, in their order."""
+    n, s.recheck[0], s.held_wake_us[0] = 0, False, NEVER
+    for i in range(s.n_held[0]):
+        job = s.held[i]
+        if s.job_state[job] != HELD:
+            continue
+        if is_free(s, job, now_us):
+            become_eligible(s, options, job, now_us)
+            want_event_run(s, options, now_us)
+        else:
+            s.held[n] = job
+            n += 1
+            if s.job_held_until_us[job] > now_us:
+                s.held_wake_us[0] = min(s.held_wake_us[0], s.job_held_until_us[job])
+    s.n_held[0] = n
+
+
+def is_free(s, job, now_us):
+    """Whether neither a time nor a dependency nor the limit of its array holds a job. It ages from when only the last
+    one does."""
+    if s.job_held_until_us[job] > now_us:
+        return False
+    for i in range(s.job_first_dependency[job], s.job_first_dependency[job + 1]):
+        if not is_satisfied(s, s.dependency_kind[i], s.dependency_job[i]):
+            return False
+    if s.job_ages_from_us[job] < 0.0:
+        s.job_ages_from_us[job] = now_us
+    return s.job_throttle[job] == 0 or s.array_active[s.job_array[job]] < s.job_throttle[job]
+
+
+def is_satisfied(s, kind, other):
+    """Whether what a dependency asks of another job has happened."""
+    state = s.job_state[other]
+    if kind == AFTER:
+        return state in (RUNNING, SUSPENDED, OVER) or (state != ABSENT and s.job_start_us[other] >= 0.0)
+    if state != OVER:
+        return False
+    if kind == AFTER_OK:
+        return not s.job_failed[other]
+    return kind != AFTER_NOT_OK or s.job_failed[other]
+
+
+def next_wake_us(s, now_us):
+    """When a held job may become eligible, or a reservation begins or ends; infinite if none will."""
+    found = s.held_wake_us[0]
+    for i in range(s.reservation_begin_us.shape[0]):
+        if s.reservation_begin_us[i] > now_us:
+            found = min(found, s.reservation_begin_us[i])
+        if s.reservation_end_us[i] > now_us:
+            found = min(found, s.reservation_end_us[i])
+    return found

@@ -1,0 +1,60 @@
+"""The model: a scenario as read-only arrays, each made when it is first read (``state/build.py``)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vinesim.state.arrays import MODEL, Fixed, ModelArrays, ndim
+
+ROWS = {row.name: row for row in MODEL}
+
+
+class Model:
+    """A scenario as read-only arrays: those of the table in ``state/arrays.py``, by their names."""
+
+    def __init__(self, parts: Any):
+        self._parts = parts
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name not in ROWS:
+            raise AttributeError(name)
+        for of_part, column in getattr(self._parts, ROWS[name].part)().items():
+            self.__dict__.setdefault(of_part, _fixed(ROWS[of_part], column))
+        return self.__dict__.setdefault(name, _empty(ROWS[name]))
+
+    def __dir__(self) -> list[str]:
+        return list(ROWS)
+
+    def replaced(self, **columns: Any) -> "Model":
+        """Return the model with other columns in place of some."""
+        other = Model(self._parts)
+        other.__dict__.update(self.__dict__ | columns)
+        return other
+
+    def arrays(self, wanted: Callable[[str], bool]) -> Any:
+        """Return the arrays that kernels are given; those that are not wanted have no elements."""
+        return ModelArrays(*[getattr(self, row.name) if wanted(row.name) else _empty(row) for row in MODEL])
+
+
+_empties: dict[str, np.ndarray] = {}
+
+
+def _empty(row: Fixed) -> np.ndarray:
+    if row.name not in _empties:
+        _empties[row.name] = _fixed(row, np.empty((0,) * ndim(row), row.dtype))
+    return _empties[row.name]
+
+
+def _fixed(row: Fixed, column: Any) -> np.ndarray:
+    """Return a read-only view of a column, as some are the scenario's own, of the dtype and the order that kernels
+    expect."""
+    view = np.ascontiguousarray(column, row.dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def classes_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:
+    """The type of each of some tasks, or the class of what it demands where tasks hold several units."""
+    group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int64)
+    return np.asarray(model.group_task_type[group[tasks]])

@@ -1,0 +1,262 @@
+"""A back-test: the waits that a policy predicts, compared with those that happened.
+
+A workload knows when its jobs really started from its attributes ``start_s`` and ``eligible_s``: seconds from the
+beginning, the first start and the time from which on the job could have started. Any table may have them, as columns
+``attribute.start_s`` and ``attribute.eligible_s``; without the latter a wait counts from the arrival. The policy is run
+several times with different seeds, so that the prediction has its own band.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vinesim.engine.engine_choice import Engine
+from vinesim.engine.simulate import simulate
+from vinesim.metrics.tables import Tables
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_PARTITION, Workload
+from vinesim.studies.eligible import eligible_s
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+MOST_FURTHEST = 10  # jobs shown
+NEAR = 0.1  # a group's mean may be this far outside the band
+SIZES = (1, 2, 8, 32, 128, 512, np.inf)  # CPUs
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """J jobs that started in truth and in each of R runs; waits in s."""
+
+    scenario: Scenario
+    job: np.ndarray  # [J] index into the workload
+    actual_s: np.ndarray  # [J]
+    predicted_s: np.ndarray  # [R, J]
+    begin_s: np.ndarray  # [R, J] when they start first, s from the beginning
+    run_s: np.ndarray  # [J] from their first start to their last end, the median of the runs
+    n_actual: int  # jobs that started in truth
+    groups: dict[str, np.ndarray]  # [J] texts, by what they are grouped by
+
+    @property
+    def mean_s(self) -> np.ndarray:
+        """[J] the mean of the runs."""
+        return np.asarray(self.predicted_s.mean(axis=0))
+
+    @property
+    def error_s(self) -> float:
+        """The mean absolute error of the mean of the runs."""
+        return float(np.abs(self.mean_s - self.actual_s).mean())
+
+    @property
+    def error_of_one_s(self) -> float:
+        """The mean absolute error of a single run."""
+        return float(np.abs(self.predicted_s - self.actual_s).mean())
+
+    @property
+    def band_s(self) -> float:
+        """How far two runs are from one another: the mean absolute difference of a job's waits; NaN for one run."""
+        n = len(self.predicted_s)
+        pairs = [np.abs(self.predicted_s[i] - self.predicted_s[k]).mean() for i in range(n) for k in range(i)]
+        return float(np.mean(pairs)) if pairs else float("nan")
+
+    @property
+    def floor_s(self) -> float:
+        """What the error would be if the truth were one more run: of each run, from the mean of the others."""
+        n = len(self.predicted_s)
+        if n < 2:
+            return float("nan")
+        others = (self.predicted_s.sum(axis=0) - self.predicted_s) / (n - 1)
+        return float(np.abs(self.predicted_s - others).mean())
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield actual and predicted means by group, the largest first."""
+        for by, words in self.groups.items():
+            names, code, counts = np.unique(words, return_inverse=True, return_counts=True)
+            if len(names) < 2:
+                continue
+            for g in np.argsort(-counts, kind="stable"):
+                mine = code == g
+                means = self.predicted_s[:, mine].mean(axis=1)
+                actual = float(self.actual_s[mine].mean())
+                low, high = float(means.min()), float(means.max())
+                is_near = low * (1 - NEAR) <= actual <= high * (1 + NEAR)
+                yield {
+                    "by": by, "group": str(names[g]), "jobs": int(counts[g]), "actual_s": actual,
+                    "predicted_s": float(means.mean()), "low_s": low, "high_s": high, "is_near": is_near,
+                }  # fmt: skip
+
+    def furthest(self) -> list[dict[str, Any]]:
+        """Return the jobs that are furthest off."""
+        work, mean_s = self.scenario.workload, self.mean_s
+        found = []
+        for i in np.argsort(-np.abs(mean_s - self.actual_s), kind="stable")[:MOST_FURTHEST]:
+            job = int(self.job[i])
+            number = job if work.job_id is None else int(work.job_id[job])
+            one = {"job_id": number, "actual_s": float(self.actual_s[i]), "predicted_s": float(mean_s[i])}
+            found.append(one | {by: str(words[i]) for by, words in self.groups.items()} | {"why": self.why(int(i))})
+        return found
+
+    def why(self, i: int) -> str:
+        """Say how a job is off."""
+        low, high, actual = self.predicted_s[:, i].min(), self.predicted_s[:, i].max(), self.actual_s[i]
+        if low <= actual <= high:
+            return f"the runs differ: {low:.0f} to {high:.0f}"
+        return "every run starts it " + ("sooner" if high < actual else "later")
+
+    def as_document(self) -> dict[str, Any]:
+        """Return all of it for programs."""
+        quantiles = {name: float(np.quantile(self.actual_s, q)) for name, q in QUANTILES.items()}
+        predicted = {name: float(np.quantile(self.predicted_s, q)) for name, q in QUANTILES.items()}
+        means = self.predicted_s.mean(axis=1)
+        return {
+            "jobs": len(self.job),
+            "jobs_started": self.n_actual,
+            "replications": len(self.predicted_s),
+            "actual_s": {"mean": float(self.actual_s.mean()), **quantiles},
+            "predicted_s": {"mean": float(means.mean()), **predicted},
+            "predicted_means_s": means.tolist(),
+            "error_s": self.error_s,
+            "error_of_one_s": self.error_of_one_s,
+            "band_s": finite(self.band_s),
+            "floor_s": finite(self.floor_s),
+            "order": order_of(self.actual_start_s, self.predicted_start_s),
+            "groups": list(self.rows()),
+            "furthest": self.furthest(),
+            "trust": self.trust(),
+        }
+
+    @property
+    def actual_start_s(self) -> np.ndarray:
+        """[J] when the jobs started."""
+        return np.array([float(text) for text in np.array(self.scenario.workload.words_of("start_s"))[self.job]])
+
+    @property
+    def predicted_start_s(self) -> np.ndarray:
+        """[J] when they start in the mean of the runs, counted from when they were eligible in truth."""
+        return self.actual_start_s - self.actual_s + self.mean_s
+
+    def trust(self) -> str:
+        """Say in a sentence for which questions the model is good."""
+        mean_s = float(self.actual_s.mean())
+        off = abs(float(self.predicted_s.mean()) - mean_s) / mean_s if mean_s else 0.0
+        rows = list(self.rows())
+        near = sum(row["is_near"] for row in rows)
+        words = f"{_grade(off, 0.1, 0.25)} for means (off by {off * 100:.0f} %)"
+        if rows:
+            far = 1 - near / len(rows)
+            words += f", {_grade(far, 0.1, 0.4)} for groups ({near} of {len(rows)} means within 10 % of the runs')"
+        if not self.band_s > 0:
+            return f"The model is {words}; a single job is off by {self.error_s:.0f} s."
+        single = self.error_s / self.band_s
+        return (
+            f"The model is {words}, and {_grade(single, 1.2, 2.0)} for single jobs (off by {single:.1f} times what two "
+            "runs differ by)."
+        )
+
+
+def _grade(off: float, good: float, fair: float) -> str:
+    return "good" if off <= good else "fair" if off <= fair else "poor"
+
+
+def backtest(
+    scenario: Scenario, n: int = 10, *, engine: Engine = "auto", on_run: Callable[[int], None] | None = None
+) -> Backtest:
+    """Run the policy ``n`` times and compare. Raises :class:`InputError` where no actual starts are known."""
+    work = scenario.workload
+    starts = work.words_of("start_s")
+    has = np.array([text != "" for text in starts])
+    if not has.any():
+        remedy = "Give the jobs a column attribute.start_s: when each started, s after the first arrival."
+        raise InputError([Problem(("workload",), "jobs whose actual starts are known", "none", remedy)])
+    arrival_s = work.arrival_us / 1e6
+    given = work.words_of("eligible_s")
+    known_s = np.array([float(text) if text else at for text, at in zip(given, arrival_s, strict=True)])
+    start_s = np.array([float(text) if text else np.nan for text in starts])
+    begins, ends, waits = [], [], []
+    for i in range(n):
+        if on_run is not None:
+            on_run(i)
+        begin_s, end_s = begin_and_end_s(replace(scenario, seed=scenario.seed + i), engine)
+        begins.append(begin_s)
+        ends.append(end_s)
+        waits.append(_waits_s(work, begin_s, end_s))
+    waits_s = np.array(waits)
+    chosen = np.flatnonzero(has & np.isfinite(waits_s).all(axis=0))
+    if not len(chosen):
+        raise InputError([Problem(("workload",), "a job that starts in truth and in each run", "none")])
+    groups = {by: words[chosen] for by, words in _groups(scenario).items()}
+    begin_s, end_s = np.array(begins)[:, chosen], np.array(ends)[:, chosen]
+    return Backtest(
+        scenario, chosen, (start_s - known_s)[chosen], waits_s[:, chosen], begin_s, np.median(end_s - begin_s, axis=0),
+        int(has.sum()), groups,
+    )  # fmt: skip
+
+
+def begin_and_end_s(scenario: Scenario, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+    """[J] and [J]: when each job starts first in a run, and when it ends last; not finite where it does not."""
+    result = simulate(scenario, engine=engine)
+    segments = Tables(scenario, result.outcome).segments
+    first = scenario.workload.job_first
+    begin_us = np.full(scenario.workload.n_tasks, np.inf)
+    np.fmin.at(begin_us, segments.task, np.where(np.isnan(segments.begin_us), np.inf, segments.begin_us))
+    left_us = np.full(scenario.workload.n_tasks, -np.inf)
+    np.fmax.at(left_us, segments.task, np.where(np.isnan(segments.finish_us), -np.inf, segments.finish_us))
+    return np.minimum.reduceat(begin_us, first[:-1]) / 1e6, np.maximum.reduceat(left_us, first[:-1]) / 1e6
+
+
+def _waits_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.ndarray:
+    """[J] how long each job waits in a run, until it starts first; NaN: it does not."""
+    waits_s = begin_s - eligible_s(work, begin_s, end_s)
+    return np.where(np.isfinite(waits_s), np.maximum(waits_s, 0.0), np.nan)
+
+
+def _groups(scenario: Scenario) -> dict[str, np.ndarray]:
+    work = scenario.workload
+    found: dict[str, list[str]] = {}
+    if work.partition is not None:
+        names = (*work.partition_names, "several")  # NO_PARTITION is -1
+        assert NO_PARTITION == -1
+        found["partition"] = [names[code] for code in work.partition.tolist()]
+    for name in ("qos", "account"):
+        found[name] = work.words_of(name)
+    if work.user is not None:
+        found["user"] = [work.user_names[code] for code in work.user.tolist()]
+    found["CPUs"] = [_size(n) for n in cpus_of(work).tolist()]
+    found["hour"] = [f"{int(us // 3.6e9)}" for us in work.arrival_us.tolist()]
+    return {by: np.array(words, str) for by, words in found.items() if any(words)}
+
+
+def cpus_of(work: Workload) -> np.ndarray:
+    """[J] CPUs of each job, or units where it asks for GPUs; a whole node counts as 1."""
+    demand = np.ones(work.n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
+    return np.add.reduceat(demand * (1 if work.units is None else work.units), work.job_first[:-1])
+
+
+def _size(n: float) -> str:
+    for low, high in zip((0, *SIZES), SIZES, strict=False):
+        if n <= high:
+            few, many = int(low) + 1, int(high) if high < np.inf else 0
+            return f"{few}" if few == many else f"{few}-{many}" if many else f"over {few - 1}"
+    return ""
+
+
+def in_use(begin_s: np.ndarray, end_s: np.ndarray, weight: np.ndarray, edges_s: np.ndarray) -> np.ndarray:
+    """[E - 1] how much is in use in each interval, in the mean: of things with a beginning, an end and a weight."""
+    at = np.concatenate([begin_s, end_s])
+    order = np.argsort(at, kind="stable")
+    at, level = at[order], np.cumsum(np.concatenate([weight, -weight])[order])
+    area = np.concatenate(([0.0], np.cumsum(level[:-1] * np.diff(at))))
+    return np.diff(np.interp(edges_s, at, area)) / np.diff(edges_s)
+
+
+def finite(value: float) -> float | None:
+    """Return a number for JSON, which has neither NaN nor infinity."""
+    return value if np.isfinite(value) else None
+
+
+def order_of(one: np.ndarray, other: np.ndarray) -> float:
+    """Return how alike two orders are: Spearman's rank correlation."""
+    first, second = (np.argsort(np.argsort(values, kind="stable"), kind="stable") for values in (one, other))
+    return float(np.corrcoef(first, second)[0, 1]) if len(one) > 1 else 1.0

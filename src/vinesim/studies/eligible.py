@@ -1,0 +1,54 @@
+"""From when on a job could have started, in a run: it was submitted, its time had come, and what it waited for was
+over.
+
+What Slurm calls eligible: its waits count from then.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+
+from vinesim.model.workload import Workload
+
+STARTED = ("after",)  # kinds of dependencies that wait for a start, not for an end
+
+
+def eligible_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.ndarray:
+    """[J] s: when each job became eligible, given when jobs began first and ended in a run."""
+    found = work.arrival_us / 1e6
+    for j, text in enumerate(work.words_of("begin_s")):
+        if text and text != "never":
+            found[j] = max(found[j], float(text))
+    numbers = range(work.n_jobs) if work.job_id is None else work.job_id.tolist()
+    arrays = work.words_of("array")
+    members = defaultdict[str, list[int]](list)
+    for j, (number, array) in enumerate(zip(numbers, arrays, strict=True)):
+        members[str(number)].append(j)
+        if array and array != str(number):
+            members[array].append(j)
+    last = dict[tuple[str, int], int]()
+    names = work.words_of("name")
+    for j, text in enumerate(work.words_of("dependency")):
+        for part in filter(None, text.replace("?", ",").split(",")):
+            kind, _, rest = part.partition(":")
+            others = [k for target in rest.split(":") for k in members.get(target.split("_")[0].split("+")[0], [])]
+            if kind == "singleton":
+                key = names[j], 0 if work.user is None else int(work.user[j])
+                others = [last[key]] if key in last else []
+                last[key] = j
+            times = (begin_s if kind in STARTED else end_s)[others]
+            found[j] = max(found[j], times[np.isfinite(times)].max(initial=0.0))
+    _throttled(work, members, found, end_s)
+    return found
+
+
+def _throttled(work: Workload, members: dict[str, list[int]], found: np.ndarray, end_s: np.ndarray) -> None:
+    """Let jobs of an array with a limit on how many run at once be eligible as one before them ends."""
+    most = work.words_of("throttle")
+    for array in {a for a, text in zip(work.words_of("array"), most, strict=True) if a and text.isdecimal()}:
+        jobs = members[array]
+        n = int(most[jobs[0]] or 0)
+        ends = np.sort(end_s[jobs])
+        for i, j in enumerate(jobs[n:] if n else []):
+            if np.isfinite(ends[i]):
+                found[j] = max(found[j], ends[i])

@@ -1,0 +1,82 @@
+"""What the jobs of a sweep are labelled with, such as users or hours, as one more axis of the sweep.
+
+A study that records ``by.user`` has numbers such as ``by.user.ann.wait_us``. As an axis ``user`` they are rows: one for
+each run and label, with the numbers ``wait_us``, ``latency_us`` and so on.
+"""
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vinesim.metrics.by import BY
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Table
+from vinesim.model.study import OWN_COLUMNS, Axis
+
+if TYPE_CHECKING:
+    from vinesim.studies.sweep import Sweep
+
+_RUN_NUMBERS = {  # number of a label -> that of a run of which the same is better
+    "latency_us": "jobs.latency_us.mean",
+    "latency_p99_us": "jobs.latency_us.p99",
+    "finished": "jobs.finished",
+    "energy_j": "energy_j",
+    "first_token_us": "serving.first_token_us.mean",
+    "first_token_p99_us": "serving.first_token_us.p99",
+    "token_us": "serving.token_us.mean",
+    "token_p99_us": "serving.token_us.p99",
+    "goodput_pct": "serving.goodput_pct",
+}
+
+
+def axes_of_jobs(sweep: "Sweep") -> list[str]:
+    """Return the axes of the jobs that a sweep recorded."""
+    return [name.removeprefix(BY) for name in sweep.study.record if name.startswith(BY)]
+
+
+def check_recorded(sweep: "Sweep", axes: list[str]) -> None:
+    """Raise :class:`InputError` with every axis of the jobs that a sweep did not record."""
+    there = axes_of_jobs(sweep)
+    expected = f"one of {', '.join(there)}" if there else "an axis of the jobs that the study records"
+    if wrong := [axis for axis in axes if axis not in there]:
+        raise InputError([Problem("--by", expected, axis, how_to_record(axis)) for axis in wrong])
+
+
+def how_to_record(axis: str) -> str:
+    """Return what a study needs for an axis of the jobs."""
+    return f"If it is of the jobs, the study has to record it: record: [{BY}{axis}]."
+
+
+def by_label(sweep: "Sweep", axis: str) -> "Sweep":
+    """Return the sweep with a recorded axis of its jobs as the last of its axes; unchanged for any other name."""
+    if axis in sweep.study.columns or axis not in axes_of_jobs(sweep):
+        return sweep
+    table, start = sweep.table, f"{BY}{axis}."
+    names = [name.removeprefix(start).rpartition(".") for name in table if name.startswith(start)]
+    labels = sorted({label for label, _, _ in names}, key=_order)
+    if not labels:
+        return sweep
+    of_run = {name: table[name] for name in (*OWN_COLUMNS, *sweep.study.columns)}
+    rows = {name: np.repeat(column, len(labels)) for name, column in of_run.items()}
+    rows[axis] = np.array(labels * table.n_rows, object)
+    for number in dict.fromkeys(number for _, _, number in names):
+        none = np.full(table.n_rows, np.nan)
+        columns = [table[name] if (name := f"{start}{label}.{number}") in table else none for label in labels]
+        rows[number] = np.column_stack(columns).astype(np.float64).ravel()
+    one_more = Axis((axis,), tuple((label,) for label in labels), ({},) * len(labels))
+    study = replace(sweep.study, axes=(*sweep.study.axes, one_more))
+    return replace(sweep, study=study, _rows=Table(rows))
+
+
+def number_of_a_label(number: str) -> str:
+    """Return the number of a run of which the same is better; the name itself for any other number."""
+    last = number.rpartition(".")[2] if number.startswith(BY) else number
+    return _RUN_NUMBERS.get(last, number)
+
+
+def _order(label: str) -> tuple[float, str]:
+    """Sort classes of sizes and hours by their numbers, and names after them."""
+    first = re.match(r"\d+", label)
+    return (float(first[0]) if first else np.inf), label

@@ -1,0 +1,138 @@
+"""What a model of a cluster knows, each as a switch: a scenario without it.
+
+Switching one off shows what it contributes to a prediction. Those of the policy ``slurm`` are in its options and in the
+attributes of the jobs of a site; the others any scenario may have.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.scenario import Scenario
+
+SELDOM_S = 86400.0  # between cycles of backfill that is as good as off
+WEIGHTS = ("job_size", "partition", "qos")
+LIMITS = re.compile(r"(grp|max)_")
+Options = Mapping[str, Any]
+
+
+def without_each(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
+    """Yield the scenario without each mechanism that it has, with its name."""
+    for name, switch in SWITCHES.items():
+        changed = switch(scenario)
+        if changed is not None:
+            yield name, changed
+
+
+def without_all(scenario: Scenario) -> Scenario:
+    """Return the scenario without any of them."""
+    for switch in SWITCHES.values():
+        scenario = switch(scenario) or scenario
+    return scenario
+
+
+def _options(change: Callable[[Options], Options]) -> Callable[[Scenario], Scenario | None]:
+    """Return a switch that changes options of the policy ``slurm``; None where nothing changes."""
+
+    def switch(scenario: Scenario) -> Scenario | None:
+        if scenario.policy != "slurm":
+            return None
+        options = dict(scenario.options or {})
+        changed = {**options, **change(options)}
+        return None if changed == options else replace(scenario, options=changed)
+
+    return switch
+
+
+def _set(**values: Any) -> Callable[[Scenario], Scenario | None]:
+    """Return a switch that sets options where they are given and are not these."""
+    return _options(lambda options: {name: value for name, value in values.items() if name in options})
+
+
+def _attributes(*names: str) -> Callable[[Scenario], Scenario | None]:
+    """Return a switch that takes attributes from jobs; None where no job has them."""
+
+    def switch(scenario: Scenario) -> Scenario | None:
+        work = scenario.workload
+        found = work.attributes or {}
+        if scenario.policy != "slurm" or not any((found[name] >= 0).any() for name in names if name in found):
+            return None
+        left = {name: np.full_like(codes, -1) if name in names else codes for name, codes in found.items()}
+        return replace(scenario, workload=replace(work, attributes=left))
+
+    return switch
+
+
+def _without(inner: str) -> Callable[[Options], Options]:
+    """Return a change that takes a key out of all things with names, such as the tiers of partitions."""
+    outer, key = inner.split(".")
+    return lambda options: {
+        outer: {
+            name: {word: value for word, value in one.items() if word != key}
+            for name, one in options.get(outer, {}).items()
+        }
+    }
+
+
+def _no_limits(given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    return {name: _no_limits(value) for name, value in given.items() if not LIMITS.match(name)}
+
+
+def _without_limits(outer: str) -> Callable[[Options], Options]:
+    return lambda options: {outer: _no_limits(options[outer])} if outer in options else {}
+
+
+def _outages(scenario: Scenario) -> Scenario | None:
+    return replace(scenario, outages=()) if scenario.outages else None
+
+
+def _cancellations(scenario: Scenario) -> Scenario | None:
+    work = scenario.workload
+    return None if work.withdraw_us is None else replace(scenario, workload=replace(work, withdraw_us=None))
+
+
+def _features(scenario: Scenario) -> Scenario | None:
+    work = scenario.workload
+    words = (work.attribute_words or {}).get("request", ())
+    plain = tuple(re.sub(r" ?constraint=\S+", "", word) for word in words)
+    if scenario.policy != "slurm" or plain == tuple(words):
+        return None
+    distinct = tuple(sorted(set(plain)))
+    number = np.array([distinct.index(word) for word in plain], np.int32)
+    codes = (work.attributes or {})["request"]
+    attributes = {**(work.attributes or {}), "request": np.where(codes >= 0, number[codes], -1).astype(np.int32)}
+    names = {**(work.attribute_words or {}), "request": distinct}
+    return replace(scenario, workload=replace(work, attributes=attributes, attribute_words=names))
+
+
+def _weights(options: Options) -> Options:
+    given = {name: 0.0 for kind in WEIGHTS if options.get(name := f"priority_weight_{kind}")}
+    return {**given, **({"priority_weight_tres": {}} if options.get("priority_weight_tres") else {})}
+
+
+SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
+    "backfill": _options(lambda options: {"bf_interval": SELDOM_S}),
+    "limits on backfill (bf_max_*)": _set(bf_max_job_user=0, bf_max_job_part=0, bf_max_job_start=0),
+    "age": _set(priority_weight_age=0.0),
+    "fair share": _set(priority_weight_fair_share=0.0),
+    "size, partition, QOS and TRES in priorities": _options(_weights),
+    "nice": _attributes("nice"),
+    "tiers of partitions": _options(_without("partitions.priority_tier")),
+    "preemption": _set(preempt_type="none"),
+    "limits of associations": _options(_without_limits("accounts")),
+    "limits of QOS": _options(_without_limits("qos")),
+    "time limits of partitions": _options(_without("partitions.max_time")),
+    "reservations": _options(lambda options: {"reservations": {}} if options.get("reservations") else {}),
+    "features": _features,
+    "node weights": _options(_without("nodes.weight")),
+    "dependencies": _attributes("dependency"),
+    "limits of arrays (%)": _attributes("throttle"),
+    "begin times and holds": _attributes("begin_s"),
+    "cancelled jobs": _cancellations,
+    "nodes that are down or drained": _outages,
+}

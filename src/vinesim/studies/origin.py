@@ -1,0 +1,257 @@
+"""What a folder needs so that its runs can be repeated, here or on another machine.
+
+``inputs/`` mirrors the places of the files that a document names, and of the modules next to code, so that relative
+names in it keep their meaning. ``origin.json`` lists them with their checksums, the command, and the versions. A file
+of more than ``MOST_BYTES`` is not copied: a link points to it, and a copy of the folder elsewhere lacks it.
+"""
+
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib.metadata import packages_distributions, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.results.checksums import BLANK, is_intact, with_checksum
+from vinesim.formats.results.folder import INPUTS, ORIGIN, SCENARIO, to_json
+from vinesim.formats.scenario.keys import renamed
+from vinesim.formats.source.files import read_bytes, replacing
+from vinesim.formats.source.yaml_source import steps_of
+from vinesim.formats.source.yaml_writer import as_yaml
+from vinesim.formats.study.file import scenario_source
+from vinesim.formats.study.text import inlined
+from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.python_file import split_file
+from vinesim.model.study import Study
+from vinesim.model.version import code_version
+from vinesim.policies.code import file_content, imported, with_modules
+from vinesim.studies.backtest_record import record_file
+
+MOST_BYTES = 64 << 20  # of a file that is copied
+_OWN_PACKAGES = ("numpy", "numba")  # those that results depend on
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that runs read: its name below the folder, or its absolute name if the document gives it like that."""
+
+    name: str
+    where: str  # the file that it is a copy of
+    n_bytes: int
+    sha256: str
+    is_copied: bool
+
+
+class Origin:
+    """The files that a document names, and where each is in the folder."""
+
+    def __init__(self, home: Path, files: Iterable[Path]):
+        """Relative names in the document start from ``home``. A file that does not exist is left out."""
+        self._home = Path(os.path.abspath(home))
+        found = dict.fromkeys(Path(os.path.abspath(file)) for file in files)
+        data = [file for file in found if file.is_file()]
+        code = [module for file in data if file.suffix == ".py" for module in with_modules(file)]
+        self._files = tuple(dict.fromkeys([*data, *code]))
+        self._root = Path(os.path.commonpath([self._home, *(file.parent for file in self._files)]))
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any], home: Path) -> "Origin":
+        """Return the origin of a scenario's document."""
+        return cls(home, _named(home, [document]))
+
+    @classmethod
+    def of_study(cls, study: Study, more: Iterable[Path] = ()) -> "Origin":
+        """Return the origin of a study: its scenario, what its axes set, and more files."""
+        set_here: list[Mapping[str, Any]] = [setting for axis in study.axes for setting in axis.settings]
+        parts = [scenario_source(study).data, *set_here]
+        own = [study.folder / file for file, _ in map(split_file, study.record) if file]
+        own += [file for part in parts[:1] if (file := record_file(part, study.folder)) is not None]
+        return cls(study.folder, [*_named(study.folder, parts), *own, *more])
+
+    @property
+    def home(self) -> Path:
+        """The place below the folder from which relative names in the document start."""
+        return INPUTS / self._home.relative_to(self._root) if self._files else Path()
+
+    def document(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a scenario's document with the names of the files in the folder, relative to the folder."""
+        found: dict[str, Any] = renamed(data, (), lambda name: self.place(self._home / name).as_posix())
+        return found
+
+    def study(self, study: Study, folder: Path) -> Study:
+        """Return the study as it is to be kept in ``folder``; what its axes name absolutely stays where it is."""
+        own = inlined(study)
+        data = renamed(own.scenario, (), self._name_from_home)
+        return replace(own, scenario=data, folder=Path(os.path.abspath(folder)) / self.home)
+
+    def write(self, folder: Path, what: str, command: Sequence[str], out: Path | None = None, **more: Any) -> None:
+        """Copy the files to ``folder`` and write ``origin.json``; ``out`` is its name in messages.
+
+        Files that are too large to be copied are named in a warning. Raises OSError.
+        """
+        if Path(os.path.abspath(folder)) in (self._root, *self._root.parents) and self._files:
+            return  # the folder's own files: nothing is to be added
+        (folder / self.home).mkdir(parents=True, exist_ok=True)  # for names that begin with ../
+        inputs = [self._copied(file, folder) for file in self._files]
+        document = {
+            "what": what,
+            "command": [Path(command[0]).name, *command[1:]],
+            "vinesim": code_version(),
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _OWN_PACKAGES},
+            "requires": _required(self._files),
+            "home": self.home.as_posix(),
+            **more,
+            "inputs": [asdict(each) for each in inputs],
+        }
+        document["checksum"] = BLANK
+        with replacing(folder / ORIGIN) as draft:
+            draft.write_bytes(with_checksum(to_json(document).encode()))
+        if large := [each for each in inputs if not each.is_copied]:
+            names = ", ".join(f"{each.where} ({each.n_bytes / 1e6:,.0f} MB)" for each in large)
+            text = f"not copied to {out or folder}, as it is large: {names}. To run the folder elsewhere, take it along"
+            warnings.warn(text, InputWarning, stacklevel=2)
+
+    def _name_from_home(self, name: str) -> str:
+        place = self.place(self._home / name)
+        return place.as_posix() if place.is_absolute() else Path(os.path.relpath(place, self.home)).as_posix()
+
+    def place(self, file: Path) -> Path:
+        """Return where a file is in the folder; its absolute name if it is not there."""
+        path = Path(os.path.abspath(file))
+        return INPUTS / path.relative_to(self._root) if path in self._files else path
+
+    def _copied(self, file: Path, folder: Path) -> Input:
+        place, size = self.place(file), file.stat().st_size
+        target, is_copied = folder / place, size <= MOST_BYTES
+        target.parent.mkdir(parents=True, exist_ok=True)
+        digest = file_content(file)
+        if not (target.is_file() and file_content(target) == digest):
+            target.unlink(missing_ok=True)
+            if is_copied:
+                shutil.copyfile(file, target)
+                digest = file_content(target)
+            else:
+                with suppress(OSError):  # no links on this file system
+                    target.symlink_to(file)
+        return Input(place.as_posix(), str(file), size, digest, is_copied)
+
+
+@contextmanager
+def keeping(document: Mapping[str, Any], home: Path, out: Path | None, **more: Any) -> Iterator[Callable[[Path], None]]:
+    """Provide a function that writes to a folder what a run of the document needs, as the files are now.
+
+    The run may take hours, and they may be edited meanwhile. Without ``out`` nothing is kept.
+    """
+    if out is None:
+        yield lambda _: None
+        return
+    origin = Origin.of_document(document, home)
+    with tempfile.TemporaryDirectory(prefix="vinesim-inputs-") as name:
+        staged = Path(name)
+        origin.write(staged, "run", sys.argv, out, **more)
+        head = f"# Run it again:  vinesim run {out}\n"
+        text = head + as_yaml(origin.document(document))
+        (staged / SCENARIO).write_bytes(text.encode("utf-8", "surrogateescape"))  # names as the file system has them
+        yield partial(_copy, staged)
+
+
+def _copy(staged: Path, folder: Path) -> None:
+    shutil.copytree(staged, folder, symlinks=True, dirs_exist_ok=True)
+
+
+def read_origin(folder: Path, what: str = "") -> dict[str, Any]:
+    """Return what ``origin.json`` says of a run, a sweep or a plan, after checking that every input is there as it was.
+
+    Raises :class:`InputError` with everything that is missing; other versions give a warning.
+    """
+    file = folder / ORIGIN
+    if not file.is_file():
+        remedy = "It was written by an earlier version, or from Python: give the file that it was made from."
+        raise InputError([Problem(str(folder), f"a folder with {ORIGIN}", "none", remedy)])
+    found = _parsed(file)
+    if found is None:
+        remedy = "Copy the whole folder again."
+        raise InputError([Problem(str(file), "a file whose checksum matches", "a damaged or edited file", remedy)])
+    if what and what != found["what"]:
+        remedy = f"Give it to `vinesim {found['what']}`."
+        raise InputError([Problem(str(folder), f"the folder of a {what}", f"that of a {found['what']}", remedy)])
+    problems = [problem for each in _inputs(found) if (problem := _missing(folder, each))]
+    for name, wanted in found["requires"].items():
+        if find_spec(name) is None:
+            remedy = f"Install it: python -m pip install {wanted}" if wanted else "Put it next to the code."
+            problems.append(Problem(str(folder), f"the Python package {name}, which its code imports", "none", remedy))
+    if problems:
+        raise InputError(problems)
+    if found["vinesim"] != code_version():
+        text = f"{folder} is of VineSim {found['vinesim']}, and this is {code_version()}: results may differ"
+        warnings.warn(text, InputWarning, stacklevel=2)
+    return found
+
+
+def damaged_files(folder: Path) -> list[Path]:
+    """Return ``origin.json`` if it is damaged, otherwise the copied inputs that are."""
+    file = folder / ORIGIN
+    if not file.is_file():
+        return []
+    found = _parsed(file)
+    if found is None:
+        return [file]
+    copies = [(folder / each.name, each.sha256) for each in _inputs(found) if each.is_copied]
+    return [copy for copy, sha256 in copies if copy.is_file() and file_content(copy) != sha256]
+
+
+def _parsed(file: Path) -> dict[str, Any] | None:
+    """Return what an origin's file says; None if it is damaged, or another file."""
+    data = read_bytes(file)
+    try:
+        found = json.loads(data) if is_intact(data) else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "inputs" in found else None
+
+
+def _inputs(found: Mapping[str, Any]) -> list[Input]:
+    return [Input(**each) for each in found["inputs"]]
+
+
+def _missing(folder: Path, given: Input) -> Problem | None:
+    """Return the problem with an input; None if it is there as it was."""
+    file = folder / given.name
+    expected = f"the file with SHA-256 {given.sha256[:16]}..., {given.n_bytes:,} bytes"
+    remedy = "It was too large to be copied: put it there." if not given.is_copied else "Copy the whole folder again."
+    if not file.is_file():
+        return Problem(str(file), expected, "no such file", remedy)
+    return None if file_content(file) == given.sha256 else Problem(str(file), expected, "another file", remedy)
+
+
+def _named(home: Path, parts: Iterable[Mapping[str, Any]]) -> list[Path]:
+    """Return the files that parts of a scenario name; a part's keys may be dotted."""
+    found: list[str] = []
+
+    def note(name: str) -> str:
+        found.append(name)
+        return name
+
+    for part in parts:
+        for key, value in part.items():
+            renamed(value, steps_of(str(key)) or (str(key),), note)
+    return [home / name for name in found]
+
+
+def _required(files: Iterable[Path]) -> dict[str, str]:
+    """Return the packages that the Python files import from elsewhere, with name and version for pip."""
+    code = [file for file in files if file.suffix == ".py"]
+    own = {file.stem for file in code} | {file.parent.name for file in code} | {"vinesim", *_OWN_PACKAGES}
+    names = {name for file in code for name in imported(read_bytes(file))} - own - sys.stdlib_module_names
+    known = packages_distributions() if names else {}
+    return {name: f"{known[name][0]}=={version(known[name][0])}" if name in known else "" for name in sorted(names)}

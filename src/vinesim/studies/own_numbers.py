@@ -1,0 +1,133 @@
+"""Numbers of the user's own: functions of a result, which a study's ``record`` names as ``file.py:function``.
+
+A function returns a number, or a mapping of numbers (which may hold further mappings), or a table whose first column
+has labels. Its numbers are columns of the sweep like any other: under the function's name, with the keys or the labels
+and columns after it.
+
+``record`` also names axes of the jobs, such as ``by.user``: the numbers of each label are then ``by.user.ann.wait_us``.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from vinesim.engine.simulate import simulate
+from vinesim.metrics.by import BY
+from vinesim.metrics.numbers import Numbers, flat
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.python_file import line_in, load_file, same_folder, split_file
+from vinesim.model.result import Result, Table
+from vinesim.model.run_numbers import is_number_or_part
+from vinesim.model.scenario import Scenario
+from vinesim.model.study import OWN_COLUMNS, Study
+from vinesim.studies.expand import Points
+from vinesim.studies.scenarios import scenario_of
+from vinesim.workloads.select_jobs import select_jobs
+
+N_JOBS = 100  # of the first run, on which the functions are tried before a sweep begins
+_EXPECTED = "a number, a mapping of numbers, or a table whose first column has labels"
+
+
+class OwnNumbers:
+    """The functions that a ``record`` names, loaded once."""
+
+    def __init__(self, record: Iterable[str], folder: Path, taken: Iterable[str] = ()):
+        """Run the code of their files, whose names are relative to ``folder``; names in ``taken`` are others' already.
+
+        Raises :class:`InputError` for what is not a function in a file.
+        """
+        self._functions: dict[str, tuple[Path, Callable[[Result], Any]]] = {}
+        self._axes: list[str] = []
+        for own in record:
+            file, rest = split_file(own)
+            if not file:
+                self._axes += [own.removeprefix(BY)] if own.startswith(BY) else []
+                continue
+            path, name = folder / file, rest.removeprefix(":")
+            function = getattr(load_file(path, "record"), name, None)
+            if not callable(function):
+                found = f"{name or 'no name'} in {file}"
+                raise InputError([Problem(("record",), "file.py:function", found, "Check the name.")])
+            if name in self._functions or name in {*OWN_COLUMNS, *taken} or is_number_or_part(name):
+                remedy = "Rename the function."
+                raise InputError([Problem(("record",), "a name that no other number or axis has", name, remedy)])
+            self._functions[name] = path, function
+
+    @classmethod
+    def of_study(cls, study: Study) -> Self:
+        """Return the functions of a study."""
+        return cls(study.record, study.folder, study.columns)
+
+    def __bool__(self) -> bool:
+        return bool(self._functions or self._axes)
+
+    def tried(self, scenario: Scenario) -> Numbers:
+        """Return the numbers of a run of the scenario's first jobs, for their names; raises as :meth:`of` does."""
+        return self.of(simulate(_few_jobs(scenario))) if self else {}
+
+    def of(self, result: Result) -> Numbers:
+        """Return the numbers of a result by name. Raises :class:`InputError`, with the line of the function's file."""
+        found: Numbers = {}
+        for axis in self._axes:
+            found |= dict(_numbers(BY + axis, _rows_by(result, axis)))
+        for name, (path, function) in self._functions.items():
+            try:
+                with same_folder():
+                    value = function(result)
+            except Exception as wrong:
+                words = f"{type(wrong).__name__}: {wrong}"
+                where = f"{path}:{line_in(wrong, path)}"
+                raise InputError([Problem(where, f"{name}(result) to return a value", words)]) from wrong
+            found |= dict(_numbers(name, value))
+        return found
+
+
+def selection(record: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in a ``record`` that are VineSim's own; none of them means all."""
+    return tuple(name for name in record if not split_file(name)[0] and not name.startswith(BY))
+
+
+def check_own_numbers(study: Study) -> None:
+    """Try the functions on the first jobs of the first run, before anything else runs. Raises :class:`InputError`."""
+    if own := OwnNumbers.of_study(study):
+        (first,) = Points(study).runs(0, [0])
+        own.tried(scenario_of(study, first))
+
+
+def _rows_by(result: Result, axis: str) -> Table:
+    """Return a row for each label of the jobs. Raises :class:`InputError` for an axis that they lack."""
+    try:
+        return result.by(axis)
+    except InputError as error:
+        raise InputError([replace(problem, at=("record",)) for problem in error.problems]) from error
+
+
+def _few_jobs(scenario: Scenario) -> Scenario:
+    """Return the scenario with its first jobs only."""
+    jobs = np.arange(min(N_JOBS, scenario.workload.n_jobs))
+    few = select_jobs(scenario.workload, jobs, scenario.workload.arrival_us[jobs])
+    return replace(scenario, workload=few)
+
+
+def _numbers(name: str, value: Any) -> Iterable[tuple[str, float]]:
+    for key, number in flat({name: _plain(name, value)}):
+        if isinstance(number, str | bytes) or not isinstance(number, int | float | np.number | np.bool_ | None):
+            raise InputError([Problem(f"record: {name}", _EXPECTED, f"{key}: {type(number).__name__}")])
+        yield key, math.nan if number is None else float(number)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a table as a mapping from its labels to its numbers; anything else as it is."""
+    columns = value.to_dict("list") if hasattr(value, "to_dict") and not isinstance(value, Mapping) else value
+    if not isinstance(columns, Mapping) or not all(isinstance(c, np.ndarray | list | tuple) for c in columns.values()):
+        return {str(key): item for key, item in columns.items()} if isinstance(columns, Mapping) else columns
+    labels, *rest = columns.values()
+    names = list(columns)[1:]
+    if len(set(map(str, labels))) < len(labels):
+        raise InputError([Problem(f"record: {name}", "a table with each label once", "a label twice")])
+    rows = zip(labels, *rest, strict=True)
+    return {str(label): dict(zip(names, numbers, strict=True)) for label, *numbers in rows}

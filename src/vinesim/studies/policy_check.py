@@ -1,0 +1,110 @@
+"""Try a policy on small generated scenarios: both engines, twice, and what it promises."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.engine.simulate import simulate
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.model.errors import VineSimError
+from vinesim.model.result import ExitReason, Result
+from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import Policy
+from vinesim.policies.documents import scenario_from
+
+N_JOBS = 60
+DATACENTER = {"racks": [{"units": {"GPU": 3}}]}
+PROMISES = {
+    "starts_in_order": "tasks start in order of arrival",
+    "work_conserving": "no unit is idle while a task waits that could start on it",
+}
+ALIKE: Mapping[str, Any] = {  # every unit takes as long, so that what waits could have started on any of them
+    "datacenter": DATACENTER,
+    "workload": {"generator": "identical", "options": {"n_jobs": N_JOBS, "tasks_per_job": 2}},
+    "arrivals": {"poisson": {"mean": 20}},
+}
+SCENARIOS: Mapping[str, Mapping[str, Any]] = {
+    "equal units, often busy": ALIKE,
+    "equal units, mostly idle": {**ALIKE, "arrivals": {"poisson": {"mean": 200}}},
+    "two types, two kinds of tasks": {
+        "datacenter": {"racks": [{"units": {"CPU_INTEL": 4, "GPU": 2}}, {"units": {"GPU": 1}}]},
+        "workload": {"generator": "mix", "options": {"n_jobs": N_JOBS, "shares": {"INT": 1, "MEM": 2}}},
+        "arrivals": {"poisson": {"mean": 60}},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was checked, and the faults, each in a sentence."""
+
+    done: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+def check(policy: Policy) -> Checked:
+    """Run a policy on all scenarios, on both engines. The check stops at the first scenario with faults, as the others
+    would mostly repeat them."""
+    done = ["the same tables in two runs with one seed"]
+    if getattr(policy, "compiled", True):
+        done.append("the same tables on both engines")
+    done += ["the same tables with another seed"] if policy.deterministic else []
+    done += [words for promise, words in PROMISES.items() if getattr(policy, promise)]
+    done += [] if policy.may_overcommit else ["no unit is loaded beyond its capacity"]
+    for name, document in SCENARIOS.items():
+        try:
+            faults = [*_faults(_scenario(document, policy), policy, is_alike=document.get("datacenter") == DATACENTER)]
+        except VineSimError as wrong:
+            faults = [str(wrong)]
+        if faults:
+            return Checked(tuple(done), tuple(f"{name}: {fault}" for fault in faults))
+    return Checked(tuple(done), ())
+
+
+def _scenario(document: Mapping[str, Any], policy: Policy) -> Scenario:
+    return scenario_from(YamlSource.of({**document, "policy": policy}), Path())
+
+
+def _faults(scenario: Scenario, policy: Policy, is_alike: bool) -> Iterator[str]:
+    first = simulate(scenario, engine="reference")
+    if _differ(first, simulate(scenario, engine="reference")):
+        yield "two runs with one seed differ: draw random numbers with random_below only, and keep nothing in globals"
+        return
+    if getattr(policy, "compiled", True) and (task := _differ(first, simulate(scenario, engine="compiled"))):
+        yield f"the engines differ, first at task {task - 1}: the code means something else when it is compiled"
+    if policy.deterministic and _differ(first, simulate(replace(scenario, seed=scenario.seed + 1), engine="reference")):
+        yield "another seed changes the outcome: declare deterministic = False"
+    if first.exit_reason is not ExitReason.ALL_DONE and not policy.may_drop:
+        n_left = int((~np.isfinite(first.outcome.task_finish_us)).sum())
+        yield f"{n_left} of {scenario.workload.n_tasks} tasks never start"
+        return
+    began = first.outcome.task_init_us
+    if policy.starts_in_order and (np.diff(began) < 0).any():
+        task = int(np.flatnonzero(np.diff(began) < 0)[0])
+        yield f"task {task} starts after a later one, but it declares starts_in_order"
+    if policy.work_conserving and is_alike and (task := _kept_idle(scenario, first)) >= 0:
+        yield f"a unit is idle while task {task} waits for one, but it declares work_conserving"
+
+
+def _differ(one: Result, other: Result) -> int:
+    """Return 1 + the first task whose unit or times differ, 0 if none does."""
+    columns = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
+    pairs = [(getattr(one.outcome, name), getattr(other.outcome, name)) for name in columns]
+    is_other = np.any([(a != b) & ~((a != a) & (b != b)) for a, b in pairs], axis=0)
+    return int(np.argmax(is_other)) + 1 if is_other.any() else 0
+
+
+def _kept_idle(scenario: Scenario, result: Result) -> int:
+    """Return a task that waited although a unit was idle, -1 if there is none; all units can run all tasks."""
+    work, outcome = scenario.workload, result.outcome
+    arrival = np.repeat(work.arrival_us, np.diff(work.job_first))
+    n_units = scenario.datacenter.n_units
+    for task in np.flatnonzero(outcome.task_init_us > arrival):
+        low, high = arrival[task], outcome.task_init_us[task]
+        busy = np.minimum(outcome.task_finish_us, high) - np.maximum(outcome.task_init_us, low)
+        if np.maximum(busy, 0.0).sum() < (high - low) * n_units * (1 - 1e-9):
+            return int(task)
+    return -1

@@ -1,0 +1,73 @@
+"""Ask a stored sweep again: its rows under other prices of units and of electricity, without running anything."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from vinesim.metrics.numbers import Numbers
+from vinesim.metrics.summary import J_PER_KWH
+from vinesim.model.electricity import Series
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Table
+from vinesim.model.scenario import Scenario
+from vinesim.model.study import Study
+from vinesim.studies.again import check_change, digest_of
+from vinesim.studies.expand import Points, scenario_of
+from vinesim.studies.sweep import Sweep
+
+_AGAIN = "Run it again, in another folder: vinesim sweep DIR --set ... --out NEW."
+
+
+def repriced(swept: Sweep, study: Study) -> Sweep:
+    """Return a sweep with the costs of ``study``, which is its study with other prices.
+
+    Raises :class:`InputError` for any other change, and for a price of electricity that changes over time.
+    """
+    table = swept.table
+    columns = {name: table[name].copy() for name in table}
+    was, asked = Points(swept.study), Points(study)
+    for point in np.unique(table["point"]).tolist():
+        rows = np.flatnonzero(table["point"] == point)
+        (old,), (new,) = (points.runs(point, [0]) for points in (was, asked))
+        before, scenario = scenario_of(swept.study, old), scenario_of(study, new)
+        check_prices(before, scenario, _AGAIN)
+        for name, values in _costs(before, scenario, {name: columns[name][rows] for name in columns}).items():
+            columns.setdefault(name, np.full(table.n_rows, np.nan))[rows] = values
+    has_values = {name: column.dtype.kind != "f" or not np.isnan(column).all() for name, column in columns.items()}
+    return replace(swept, study=study, _rows=Table({name: columns[name] for name in columns if has_values[name]}))
+
+
+def _costs(before: Scenario, scenario: Scenario, rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the numbers of the runs of a point that depend on prices only."""
+    center, electricity = scenario.datacenter, scenario.electricity
+    bought = scenario.prices[center.unit_type[np.lexsort((center.shelf, center.rack))]].sum()
+    found = {"cost.purchase": np.full(len(rows["point"]), bought)}
+    if "energy_j" in rows:
+        per_j = electricity.pue / J_PER_KWH
+        found["energy.kwh"] = rows["energy_j"] * per_j
+        for name, rate in electricity.rates.items():
+            if not isinstance(rate, Series):
+                found[f"energy.{name}"] = rows["energy_j"] * rate * per_j
+            elif f"energy.{name}" in rows:
+                found[f"energy.{name}"] = rows[f"energy.{name}"] * (electricity.pue / before.electricity.pue)
+    return found
+
+
+def costs_of(before: Scenario, scenario: Scenario, run: Numbers) -> Numbers:
+    """Return the numbers of one run that depend on prices only, under those of another scenario."""
+    rows = {name: np.array([value]) for name, value in run.items() if isinstance(value, float)}
+    return {name: float(values[0]) for name, values in _costs(before, scenario, {"point": np.zeros(1), **rows}).items()}
+
+
+def check_prices(was: Scenario, asked: Scenario, remedy: str) -> None:
+    """Raise :class:`InputError` for what the rows do not decide."""
+    check_change(was, asked, remedy, has_tables=False)
+    old = was.electricity.rates
+    problems = [
+        Problem("--set", "a price that is the same all the time", f"a series for {name}", remedy)
+        for name, rate in asked.electricity.rates.items()
+        if isinstance(rate, Series) and digest_of(rate) != digest_of(old.get(name))
+    ]
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,122 @@
+"""``vinesim import slurm DIR``: a whole site becomes a scenario under the policy slurm."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import vinesim as vs
+from tests.small_site import CONF, at, job, write_site
+from vinesim.cli.main import app
+
+QOS = "Name|Priority|GraceTime|MaxJobsPU|MaxTRESPU\nnormal|10|00:00:00||\nlow|5|00:00:00|1|cpu=4\n"
+ASSOC = "Cluster|Account|User|Share|GrpTRES|MaxJobs\ns|root||1||\ns|lab||20|cpu=8|\ns|lab|ann|10||3\n"
+EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason\ns|c2|2024-03-01T00:01:00|2024-03-01T00:05:00|DRAIN|disk\n"
+RESERVATION = "ReservationName=fix StartTime=2024-03-01T00:10:00 EndTime=2024-03-01T00:20:00 Nodes=c[1-2]\n"
+
+
+def imported(folder: Path, *jobs: str, conf: str = CONF, **files: str) -> vs.Scenario:
+    """Import a site and read the scenario."""
+    write_site(folder / "site", jobs, conf, **files)
+    found = CliRunner().invoke(app, ["import", "slurm", str(folder / "site"), "-o", str(folder / "site.parquet")])
+    assert found.exit_code == 0, found.output
+    return vs.read_scenario(folder / "site.yaml")
+
+
+def test_nodes_and_partitions_are_those_of_the_configuration(tmp_path: Path) -> None:
+    """Nodes in their order, with names, weights, features and partitions."""
+    site = imported(tmp_path, job(1, 0, 60, "-n1"))
+    assert site.policy == "slurm"
+    assert {name: dict(one) for name, one in site.options["nodes"].items()} == {
+        "c": {"names": "c[1-3]", "weight": 1, "features": ["intel"]},
+        "g": {"names": "g1", "weight": 5, "features": ["amd"]},
+    }
+    assert site.options["partitions"] == {"batch": {"max_time": 60.0}, "short": {"priority_tier": 2, "max_time": 10.0}}
+    assert [len(one.nodes) for one in site.partitions if one.nodes is not None] == [4, 3]
+
+
+def test_a_job_is_as_many_tasks_as_the_policy_places_by_themselves(tmp_path: Path) -> None:
+    """One for a job of one node, one at each node for a number of tasks per node, else one for each of Slurm's
+    tasks."""
+    rows = ("-N1 -n4 --mem=2000", "-N2 --ntasks-per-node=2", "-n5 --mem-per-cpu=100", "-N1 -n2 --gres=gpu:a100:1")
+    site = imported(tmp_path, *(job(i, i, 60, line) for i, line in enumerate(rows, 1)))
+    work = site.workload
+    assert [int(n) for n in work.job_first[1:] - work.job_first[:-1]] == [1, 2, 5, 1]
+    assert work.words_of("request") == [
+        "nodes=1-1 tasks=4 mem_node=2000",
+        "nodes=2-2 tasks=4 per_node=2",
+        "tasks=5 mem_cpu=100",
+        "nodes=1-1 tasks=2 gpus=1 gpu_type=a100",
+    ]
+
+
+def test_limits_and_shares_are_options(tmp_path: Path) -> None:
+    """Associations and QOS, by the names that keys of sweeps and plans use."""
+    site = imported(tmp_path, job(1, 0, 60, "-n1"), qos=QOS, assoc=ASSOC)
+    low = site.options["qos"]["low"]
+    assert low == {"priority": 5.0, "max_jobs_per_user": 1, "max_tres_per_user": {"cpu": 4.0}}
+    lab = site.options["accounts"]["lab"]
+    assert lab == {"shares": 20.0, "grp_tres": {"cpu": 8.0}, "users": {"ann": {"shares": 10.0, "max_jobs": 3}}}
+
+
+def test_reservations_and_events_are_of_the_scenario(tmp_path: Path) -> None:
+    """Times count from the first submission."""
+    site = imported(tmp_path, job(1, 0, 60, "-n1"), events=EVENTS, reservations=RESERVATION)
+    assert [(o.shelf, o.down_us, o.up_us, o.running) for o in site.outages] == [(1, 60e6, 300e6, "finish")]
+    assert site.options["reservations"]["fix"] == {"start_s": 600.0, "end_s": 1200.0, "nodes": ["c1", "c2"]}
+
+
+def test_what_is_not_modelled_is_counted(tmp_path: Path) -> None:
+    """Each thing by its name, with the number of jobs that it touches."""
+    imported(tmp_path, job(1, 0, 60, "-n1 -L matlab"), job(2, 5, 60, "-n1"))
+    report = json.loads((tmp_path / "site.import.json").read_text())
+    assert report["not_modelled"] == {
+        "SchedulerParameters=bf_exotic": 2,
+        "licences that are not in slurm.conf, or a choice of them: any number is free": 1,
+    }
+
+
+def test_jobs_that_no_node_can_run_are_dropped(tmp_path: Path) -> None:
+    """They would end the run with an error; the report says how many."""
+    site = imported(tmp_path, job(1, 0, 60, "-N1 -n4"), job(2, 1, 60, "-N1 -n99"))
+    assert site.workload.n_jobs == 1
+    report = json.loads((tmp_path / "site.import.json").read_text())
+    assert report["dropped"]["no node of its partition has what it asks for"]["count"] == 1
+
+
+def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
+    """With what to add, and nothing written."""
+    write_site(tmp_path / "site", [job(1, 0, 60, "-n1")], "ClusterName=empty\n")
+    found = CliRunner().invoke(app, ["import", "slurm", str(tmp_path / "site"), "-o", str(tmp_path / "x.parquet")])
+    assert found.exit_code != 0
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_a_job_that_was_held_or_delayed_is_eligible_later(tmp_path: Path) -> None:
+    """It waits from then on, in truth and here."""
+    site = imported(tmp_path, job(1, 0, 60, "-n1"), job(2, 10, 60, "-n1 --begin=now+60", eligible=70, start=71))
+    assert site.workload.words_of("begin_s") == ["", "70"]
+    assert site.workload.words_of("start_s") == ["0", "71"]
+
+
+def test_a_job_as_large_as_the_largest_node_is_kept(tmp_path: Path) -> None:
+    """In CPUs, memory and GPUs; one more of any is too many."""
+    options = ("-N1 -n8", "-N1 -n9", "-N1 -n1 --mem=16000M", "-N1 -n1 --mem=16001M", "-N1 -n1 --gres=gpu:2",
+               "-N1 -n1 --gres=gpu:3")  # fmt: skip
+    site = imported(tmp_path, *(job(i, i, 60, words) for i, words in enumerate(options)))
+    assert site.workload.job_id.tolist() == [0, 2, 4]
+
+
+def test_a_reservation_that_ends_as_it_begins_is_left_out(tmp_path: Path) -> None:
+    empty = f"ReservationName=fix StartTime={at(600)} EndTime={at(600)} Nodes=c[1-2]\n"
+    assert "reservations" not in imported(tmp_path, job(1, 0, 60, "-n1"), reservations=empty).options
+    assert "ends before it begins" in (tmp_path / "site.import.json").read_text()
+
+
+def test_events_of_a_node_that_follow_one_another_are_one_outage(tmp_path: Path) -> None:
+    """A second apart, not two; one of no length is none, nor is what was over when the first job came."""
+    times = [(-9, 0), (60, 300), (301, 400), (402, 500), (700, 700)]
+    rows = "".join(f"small|c1|{at(100 + down)}|{at(100 + up)}|DOWN|x|root\n" for down, up in times)
+    events = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n" + rows
+    site = imported(tmp_path, job(1, 100, 60, "-n1"), events=events)
+    assert [(one.down_us, one.up_us) for one in site.outages] == [(60e6, 400e6), (402e6, 500e6)]

@@ -1,0 +1,51 @@
+"""Backfill passes over what cannot matter: that changes no start."""
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.small_site import job, write_site
+from vinesim.formats.importers.slurm_site import import_site
+from vinesim.policies.documents import read_scenario
+from vinesim.policies.slurm import backfill
+
+CONF = """NodeName=c[1-4] CPUs=4 RealMemory=8000 Weight=1
+NodeName=g1 CPUs=8 RealMemory=16000 Gres=gpu:a100:2 Weight=5
+PartitionName=batch Nodes=ALL Default=YES MaxTime=600
+PriorityType=priority/multifactor
+PriorityWeightAge=1000
+PriorityWeightJobSize=5000
+SchedulerParameters=bf_interval=10,bf_max_job_user=7
+"""
+REQUESTS = ("-N1 -n1", "-N1 -n4", "-N3 -n12 --ntasks-per-node=4", "-n6", "-N1 -n2 --gpus-per-node=1", "-N1 -n8",
+            "-N2 -n2 --ntasks-per-node=1 --exclusive", "-N1 -n1 --mem=7000")  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_starts_are_those_of_the_whole_plan(tmp_path, monkeypatch, seed):
+    """Jobs of many shapes on five nodes."""
+    rng = np.random.default_rng(seed)
+    jobs = [
+        job(i + 1, submit, int(rng.integers(20, 400)), REQUESTS[rng.integers(len(REQUESTS))],
+            limit=int(rng.integers(3, 12)), user="ann" if rng.random() < 0.6 else "bob")
+        for i, submit in enumerate(np.sort(rng.integers(0, 600, 30)))
+    ]  # fmt: skip
+    import_site(write_site(tmp_path / "site", jobs, CONF), tmp_path / "site.parquet")
+    scenario = read_scenario(tmp_path / "site.yaml")
+    quick = vs.simulate(scenario, engine="reference")
+    monkeypatch.setattr(backfill, "end_of_startable", lambda s, options, first, end, now_us: end)
+    monkeypatch.setattr(backfill, "keep_unplanned", _keep_unplanned)
+    for counts in ("may_be_ready", "n_in_both", "cpus_after"):
+        monkeypatch.setattr(backfill, counts, lambda *_: 10**6)  # there may be enough at any time
+    whole = vs.simulate(scenario, engine="reference")
+    assert np.array_equal(quick.tasks["start_us"], whole.tasks["start_us"], equal_nan=True)
+    assert len(np.unique(whole.tasks["start_us"])) > 15
+
+
+def _keep_unplanned(s, begin_us, until_us, end_us):
+    """All records of a stretch, looked at each time."""
+    n, width = s.n_records[0], s.may.shape[0]
+    for i in range(n):
+        if s.record_end_us[i] > begin_us and s.record_begin_us[i] <= until_us:
+            s.may[:] &= s.record_nodes[s.record_row[i] * width : (s.record_row[i] + 1) * width]
+    return min((us for us in s.record_end_us[:n] if begin_us < us < end_us), default=backfill.NEVER)

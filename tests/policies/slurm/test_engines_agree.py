@@ -1,0 +1,81 @@
+"""Both engines decide alike, bit for bit, on sites that begin with running jobs, and on what such sites may have."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.small_site import CONF, at, job, write_site
+from vinesim.formats.importers.site_snapshot import write_snapshot
+from vinesim.formats.slurm.values import time_s
+from vinesim.policies.documents import read_scenario
+
+NOW = 1200  # of the snapshot
+HEAD = "JOBID|NAME|USER|ACCOUNT|PARTITION|QOS|STATE|REASON|PRIORITY|SUBMIT|START|LIMIT|NODES|CPUS|NODELIST"
+OPTIONS = (
+    "",
+    " --time-min=1",
+    " -Llic",
+    " -Llic:2",
+    " --exclusive",
+    " --mem=6000",
+    " --array=1-9%1",
+    " --switches=1@3",
+)
+QOS = (
+    "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime\nnormal|1|00:00:00|cpu=9|||\n"
+    "high|10|00:00:00||{most}|normal|00:05:00\n"
+)
+TREE = "SwitchName=s0 Nodes=c[1-2]\nSwitchName=s1 Nodes=c3,g1\nSwitchName=top Switches=s[0-1]\n"
+
+
+def busy_site(folder: Path, seed: int) -> vs.Scenario:
+    """A site of four nodes with jobs on all of them and a queue of jobs of many shapes."""
+    rng = np.random.default_rng(seed)
+    running = [(node, int(rng.integers(1, 4)), int(rng.integers(200, 1100))) for node in ("c1", "c2", "c3", "g1")]
+    running += [(node, 4 - cpus, start + 90) for node, cpus, start in running if cpus < 3]
+    rows, past = [], [job(1, 0, 100, "-N1 -n1")]
+    for number, (node, cpus, start) in enumerate(running, 10):
+        rows.append((number, "RUNNING", "None", start - 60, at(start), 40, 1, cpus, node, "batch", "normal"))
+        past.append(job(number, start - 60, 900, f"-N1 -n{cpus}", start=start, limit=40))
+    for number in range(30, 52):
+        n, per_node, limit = int(rng.integers(1, 4)), int(rng.integers(1, 5)), int(rng.integers(2, 30))
+        partition, qos = ("batch", "short")[limit <= 10 and rng.random() < 0.4], ("normal", "high")[rng.random() < 0.3]
+        after = f" --dependency=afterany:{number - 3}" if rng.random() < 0.15 else ""
+        wish = f"-N{n} --ntasks-per-node={per_node}" + OPTIONS[rng.integers(len(OPTIONS))] + after
+        submit = int(rng.integers(300, NOW))
+        rows.append((number, "PENDING", "Priority", submit, "N/A", limit, n, n * per_node, "", partition, qos))
+        past.append(job(number, submit, int(rng.integers(30, 60 * limit)), wish, start=None, limit=limit,
+                        partition=partition, qos=qos, state="PENDING"))  # fmt: skip
+    lines = [
+        f"{number}|j|{('ann', 'bob')[number % 2]}|lab|{partition}|{qos}|{state}|{reason}|1|{at(submit)}|{start}"
+        f"|{limit}:00|{n}|{cpus}|{on}"
+        for number, state, reason, submit, start, limit, n, cpus, on, partition, qos in rows
+    ]
+    queue = "\n".join([HEAD, f"## {time_s(at(NOW)):.0f}", *lines]) + "\n"
+    weights = "priority/multifactor\nPriorityWeightAge=500\nPriorityWeightQOS=900\nLicenses=lic:2"
+    mode = ("OFF", "REQUEUE", "SUSPEND,GANG")[seed % 3]
+    kind = ("partition_prio", "qos")[seed >= 9]
+    conf = CONF.replace("priority/basic", weights) + f"PreemptType=preempt/{kind}\nPreemptMode={mode}\n"
+    conf += "TopologyPlugin=topology/tree\n" * (seed % 2)
+    site = write_site(folder / "site", past, conf, squeue=queue, qos=QOS.format(most=2 if seed % 2 else ""))
+    (site / "topology.conf").write_text(TREE)
+    scenario = read_scenario(write_snapshot(site, folder / "queue.parquet").scenario)
+    work = scenario.workload  # whose jobs run to their limits
+    used = np.repeat(rng.uniform(0.2, 1.1, work.n_jobs), np.diff(work.job_first))
+    return replace(scenario, workload=replace(work, operations=work.operations * used))
+
+
+@pytest.mark.slow  # compiles the policy: a minute
+def test_jobs_run_at_the_beginning(tmp_path: Path) -> None:
+    n_waited = 0
+    for seed in range(12):
+        scenario = busy_site(tmp_path / str(seed), seed)
+        assert sum(text != "" for text in scenario.workload.words_of("ran_s")) >= 4
+        one, other = (vs.simulate(scenario, engine=engine).outcome for engine in ("reference", "compiled"))
+        for name in ("task_unit", "task_init_us", "task_finish_us"):
+            assert np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True), (seed, name)
+        n_waited += int((one.task_init_us > 0).sum())
+    assert n_waited > 150

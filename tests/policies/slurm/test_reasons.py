@@ -1,0 +1,93 @@
+"""``vinesim explain`` says Slurm's reasons, and what a job waited for."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.small_site import job, write_site
+from vinesim.cli.main import app
+from vinesim.formats.importers.slurm_site import import_site
+
+CONF = """NodeName=c[1-2] CPUs=4 RealMemory=8000
+PartitionName=batch Nodes=ALL MaxTime=600
+PartitionName=short Nodes=ALL MaxTime=10
+PriorityType=priority/basic
+"""
+QOS = "Name|Priority|GraceTime|MaxTRESPU|MaxJobsPU|MaxWall\nnormal|10|00:00:00|||\none|90|00:00:00|cpu=4|1|00:40:00\n"
+ASSOC = "Account|User|Share|GrpTRES\nroot||1|\nlab||50|\nlab|ann|10|\nsmall||1|cpu=2\nsmall|eve|1|\n"
+WIDE = "-N2 -n8 --ntasks-per-node=4"
+JOBS = {
+    1: job(1, 0, 300, WIDE),
+    2: job(2, 5, 100, "-N1 -n4", user="bob"),
+    3: job(3, 6, 100, "-N1 -n4"),
+    4: job(4, 7, 100, "-N1 -n4", qos="one"),
+    5: job(5, 8, 50, "-N1 -n4", qos="one"),
+    6: job(6, 9, 50, "-N1 -n1 --dependency=afterok:2", eligible=400, start=401),
+    7: job(7, 10, 50, "-N1 -n1", eligible=900, start=901),
+    8: job(8, 11, 50, "-N1 -n1", partition="short", limit=30, start=None, state="PENDING"),
+    9: job(9, 12, 50, "-N1 -n1", qos="one", limit=50),
+    10: job(10, 13, 50, "-N1 -n4", user="eve", account="small"),
+    11: job(11, 14, 50, "-N1 -n1", eligible=None, start=None, state="CANCELLED by 0", end=800),
+    12: job(12, 800, 50, "-N1 -n2", user="eve", account="small"),
+    13: job(13, 801, 50, "-N1 -n1", user="eve", account="small"),
+    14: job(14, 6300, 900, "-N1 -n1", limit=30),
+}
+RESERVED = "ReservationName=maint StartTime=2024-03-01T02:00:00 EndTime=2024-03-01T02:20:00 Nodes=c[1-2] Flags=MAINT\n"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slurm")
+    site = write_site(folder / "site", JOBS.values(), CONF, qos=QOS, assoc=ASSOC, reservations=RESERVED)
+    import_site(site, folder / "site.parquet")
+    words = ["run", str(folder / "site.yaml"), "--engine", "reference", "--explain", "--out", str(folder / "out")]
+    CliRunner().invoke(app, words)
+    return folder / "out"
+
+
+def explained(result, number, *words):
+    found = CliRunner().invoke(app, ["explain", str(result), "--job-id", str(number), *words])
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+@pytest.mark.parametrize(
+    ("number", "reasons"),
+    [
+        (2, ["Resources"]),
+        (3, ["Priority"]),
+        (5, ["Priority", "Priority", "QOSMaxJobsPerUserLimit", "Resources"]),
+        (6, ["Dependency", "Priority"]),
+        (7, ["BeginTime", "Resources"]),
+        (8, ["PartitionTimeLimit"]),
+        (9, ["QOSMaxWallDurationPerJobLimit"]),
+        (10, ["AssocGrpCpuLimit"]),
+        (11, ["JobHeldUser"]),
+        (13, ["AssocGrpCpuLimit", "Resources"]),
+        (14, ["ReqNodeNotAvail", "Resources"]),
+    ],
+)
+def test_reasons_follow_one_another(result, number, reasons):
+    """One after another, as squeue would show them."""
+    found = json.loads(explained(result, number, "--json"))["jobs"][0]["slurm"]
+    assert [one["reason"] for one in found] == reasons
+    for before, after in pairwise(found):
+        assert before["end_us"] == after["begin_us"]
+
+
+def test_jobs_and_limits_are_named(result):
+    """By the numbers of the log."""
+    assert "behind job 2" in explained(result, 3)
+    assert "waits for job 2" in explained(result, 6)
+    assert "user ann in QOS one may run 1 jobs: 1 run; used by job 4" in " ".join(explained(result, 5).split())
+    assert "account small may hold cpu 2: 2 held, it asks for 1" in " ".join(explained(result, 13).split())
+    assert "reserved: maint" in explained(result, 14)
+
+
+def test_other_policies_have_no_such_reasons(tmp_path):
+    """Only ours."""
+    run = CliRunner().invoke(app, ["run", "examples/quickstart.yaml", "--explain", "--out", str(tmp_path / "out")])
+    assert run.exit_code == 0
+    assert "Slurm" not in CliRunner().invoke(app, ["explain", str(tmp_path / "out"), "--job", "3"]).output

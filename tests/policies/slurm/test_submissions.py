@@ -1,0 +1,59 @@
+"""Jobs that are refused as they are submitted never start, and leave room for others; explain says why."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.policies.slurm.test_slurm import TICK_S, run, starts_s
+from tests.small_site import CONF, job
+from vinesim.policies.documents import read_scenario
+from vinesim.policies.registry import resolve
+from vinesim.policies.slurm.replay import Ran, reasons_of
+
+HEAD = "Name|Priority|GraceTime|Flags|GrpSubmit|MaxSubmitPU|MaxSubmitPA|MaxTRESPU\n"
+ASSOC = "Cluster|Account|User|Share|GrpSubmit|MaxSubmit\ns|root||1||\ns|lab||1|{of_lab}|{of_users}\ns|lab|ann|1||\n"
+LIMITS = {
+    "QOSMaxSubmitJobPerUserLimit": {"qos": HEAD + "normal|0|00:00:00|||2||\n"},
+    "MaxSubmitJobsPerAccount": {"qos": HEAD + "normal|0|00:00:00||||2|\n"},
+    "QOSGrpSubmitJobsLimit": {"qos": HEAD + "normal|0|00:00:00||2|||\n"},
+    "AssocMaxSubmitJobLimit": {"assoc": ASSOC.format(of_lab="", of_users=2)},
+    "AssocGrpSubmitJobsLimit": {"assoc": ASSOC.format(of_lab=2, of_users="")},
+}
+
+
+def reasons(folder: Path, job_number: int, starts: list[float]) -> list[str]:
+    scenario = read_scenario(folder / "site.yaml")
+    policy = resolve(scenario.policy, scenario.options)
+    runs = [Ran(j, s * 1e6, s * 1e6 + 100e6, True) for j, s in enumerate(starts) if s == s]
+    return [one.reason for one in reasons_of(policy, scenario, runs, job_number, 1e9)]
+
+
+@pytest.mark.parametrize("word", LIMITS)
+def test_a_job_beyond_the_submitted_ones_is_refused(tmp_path: Path, word: str) -> None:
+    """Two at a time, pending or not: the third is refused, and one that comes when the first has ended is not."""
+    rows = [job(1, 0, 100, "-n4"), job(2, 1, 400, "-n4"), job(3, 2, 100, "-n1"), job(4, 150, 100, "-n1")]
+    found = starts_s(run(tmp_path, rows, **LIMITS[word]))
+    assert np.isnan(found[2])
+    assert 150 <= found[3] < 150 + TICK_S
+    assert set(reasons(tmp_path, 2, found)) == {word}
+
+
+def test_an_array_is_refused_as_a_whole(tmp_path: Path) -> None:
+    """Three jobs where two may be: none of them, and they do not count for the next job."""
+    rows = [*(job(n, 0, 100, "-n1 --array=1-3", id=f"1_{n}") for n in (1, 2, 3)), job(4, 5, 100, "-n1")]
+    found = starts_s(run(tmp_path, rows, **LIMITS["QOSGrpSubmitJobsLimit"]))
+    assert np.isnan(found[:3]).all()
+    assert found[3] < 5 + TICK_S
+
+
+@pytest.mark.parametrize("flags", ["", "DenyOnLimit"])
+def test_a_qos_refuses_jobs_that_are_too_large_by_themselves(tmp_path: Path, flags: str) -> None:
+    """Without the flag it waits for ever. It never starts in either case; two at once are no reason to refuse."""
+    qos = HEAD + f"normal|0|00:00:00|{flags}||||cpu=4\n"
+    rows = [job(1, 0, 100, "-n6"), job(2, 1, 100, "-n4"), job(3, 2, 100, "-n4")]
+    rows += [job(4, 3, 100, "-n1 --dependency=afterany:1")]
+    found = starts_s(run(tmp_path, rows, CONF, qos=qos))
+    assert np.isnan(found[0])
+    assert found[2] >= 100
+    assert np.isnan(found[3]) == (flags == "")  # a refused job is over

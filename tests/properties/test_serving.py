@@ -1,0 +1,49 @@
+"""Serving engines: the naive engine, step by step, and the compiled one, in stretches of steps, say the same."""
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.policies.kinds.router import Router
+from tests.properties.equivalence import mostly_slow, run, unlike
+from tests.serving import serving_scenario
+from tests.strategies import SeededDice
+
+POLICIES = {"router": Router(), "two_each": Router(most=2), "high": "high", "edf": "edf"}
+
+
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"router"}))
+def test_the_engines_agree(name):
+    """Whatever a router sees, which adds up to what it decides; with memories that are full, and runs cut off."""
+    ends, n_put_back, n_compared = set(), 0, 0
+    for seed in range(100 if name == "router" else 300):
+        case = serving_scenario(SeededDice(seed), POLICIES[name])
+        compiled, reference = run(case, "compiled"), run(case, "reference")
+        assert unlike(compiled, reference) == [], seed
+        ends.add(str(reference.exit_reason))
+        if reference.outcome.serving is not None:
+            n_compared += 1
+            n_put_back += reference.outcome.serving.n_preemptions.sum()
+    assert ends == {"ALL_DONE", "HORIZON"}
+    assert n_compared > 80
+    assert n_put_back > 40
+
+
+def test_each_request_makes_its_tokens_in_order():
+    """On the reference engine: it is scheduled, makes its first token, and is done; memories hold what fits."""
+    for seed in range(60):
+        case = serving_scenario(SeededDice(seed), "high")
+        outcome = vs.simulate(case, engine="reference").outcome
+        if outcome.serving is None:
+            continue
+        is_served = np.isfinite(outcome.serving.first_token_us)
+        start_us, serving = outcome.task_start_us[is_served], outcome.serving
+        assert (start_us <= serving.scheduled_us[is_served]).all(), seed
+        assert (serving.scheduled_us[is_served] < serving.first_token_us[is_served]).all(), seed
+        is_done = is_served & np.isfinite(outcome.task_finish_us)
+        has_one = case.workload.output_tokens == 1
+        assert (serving.first_token_us == outcome.task_finish_us)[is_done & has_one].all(), seed
+        assert (serving.first_token_us < outcome.task_finish_us)[is_done & ~has_one].all(), seed
+        for unit in np.flatnonzero(~np.isnan(serving.memory_peak)):
+            kind = case.datacenter.unit_type[outcome.unit_order[unit]]
+            assert serving.memory_peak[unit] <= case.datacenter.processor_types[kind].batching.memory_tokens, seed

@@ -1,0 +1,138 @@
+"""Back-tests: predicted waits against those that happened."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import vinesim as vs
+from tests.small_site import job, write_site
+from vinesim.cli.main import app
+from vinesim.formats.importers.slurm_site import import_site
+from vinesim.model.errors import InputError
+from vinesim.policies.documents import read_scenario
+from vinesim.report.backtest import backtest_page
+from vinesim.report.page import render
+from vinesim.studies.backtest import backtest, in_use, order_of
+from vinesim.studies.eligible import eligible_s
+from vinesim.studies.mechanisms import SWITCHES, without_all, without_each
+from vinesim.studies.waterfall import waterfall
+
+CONF = "NodeName=c1 CPUs=4 RealMemory=8000\nPartitionName=batch Nodes=ALL\nPriorityType=priority/basic\n"
+
+
+@pytest.fixture
+def site(tmp_path):
+    rows = [job(1, 0, 100, "-N1 -n4"), job(2, 10, 50, "-N1 -n4", start=102, user="bob"),
+            job(3, 20, 30, "-N1 -n1 --dependency=afterok:2", eligible=152, start=153, qos="low")]  # fmt: skip
+    import_site(write_site(tmp_path / "site", rows, CONF), tmp_path / "site.parquet")
+    return tmp_path / "site.yaml"
+
+
+def test_waits_count_from_when_a_job_was_eligible(site):
+    """In truth 0, 92 and 1 s."""
+    found = backtest(read_scenario(site), 3, engine="reference")
+    assert found.actual_s.tolist() == [0.0, 92.0, 1.0]
+    assert np.abs(found.mean_s - found.actual_s).max() < 12
+    assert found.band_s < 6
+    assert {row["by"] for row in found.rows()} == {"qos", "user", "CPUs"}
+
+
+def test_dependent_and_throttled_jobs_are_eligible_as_others_end(site):
+    """The third after the second."""
+    work = read_scenario(site).workload
+    assert eligible_s(work, np.array([0.0, 100, 160]), np.array([100.0, 150, 190])).tolist() == [0, 10, 150]
+
+
+def test_the_command_prints_and_writes_it(site):
+    """80 columns, and JSON."""
+    output = str(site.parent / "x.json")
+    found = CliRunner().invoke(app, ["backtest", str(site), "--replications", "2", "--out", output])
+    assert found.exit_code == 0, found.output
+    assert max(map(len, found.output.splitlines())) <= max(80, 6 + len(str(site.with_name("site.backtest.json"))))
+    assert json.loads(Path(output).read_text())["jobs"] == 3
+
+
+@pytest.mark.filterwarnings("ignore:ignored options of policy slurm")
+def test_any_policy_can_be_tested(site):
+    """Also one that knows nothing of Slurm."""
+    found = CliRunner().invoke(app, ["backtest", str(site), "--policy", "easy_backfill", "--replications", "1"])
+    assert found.exit_code == 0, found.output
+
+
+def test_without_actual_starts_it_is_refused():
+    """With what to add."""
+    with pytest.raises(InputError, match=r"attribute\.start_s"):
+        backtest(vs.read_scenario("examples/quickstart.yaml"), 1)
+
+
+def test_orders_are_compared_by_rank():
+    """The same, and the opposite."""
+    assert order_of(np.array([1.0, 2, 3]), np.array([4.0, 5, 9])) == pytest.approx(1)
+    assert order_of(np.array([1.0, 2, 3]), np.array([9.0, 5, 4])) == pytest.approx(-1)
+
+
+def test_a_waterfall_shows_what_each_mechanism_explains(site):
+    """Without dependencies the third job, which waits for the second, starts much too early or its wait is another."""
+    scenario = read_scenario(site)
+    found = backtest(scenario, 2, engine="reference")
+    fall = waterfall(scenario, found, 2, engine="reference")
+    by_name = {step.name: step.error_s for step in fall.steps}
+    assert {"backfill", "dependencies"} <= set(by_name)
+    assert by_name["dependencies"] > found.error_s + 5
+    assert fall.steps[0].error_s == max(by_name.values())
+    assert 0 <= fall.unexplained_s <= found.error_s
+    assert f"{fall.unexplained * 100:.0f} %" in fall.words()
+    assert json.dumps(fall.as_document(), allow_nan=False)
+
+
+def test_a_mechanism_that_a_scenario_lacks_is_not_switched_off(site):
+    """And without all of them nothing is left to switch off."""
+    scenario = read_scenario(site)
+    names = [name for name, _ in without_each(scenario)]
+    assert not {"reservations", "preemption", "fair share", "cancelled jobs"} & set(names)
+    assert list(without_each(without_all(scenario))) == []
+    assert set(names) <= set(SWITCHES)
+
+
+def test_the_page_has_all_of_it(site):
+    """Sections, the sentence, and names of users as text."""
+    scenario = read_scenario(site)
+    found = backtest(scenario, 2, engine="reference")
+    html = render(backtest_page(found, waterfall(scenario, found, 1, engine="reference"), "<my site>"))
+    for words in ("Back-test of &lt;my site&gt;", found.trust(), "Mean wait by user", "without dependencies", "job 2"):
+        assert words.replace("'", "&#x27;") in html
+
+
+def test_a_single_run_has_no_band(site):
+    """Neither in JSON, which knows no NaN, nor in the sentence."""
+    found = backtest(read_scenario(site), 1, engine="reference")
+    assert json.dumps(found.as_document(), allow_nan=False)
+    assert "single job is off by" in found.trust()
+
+
+def test_use_is_averaged_over_intervals():
+    """Two CPUs for 10 s and one for 5 s."""
+    used = in_use(np.array([0.0, 5]), np.array([10.0, 10]), np.array([2.0, 1]), np.array([0.0, 10, 20]))
+    assert used.tolist() == [2.5, 0.0]
+
+
+def test_logs_say_when_jobs_started(tmp_path):
+    """Those in the Standard Workload Format, and any with arrivals and starts."""
+    lines = ["1 0 0 100 4 -1 -1 4 200 -1 1 1 1 -1 1 1 -1 -1", "2 10 90 50 4 -1 -1 4 100 -1 1 1 1 -1 1 1 -1 -1",
+             "3 20 -1 50 4 -1 -1 4 100 -1 1 1 1 -1 1 1 -1 -1"]  # fmt: skip
+    (tmp_path / "log.swf").write_text("; MaxNodes: 1\n; MaxProcs: 4\n" + "\n".join(lines) + "\n")
+    (tmp_path / "log.csv").write_text(
+        "submitted,started,ended,cores\n2024-03-01T00:00:00,2024-03-01T00:00:00,2024-03-01T00:01:40,4\n"
+        "2024-03-01T00:00:10,2024-03-01T00:01:40,2024-03-01T00:02:30,4\n"
+    )
+    for kind, output in (("swf", "a.parquet"), ("csv", "b.csv")):
+        log, made = str(tmp_path / f"log.{kind}"), tmp_path / output
+        found = CliRunner().invoke(app, ["import", kind, log, "-o", str(made)])
+        assert found.exit_code == 0, found.output
+        tested = backtest(read_scenario(made.with_suffix(".yaml")), 1, engine="reference")
+        assert (tested.n_actual, tested.actual_s.tolist()) == (2, [0.0, 90.0])
+        if kind == "swf":  # on the machine of its header
+            assert tested.predicted_s.tolist() == [[0.0, 90.0]]

@@ -1,0 +1,100 @@
+"""What the jobs of a sweep are labelled with as an axis: recorded, compared, shown, drawn, reported."""
+
+import json
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.cli.conftest import vinesim  # noqa: F401
+from vinesim.model.errors import InputError
+from vinesim.plots.sweep_figure import sweep_figure
+from vinesim.plots.wanted import Wanted
+from vinesim.studies.compare import compare
+from vinesim.studies.labels import by_label
+from vinesim.studies.sweep import read_sweep
+
+JOBS = """arrival_s,time_s,cores,user
+0,100,2,ann
+0,50,1,bob
+10,100,2,ann
+20,30,1,bob
+30,60,3,eve
+"""
+SCENARIO = {
+    "extends": "none",
+    "processor_types": [{"name": "CPU"}],
+    "network": "none",
+    "datacenter": {"racks": [{"nodes": [{"count": 1, "units": {"CPU": {"cores": 4}}}]}]},
+    "workload": {"file": "jobs.csv"},
+}
+pytestmark = pytest.mark.filterwarnings("ignore:.* does not look at the column user")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("labels")
+    (home / "jobs.csv").write_text(JOBS)
+    axes = {"policy": ["fcfs", "easy_backfill"]}
+    study = {"scenario": SCENARIO, "axes": axes, "record": ["by.user", "by.size", "jobs.latency_us"]}
+    with pytest.warns(match="does not look at"):
+        vs.sweep(vs.study(study, folder=home), home / "out", workers=1)
+    return home / "out"
+
+
+def test_labels_are_an_axis_with_the_numbers_of_each_label(folder):
+    swept = read_sweep(folder)
+    found = by_label(swept, "user")
+    assert found.study.columns == ("policy", "user")
+    assert found.table["user"].tolist() == ["ann", "bob", "eve"] * 2
+    assert found.table["wait_us"].tolist() == [20e6, 40e6, 120e6, 20e6, 0.0, 120e6]
+    assert by_label(swept, "size").table["size"].tolist() == ["1", "2", "3-4"] * 2
+    assert by_label(swept, "policy") is swept
+    assert {"jobs.latency_us.mean", "by.user.ann.wait_us"} <= set(swept.table)
+
+
+def test_a_label_that_a_run_lacks_has_no_numbers(tmp_path):
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    (tmp_path / "fewer.csv").write_text("".join(JOBS.splitlines(keepends=True)[:3]))
+    axes = {"workload.file": ["jobs.csv", "fewer.csv"]}
+    swept = vs.sweep(vs.study({"scenario": SCENARIO, "axes": axes, "record": ["by.user"]}, folder=tmp_path), workers=1)
+    assert np.isnan(by_label(swept, "user").table["jobs"]).tolist() == [False] * 3 + [False, False, True]
+
+
+def test_users_are_compared_with_each_other_and_policies_for_one_user(folder):
+    swept = read_sweep(folder)
+    pairs = compare(swept, "user", "wait_us", baseline="bob").pairs
+    found = [(pair.point["policy"], pair.second, pair.difference.estimate) for pair in pairs]
+    assert found == [
+        ("fcfs", "ann", -20e6),
+        ("fcfs", "eve", 80e6),
+        ("easy_backfill", "ann", 20e6),
+        ("easy_backfill", "eve", 120e6),
+    ]
+    (pair,) = compare(swept, "policy", "by.user.bob.latency_us").pairs
+    assert pair.difference.estimate == -40e6
+    assert compare(swept, "policy", "by.user.bob.latency_us").direction == "lower"
+    with pytest.raises(InputError, match=r"record: \[by.account\]"):
+        compare(swept, "account", "wait_us")
+
+
+def test_a_label_that_no_job_has_is_refused_before_anything_runs(folder):
+    study = {"scenario": SCENARIO, "record": ["by.account"]}
+    with pytest.raises(InputError, match="record: expected one of user, task_type, size, hour, found account"):
+        vs.sweep(vs.study(study, folder=folder.parent), workers=1)
+
+
+def test_the_command_line_shows_compares_draws_and_reports_them(vinesim, folder, tmp_path):  # noqa: F811
+    shown = vinesim("show", folder, "--by", "user", "--json")
+    assert [point["point"]["user"] for point in json.loads(shown.out)["by"]["user"]] == ["ann", "bob", "eve"] * 2
+    assert "mean wait" in vinesim("show", folder, "--by", "user").out
+    assert "record: [by.hour]" in vinesim("show", folder, "--by", "hour").err
+    assert vinesim("compare", folder, "--by", "user", "--of", "wait_us").code == 0
+    figure = tmp_path / "waits.svg"
+    drawn = vinesim("plot", folder, "--by", "user", "--x", "policy", "--y", "wait_us", "-o", figure)
+    assert drawn.code == 0, drawn.err
+    assert figure.read_text().startswith("<?xml")
+    (axes,) = sweep_figure(read_sweep(folder), Wanted(x="policy", by="user", y="wait_us")).axes
+    assert axes.get_legend_handles_labels()[1] == ["ann", "bob", "eve"]
+    assert vinesim("report", folder, "-o", tmp_path / "page.html").code == 0
+    assert "By user" in (tmp_path / "page.html").read_text()
