@@ -20,7 +20,7 @@ from vinesim.formats.scenario.extends import extended
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
-from vinesim.formats.scenario.partition_parts import partitions
+from vinesim.formats.scenario.partition_parts import NodeChoice, partitions
 from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.reservation_parts import reservations
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
@@ -129,8 +129,9 @@ class _Builder:
             joined = consolidated(source, document.consolidated_times, names, affinities)
         applications = self._applications()
         electricity = self._electricity()
-        parts = partitions(source, document.datacenter, document.partitions, center)
-        reserved = reservations(source, document.datacenter, document.reservations, center)
+        choice = None if center is None else NodeChoice(source, document.datacenter, center)
+        parts = partitions(source, document.partitions, choice)
+        reserved = reservations(document.reservations, choice)
         if source.n_problems or center is None or work is None or drawn is None or affinities is None:
             return None
         try:

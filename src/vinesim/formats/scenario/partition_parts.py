@@ -1,5 +1,6 @@
 """The scenario file's section about partitions: which nodes certain jobs may use, and how much they hold at once."""
 
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -56,43 +57,53 @@ class PartitionPart(NodesPart):
     weight: Number = Field(1.0, description="Of its fair share of what the cohort lends, for the policy kueue.")
 
 
-def partitions(source: YamlSource, center: DatacenterPart | None, parts: list[PartitionPart] | None,
-               built: Datacenter | None) -> tuple[Partition, ...]:  # fmt: skip
+class NodeChoice:
+    """Finds the nodes that parts of a file name by rack, place or group."""
+
+    def __init__(self, source: YamlSource, center: DatacenterPart | None, built: Datacenter):
+        self._source, self._center, self._built = source, center, built
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        return distinct_nodes(self._built.rack, self._built.shelf)
+
+    @cached_property
+    def _of_group(self) -> dict[str, list[tuple[int, int]]]:
+        return {} if self._center is None else node_groups(self._center)
+
+    def of(self, where: Steps, part: NodesPart) -> np.ndarray | None:
+        """[n, 2] the places of the nodes of a part, None for all; what is wrong with its groups and racks is added to
+        the source."""
+        if part.racks is None and part.nodes is None and part.groups is None:
+            return None
+        chosen = [np.array([(node.rack, node.shelf) for node in part.nodes or []], np.int32).reshape(-1, 2)]
+        for j, rack in enumerate(part.racks or []):
+            mine = self._places[self._places[:, 0] == rack]
+            if not len(mine):
+                self._source.add((*where, "racks", j), f"a rack with nodes, 0 to {self._places[-1, 0]}", str(rack))
+            chosen.append(mine)
+        for j, group in enumerate(part.groups or []):
+            if group not in self._of_group:
+                self._source.add_unknown((*where, "groups", j), self._of_group, "a group of nodes", value=group)
+            chosen.append(np.array(self._of_group.get(group, []), np.int32).reshape(-1, 2))
+        return distinct_nodes(*np.concatenate(chosen).T)
+
+
+def partitions(
+    source: YamlSource, parts: list[PartitionPart] | None, choice: NodeChoice | None
+) -> tuple[Partition, ...]:
     """Build the partitions; what is wrong with their groups and racks is added to the source."""
-    if built is None or not parts:
+    if choice is None:
         return ()
     found = []
-    for i, part in enumerate(parts):
-        nodes = chosen_nodes(source, ("partitions", i), part, center, built)
+    for i, part in enumerate(parts or []):
+        nodes = choice.of(("partitions", i), part)
         try:
             given = {name: getattr(part, name) for name in COHORT_FIELDS if name in part.model_fields_set}
             found.append(Partition(part.name, nodes, part.quota, part.user_quota, **given))
         except InputError as error:
             source.adopt(error, ("partitions", i))
     return tuple(found)
-
-
-def chosen_nodes(
-    source: YamlSource, where: Steps, part: NodesPart, center: DatacenterPart | None, built: Datacenter
-) -> np.ndarray | None:
-    """[n, 2] the places of the nodes that a part names, None for all; what is wrong with its groups and racks is added
-    to the source."""
-    if part.racks is None and part.nodes is None and part.groups is None:
-        return None
-    places = distinct_nodes(built.rack, built.shelf)
-    of_group = {} if center is None else node_groups(center)
-    chosen = [np.empty((0, 2), np.int32)]
-    for j, rack in enumerate(part.racks or []):
-        mine = places[places[:, 0] == rack]
-        if not len(mine):
-            source.add((*where, "racks", j), f"a rack with nodes, 0 to {places[-1, 0]}", str(rack))
-        chosen.append(mine)
-    for j, group in enumerate(part.groups or []):
-        if group not in of_group:
-            source.add_unknown((*where, "groups", j), of_group, "a group of nodes", value=group)
-        chosen.append(np.array(of_group.get(group, []), np.int32).reshape(-1, 2))
-    chosen.append(np.array([(node.rack, node.shelf) for node in part.nodes or []], np.int32).reshape(-1, 2))
-    return distinct_nodes(*np.concatenate(chosen).T)
 
 
 def node_groups(part: DatacenterPart) -> dict[str, list[tuple[int, int]]]:

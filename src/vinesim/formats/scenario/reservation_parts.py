@@ -4,11 +4,8 @@ import math
 
 from pydantic import Field
 
-from vinesim.formats.scenario.datacenter_parts import DatacenterPart
-from vinesim.formats.scenario.partition_parts import NodesPart, chosen_nodes
+from vinesim.formats.scenario.partition_parts import NodeChoice, NodesPart
 from vinesim.formats.scenario.values import Name, Time
-from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.model.datacenter import Datacenter
 from vinesim.model.outage import Running
 from vinesim.model.reservation import Reservation
 
@@ -30,13 +27,13 @@ class ReservationPart(NodesPart):
     )
 
 
-def reservations(source: YamlSource, center: DatacenterPart | None, parts: list[ReservationPart] | None,
-                 built: Datacenter | None) -> tuple[Reservation, ...]:  # fmt: skip
-    """Build the reservations; what is wrong with their groups and racks is added to the source."""
+def reservations(parts: list[ReservationPart] | None, choice: NodeChoice | None) -> tuple[Reservation, ...]:
+    """Build the reservations; what is wrong with their groups and racks is added to the source of the choice."""
+    if choice is None:
+        return ()
     found = []
-    for i, part in enumerate(parts or [] if built is not None else []):
-        assert built is not None
-        nodes = chosen_nodes(source, ("reservations", i), part, center, built)
+    for i, part in enumerate(parts or []):
+        nodes = choice.of(("reservations", i), part)
         end_us = math.inf if part.end is None else part.end
         found.append(Reservation(part.name, part.start, end_us, nodes, tuple(part.users), part.running))
     return tuple(found)
