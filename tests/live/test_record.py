@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.live.clusters import CLUSTER, CoreTest, every, only, processes
+from tests.live.clusters import CLUSTER, CoreTest, every, only, processes, until
 from tests.live.test_processes import run, up
 from vinesim.formats.results.folder import write_result
 from vinesim.live.folder import JOURNAL
@@ -46,6 +46,7 @@ def test_load_is_played_recorded_and_simulated(tmp_path):
     text = CLUSTER.replace("ECHO", "SEARCH").replace("max_consolidated: 8", "max_consolidated: 8, kernel: echo")
     with processes(tmp_path, "manager", "n0", text=text) as cluster:
         run(cluster.folder, work_in)
+        until(lambda: cluster.has_ended("manager"))  # the journal has all by then
         recorded = record(cluster.folder)
     (played,) = found
     assert len(played.response_us["SEARCH"]) == work.n_jobs == recorded.scenario.workload.n_jobs
