@@ -27,51 +27,19 @@ def _prose(text: str | None) -> str:
 
 def columns() -> str:
     """The tables of a result."""
-    from vinesim.model import columns as declared
+    from vinesim.model.columns import TABLES
 
-    files = {
-        "tasks": ("TASKS", "One row a task, in trace order."),
-        "jobs": ("JOBS", "One row a job, in trace order."),
-        "units": ("UNITS", "One row a unit, in (rack, shelf) order."),
-        "segments": (
-            "SEGMENTS",
-            "One row a time that a task held a unit, task by task; only if a task was interrupted or moved, or held "
-            "several units.",
-        ),
-        "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
-        "periods": ("PERIODS", "One row a period; only with a batch policy."),
-        "applications": ("APPLICATIONS", "One row an application; only if jobs have applications and deadlines."),
-        "labels": ("LABELS", "One row a job: whose it is; only where a workload says so."),
-    }
     text = [
         "# Columns of the result tables",
         "A table is `result.tasks` and so on in Python, and `tasks.parquet` and so on in a result folder. What can be "
         "missing is NaN or -1 in Python; NaN is NULL in the Parquet files.",
     ]
-    for name, (constant, what) in files.items():
-        listed = list(getattr(declared, constant))
-        if name == "tasks":
-            listed += [*declared.TASKS_SHARED, *declared.TASKS_AHEAD, *declared.TASKS_OUTAGES, *declared.TASKS_TOKENS]
-        if name == "segments":
-            listed += declared.SEGMENTS_PARTS
-        if name == "labels":
-            listed += declared.LABELS_KINDS
-        if name == "units":
-            listed += [*declared.UNITS_NAMES, *declared.UNITS_ENERGY, *declared.UNITS_MEMORY]
-        if name == "periods":
-            listed += declared.PERIODS_OPTIMUM
-        if name == "jobs":
-            listed += [
-                *declared.JOBS_ID,
-                *declared.JOBS_ELIGIBLE,
-                *declared.JOBS_DEADLINE,
-                *declared.JOBS_WITHDRAWN,
-                *declared.JOBS_APPLICATION,
-            ]
+    for one in TABLES:
         rows = [
-            (f"`{c.name}`", f"`{c.dtype}`", c.unit or "-", "yes" if c.nullable else "no", c.meaning) for c in listed
+            (f"`{c.name}`", f"`{c.dtype}`", c.unit or "-", "yes" if c.nullable else "no", c.meaning)
+            for c in one.columns
         ]
-        text += [f"## {name}", what, table(("column", "type", "unit", "can be missing", "meaning"), rows)]
+        text += [f"## {one.name}", one.rows, table(("column", "type", "unit", "can be missing", "meaning"), rows)]
     return "\n\n".join(text)
 
 

@@ -5,22 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tests.invariants.facts import Facts
-from vinesim.model import columns
+from vinesim.model.columns import OF_RUNS
 
-DECLARED = {
-    "tasks": columns.TASKS + columns.TASKS_SHARED + columns.TASKS_AHEAD + columns.TASKS_OUTAGES + columns.TASKS_TOKENS,
-    "segments": columns.SEGMENTS + columns.SEGMENTS_PARTS,
-    "jobs": columns.JOBS
-    + columns.JOBS_ID
-    + columns.JOBS_ELIGIBLE
-    + columns.JOBS_DEADLINE
-    + columns.JOBS_WITHDRAWN
-    + columns.JOBS_APPLICATION,
-    "units": columns.UNITS + columns.UNITS_ENERGY + columns.UNITS_MEMORY,
-    "utilization": columns.UTILIZATION,
-    "periods": columns.PERIODS + columns.PERIODS_OPTIMUM,
-    "applications": columns.APPLICATIONS,
-}
+DECLARED = {table.name: table.columns for table in OF_RUNS}
 
 
 def columns_are_as_declared(facts: Facts) -> Iterator[str]:

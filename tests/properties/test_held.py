@@ -29,7 +29,7 @@ from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
-from vinesim.metrics.activity import find_stretches
+from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.waiting import waits_of
 from vinesim.plots.units import UNITS
 from vinesim.policies.registry import resolve
@@ -152,12 +152,12 @@ def check_page(folder):
 def page_data(folder):
     """Check the usage over time; returns the rack view."""
     with open_result(folder.path) as result:
-        find_stretches(result)
+        activity = stored_activity(result)
         order = {code: place for place, code in enumerate(result.processor_types)}
         names = list(result.processor_types.values())
         types = np.array([order[unit["unit_type"]] for unit in folder.units])
-        check_usage(folder, usage.usage(result, names, types))
-        return racks.rack_view(result, order)
+        check_usage(folder, usage.usage(result, activity, names, types))
+        return racks.racks_of(activity, order, result.place_names)
 
 
 def check_usage(folder, reported):

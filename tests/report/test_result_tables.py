@@ -117,7 +117,7 @@ def test_a_result_without_a_list_is_read_with_a_warning(example, copied):
 
 def test_a_table_of_an_older_version_is_refused_with_the_column_that_it_lacks(example, copied):
     folder = copied(example)
-    older = {column.name: np.zeros(1) for column in APPLICATIONS if column.name != "consolidated_mean"}
+    older = {column.name: np.zeros(1) for column in APPLICATIONS.columns if column.name != "consolidated_mean"}
     write_table(folder / "applications.parquet", {**older, "batch_mean": np.ones(1)})
     write_sums(folder)
     with pytest.raises(InputError, match=r"columns consolidated_mean, found .*batch_mean.* Write it again"):

@@ -17,14 +17,14 @@ from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.results.tables import open_result
 from vinesim.metrics import periods as period_accounts
-from vinesim.metrics.activity import find_stretches, shares_over_time
+from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.segments import segments_of
 from vinesim.metrics.utilization import time_series
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.policies.replacing import changed
 from vinesim.report import run as report_run
 from vinesim.report.distributions import N_BINS, PROBABILITIES, distributions
-from vinesim.report.racks import rack_view
+from vinesim.report.racks import racks_of
 from vinesim.report.run import run_page
 from vinesim.report.usage import usage
 
@@ -67,10 +67,9 @@ def test_shares_over_time_are_those_of_the_plain_count(example_tables, spans, gr
         ],
         end_us,
     )
-    find_stretches(result)
     (n_units,) = result.rows("SELECT count(*) FROM units")[0]
     for measure, expected in plain_shares(spans, end_us, group, 2, n).items():
-        found = shares_over_time(result, measure, np.array([*group, *[2] * (n_units - 4)]), 3, n)
+        found = stored_activity(result).shares(measure, np.array([*group, *[2] * (n_units - 4)]), 3, n)
         np.testing.assert_allclose(found[:2], expected, atol=1e-9, err_msg=measure)
 
 
@@ -81,11 +80,16 @@ def example_tables(example):
         result = replace(opened, is_shared=True)
         result.rows("DROP VIEW held")
 
-        def given_segments(rows, end_us):
-            result.summary["makespan_us"] = end_us
-            result.rows("CREATE OR REPLACE TEMP TABLE held (unit INT, begin_us DOUBLE, end_us DOUBLE, share DOUBLE)")
-            for row in rows:
-                result.rows("INSERT INTO held VALUES (?, ?, ?, ?)", row)
+        def given_segments(rows, makespan_us):
+            result.summary["makespan_us"] = makespan_us
+            columns = "unit INT, begin_us DOUBLE, start_us DOUBLE, end_us DOUBLE, amount DOUBLE"
+            own = "0 AS segment, 0 AS part, 'finished' AS outcome"
+            result.rows(f"CREATE OR REPLACE TEMP TABLE given (task BIGINT, {columns})")
+            result.rows(f"CREATE OR REPLACE TEMP VIEW held AS SELECT *, {own} FROM given")
+            for task, (unit, begin_us, end_us, share) in enumerate(rows):
+                result.rows(
+                    "INSERT INTO given VALUES (?, ?, ?, ?, ?, ?)", (task, unit, begin_us, begin_us, end_us, share)
+                )
             return result
 
         yield given_segments
@@ -94,10 +98,10 @@ def example_tables(example):
 @pytest.mark.parametrize("name", ["example", "two_racks", "shared"])
 def test_the_matrix_adds_up_to_the_times_of_each_unit(request, name):
     with open_result(request.getfixturevalue(name)) as result:
-        find_stretches(result)
         units = result.columns("SELECT utilization, active FROM units ORDER BY unit")
         n = len(units["active"])
-        share = {m: shares_over_time(result, m, np.arange(n), n, 37) for m in ("allocated", "active")}
+        activity = stored_activity(result)
+        share = {m: activity.shares(m, np.arange(n), n, 37) for m in ("allocated", "active")}
     np.testing.assert_allclose(share["allocated"].mean(axis=1), units["utilization"], atol=1e-9)
     np.testing.assert_allclose(share["active"].mean(axis=1), units["active"], atol=1e-9)
     assert (np.abs(units["active"] - units["utilization"]).max() > 0.05) == (name == "shared")
@@ -105,9 +109,8 @@ def test_the_matrix_adds_up_to_the_times_of_each_unit(request, name):
 
 def test_the_rack_view_holds_the_matrix_in_8_bit(two_racks):
     with open_result(two_racks) as result:
-        find_stretches(result)
-        view = rack_view(result, {0: 0, 2: 1})
-        share = shares_over_time(result, "allocated", np.arange(40), 40, view["n_intervals"])
+        view = racks_of(stored_activity(result), {0: 0, 2: 1}, result.place_names)
+        share = stored_activity(result).shares("allocated", np.arange(40), 40, view["n_intervals"])
     matrix = np.frombuffer(base64.b64decode(view["matrix"]), np.uint8).reshape(40, view["n_intervals"])
     assert np.abs(matrix / 255 - share).max() <= 0.5 / 255 + 1e-9
     assert view["level"] == "unit"
@@ -138,8 +141,7 @@ def test_many_units_are_put_together(example, copied, rack, shelf, level, n_cell
     write_table(folder / "units.parquet", columns | rest)
     write_sums(folder)
     with open_result(folder) as result:
-        find_stretches(result)
-        view = rack_view(result, {0: 0})
+        view = racks_of(stored_activity(result), {0: 0}, result.place_names)
     assert (view["level"], len(view["shelf"])) == (level, n_cells)
     assert sum(view["n_units"]) == n
     assert set(view["utilization"]) == {0.25}
@@ -154,13 +156,11 @@ def test_usage_from_the_tasks_is_usage_as_sampled(example, copied):
     write_result(folder, sampled)
     type_of_unit = np.array([0, 1] * 20)
     with open_result(folder) as result:
-        find_stretches(result)
-        as_sampled = usage(result, ["CPU_INTEL", "GPU"], type_of_unit)
+        as_sampled = usage(result, stored_activity(result), ["CPU_INTEL", "GPU"], type_of_unit)
     (folder / "utilization.parquet").unlink()
     write_sums(folder)
     with open_result(folder) as result:
-        find_stretches(result)
-        from_tasks = usage(result, ["CPU_INTEL", "GPU"], type_of_unit)
+        from_tasks = usage(result, stored_activity(result), ["CPU_INTEL", "GPU"], type_of_unit)
     assert (as_sampled["is_sampled"], from_tasks["is_sampled"]) == (True, False)
     for one, other in zip(as_sampled["groups"], from_tasks["groups"], strict=True):
         assert one["name"] == other["name"]
@@ -179,7 +179,7 @@ def test_too_many_samples_are_averaged(two_racks, copied):
     write_table(folder / "utilization.parquet", series)
     write_sums(folder)
     with open_result(folder) as result:
-        found = usage(result, ["CPU_INTEL"], np.zeros(1, np.int64))
+        found = usage(result, stored_activity(result), ["CPU_INTEL"], np.zeros(1, np.int64))
     edges, share = np.array(found["edges_us"]), np.array(found["groups"][0]["allocated"])
     assert len(share) <= 500
     np.testing.assert_allclose(share @ np.diff(edges), 70.0, rtol=1e-3)

@@ -11,7 +11,7 @@ from vinesim.model.errors import InputError
 from vinesim.plots.sweep_figure import sweep_figure
 from vinesim.plots.wanted import Wanted
 from vinesim.studies.compare import compare
-from vinesim.studies.labels import by_label
+from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.sweep import read_sweep
 
 JOBS = """arrival_s,time_s,cores,user
@@ -98,3 +98,7 @@ def test_the_command_line_shows_compares_draws_and_reports_them(vinesim, folder,
     assert axes.get_legend_handles_labels()[1] == ["ann", "bob", "eve"]
     assert vinesim("report", folder, "-o", tmp_path / "page.html").code == 0
     assert "By user" in (tmp_path / "page.html").read_text()
+
+
+def test_a_file_whose_name_begins_like_an_axis_is_a_file():
+    assert axes_of_jobs(("by.user", "by.hour.py:mean", "energy_j")) == ["user"]

@@ -14,6 +14,7 @@ from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.tables import Tables
 from vinesim.model.application import application_names
 from vinesim.model.arrays import distinct
+from vinesim.model.columns import APPLICATIONS
 from vinesim.model.result import Table
 
 MINUTE_US = 6e7
@@ -84,7 +85,7 @@ def table(tables: Tables) -> Table:
     minutes = by_minute(tables)
     latency = [distribution(tables.job_latency_us[work.application == code]) for code in codes]
     rows = [minutes["application"] == code for code in codes]
-    return Table(
+    return APPLICATIONS.of(
         {
             "application": codes,
             "name": np.array([name for _, name in used]),

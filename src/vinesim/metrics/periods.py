@@ -10,7 +10,9 @@ import numpy as np
 
 from vinesim.metrics.bounds import OVERFULL, energy_bound
 from vinesim.model.arrays import distinct
+from vinesim.model.columns import PERIODS
 from vinesim.model.energy_parts import EnergyParts
+from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.time import FOREVER_US, US_PER_S
 from vinesim.state.demand import amounts
@@ -196,7 +198,7 @@ class PeriodAccounts:
         )
         return np.inf if found is None else found[0]
 
-    def table(self) -> dict[str, np.ndarray]:
+    def table(self) -> Table:
         """Return the table ``periods``: one row per period, or per group of identical periods if there are too many."""
         columns = map(np.array, zip(*self.rows, strict=True)) if self.rows else [np.empty(0)] * len(Row._fields)
         found = dict(zip(Row._fields, columns, strict=True))
@@ -209,4 +211,4 @@ class PeriodAccounts:
             del found["optimum_j"]
         per_period = {name: column * n_periods for name, column in found.items() if name not in Row._fields[:N_COUNTS]}
         counts = {name: found[name].astype(np.int64) for name in Row._fields[:N_COUNTS]}
-        return {**counts, "n_periods": n_periods, **per_period}
+        return PERIODS.of({**counts, "n_periods": n_periods, **per_period})

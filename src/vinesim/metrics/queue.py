@@ -10,17 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.run_columns import StoredColumns
+from vinesim.metrics.segments import Segments
 from vinesim.metrics.tables import Tables
 from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED
 
-_CHANGES = """
-SELECT eligible_us AS t, 1 AS step, task_type FROM tasks WHERE eligible_us <= $end_us
-UNION ALL SELECT begin_us, -1, task_type FROM held JOIN tasks USING (task) WHERE part = 0
-UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
-    WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
-UNION ALL SELECT withdraw_us, -1, task_type FROM withdrawn JOIN tasks USING (task)
-ORDER BY t, step
-"""
 _ROUNDING = 1e-9  # tasks
 _LOW = 0.1  # of the peak: below it the queue counts as served
 
@@ -59,10 +53,27 @@ class TippingPoint:
 def queues_of(result: ResultTables, task_types: Iterable[int | None]) -> list[Queue]:
     """Return queues of a run: for each type, of its tasks; for None of all tasks."""
     end_us = float(result.summary["makespan_us"])
-    found = result.columns(_CHANGES, {"end_us": end_us})
-    every = np.ones(len(found["t"]), bool)
-    masks = [every if code is None else found["task_type"] == code for code in task_types]
-    return [_queue(found["t"][mine], found["step"][mine].astype(np.int64), end_us) for mine in masks]
+    run = StoredColumns(result)
+    time_us, step, task = _changes(run.segments(), run.withdrawn(), run.of("tasks", "eligible_us")[0], end_us)
+    task_type = run.of("tasks", "task_type")[0][task]
+    order = np.argsort(time_us, kind="stable")
+    time_us, step, task_type = time_us[order], step[order], task_type[order]
+    every = np.ones(len(time_us), bool)
+    masks = [every if code is None else task_type == code for code in task_types]
+    return [_queue(time_us[mine], step[mine].astype(np.int64), end_us) for mine in masks]
+
+
+def _changes(
+    segments: Segments, withdrawn: tuple[np.ndarray, np.ndarray], eligible_us: np.ndarray, end_us: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return when tasks came into the queue or left it, us; 1 or -1; and which tasks they were."""
+    gone, gone_us = withdrawn
+    came = np.flatnonzero(eligible_us <= end_us)
+    began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
+    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
+    time_us = np.r_[eligible_us[came], segments.begin_us[began], segments.end_us[again], gone_us]
+    step = np.repeat(np.array([1, -1, 1, -1], np.int8), [len(came), len(began), len(again), len(gone)])
+    return time_us, step, np.r_[came, segments.task[began], segments.task[again], gone]
 
 
 def _queue(time_us: np.ndarray, step: np.ndarray, end_us: float) -> Queue:
@@ -97,21 +108,15 @@ def tipping_point(queue: Queue, n_units: int) -> TippingPoint | None:
 def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: int) -> list[np.ndarray]:
     """Return how many tasks waited on average in each of equal intervals of a run in memory, for each type; for None
     of all tasks."""
-    segments, end_us = tables.segments, float(tables.makespan_us)
-    came = np.flatnonzero(tables.task_eligible_us <= end_us)
-    began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
-    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
-    gone, gone_us = tables.withdrawn
-    time_us = np.r_[tables.task_eligible_us[came], segments.begin_us[began], segments.end_us[again], gone_us]
-    step = np.repeat([1.0, -1.0, 1.0, -1.0], [len(came), len(began), len(again), len(gone)])
-    task = np.r_[came, segments.task[began], segments.task[again], gone]
+    end_us = float(tables.makespan_us)
+    time_us, step, task = _changes(tables.segments, tables.withdrawn, tables.task_eligible_us, end_us)
+    task_type = np.repeat(tables.scenario.workload.job_task_type, tables.counts)[task]
     width = end_us / n_intervals
     at = np.minimum((time_us / width).astype(np.int64), n_intervals - 1)
     rest = step * ((at + 1) * width - time_us)
-    type_of_task = np.repeat(tables.scenario.workload.job_task_type, tables.counts)
     found = []
     for code in task_types:
-        own = slice(None) if code is None else type_of_task[task] == code
+        own = slice(None) if code is None else task_type == code
         inside, steps = (np.bincount(at[own], weight[own], n_intervals) for weight in (rest, step))
         mean = inside / width + np.cumsum(steps) - steps
         found.append(np.where(mean < _ROUNDING, 0.0, mean))

@@ -7,14 +7,20 @@ import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.gaps import waits_us
+from vinesim.metrics.segments import Segments
 from vinesim.metrics.tables import Tables
-from vinesim.model.result import Table
+from vinesim.model.result import OUTCOMES, Table
+from vinesim.model.workload import ONE_SLOT
 
 JobsOrTasks = Literal["jobs", "tasks"]
 _NUMBER = {"jobs": "job", "tasks": "task"}
 _EARLIER = """
 SELECT task, begin_us, held.end_us AS end_us FROM held JOIN tasks USING (task)
 WHERE part = 0 AND (init_us IS NULL OR begin_us < init_us) ORDER BY task, segment
+"""
+_SEGMENTS = """
+SELECT task, segment, part, unit, begin_us, start_us, end_us, amount,
+    (list_position($outcomes, outcome) - 1)::TINYINT AS why FROM held ORDER BY part, task, segment
 """
 
 
@@ -48,6 +54,32 @@ class StoredColumns:
         earlier = self._result.columns(_EARLIER)
         return waits_us(init_us, eligible_us, earlier["task"], earlier["begin_us"], earlier["end_us"])
 
+    def segments(self) -> Segments:
+        """Return which task held how much of which unit from when to when, without a row for tasks that never had one;
+        first the units that tasks ran on."""
+        found = self._result.columns(_SEGMENTS, {"outcomes": list(OUTCOMES)})
+        key = found["task"].astype(np.int64) * (int(found["segment"].max(initial=0)) + 1) + found["segment"]
+        return Segments(
+            task=found["task"],
+            unit=found["unit"],
+            begin_us=found["begin_us"],
+            start_us=found["start_us"],
+            finish_us=found["end_us"],
+            why=found["why"],
+            followers=np.empty(0, np.int64),  # they hold nothing
+            run_end_us=float(self._result.summary["makespan_us"]),
+            demand=ONE_SLOT,
+            capacity=self._result.columns("SELECT capacity FROM units ORDER BY unit")["capacity"],
+            row=_first_rows(key, found["part"] == 0),
+            further_amount=found["amount"],
+            is_shared=self._result.is_shared,
+        )
+
+    def withdrawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return [W] the tasks that were pending when their job was withdrawn, and when that was, us."""
+        found = self._result.columns("SELECT task, withdraw_us FROM withdrawn")
+        return found["task"], found["withdraw_us"]
+
 
 class ColumnsInMemory:
     """The columns of a single run in memory."""
@@ -67,3 +99,10 @@ class ColumnsInMemory:
     def task_wait_us(self) -> np.ndarray:
         """As of any run."""
         return self._tables.task_wait_us
+
+
+def _first_rows(key: np.ndarray, is_first: np.ndarray) -> np.ndarray:
+    """[S] for each row, the first one of its key; the first ones are in order and come before the others."""
+    row, n = np.arange(len(key)), int(is_first.sum())
+    row[n:] = np.searchsorted(key[:n], key[n:])
+    return row

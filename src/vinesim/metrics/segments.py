@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.model.columns import SEGMENTS
 from vinesim.model.result import CUT, FINISHED, MOVED, OUTCOMES, EarlyEnds, Outcome, Table
 from vinesim.state.demand import amounts
 
@@ -99,12 +100,12 @@ class Segments:
         rows = np.lexsort((self.unit, is_further, self.row, is_last, self.end_us, self.begin_us, self.task))
         rows = rows[self.unit[rows] >= 0]
         begins = ~is_further[rows]
-        parts = {"part": _count_within(self.row[rows], np.ones(len(rows), bool))} if is_further.any() else {}
-        return Table(
+        has_parts = is_further.any()
+        return SEGMENTS.of(
             {
                 "task": self.task[rows],
                 "segment": _count_within(self.task[rows], begins),
-                **parts,
+                "part": _count_within(self.row[rows], np.ones(len(rows), bool)) if has_parts else None,
                 "unit": self.unit[rows],
                 "begin_us": self.begin_us[rows],
                 "start_us": self.start_us[rows],
@@ -166,7 +167,7 @@ def _count_within(group: np.ndarray, begins: np.ndarray) -> np.ndarray:
     task's, are consecutive."""
     first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
     number = np.cumsum(begins)
-    return (number - np.repeat(number[first], np.diff(np.r_[first, len(group)]))).astype(np.int32)
+    return number - np.repeat(number[first], np.diff(np.r_[first, len(group)]))
 
 
 def numbered(unit: np.ndarray, n_units: int) -> np.ndarray:

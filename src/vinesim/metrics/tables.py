@@ -9,6 +9,7 @@ from vinesim.metrics.energy import energy_by_unit
 from vinesim.metrics.gaps import gaps_us, waits_us
 from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
+from vinesim.model.columns import JOBS, TASKS, UNITS, UTILIZATION
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, Outcome, Table
@@ -245,10 +246,8 @@ class Tables:
         job = np.repeat(np.arange(work.n_jobs, dtype=np.int32), self.counts)
         started = outcome.task_unit >= 0
         where = np.where(started, outcome.task_unit, 0)
-        held = {}
-        if outcome.shares_units:
-            held["amount"] = np.where(started, self.segments.amount[: work.n_tasks], np.nan)
-        return Table(
+        shares = outcome.shares_units
+        return TASKS.of(
             {
                 "task": np.arange(work.n_tasks),
                 "job": job,
@@ -262,8 +261,8 @@ class Tables:
                 "init_us": outcome.task_init_us,
                 "start_us": outcome.task_start_us,
                 "finish_us": outcome.task_finish_us,
-                **held,
-                **({} if outcome.granted_us is None else {"granted_us": outcome.granted_us}),
+                "amount": np.where(started, self.segments.amount[: work.n_tasks], np.nan) if shares else None,
+                "granted_us": outcome.granted_us,
                 **self._early_end_columns(),
                 **self._token_columns(),
             }
@@ -289,50 +288,45 @@ class Tables:
             return {}
         (rows, spent), n_tasks = self.interruptions, self.scenario.workload.n_tasks
         return {
-            "restarts": np.bincount(rows, minlength=n_tasks).astype(np.int32),
+            "restarts": np.bincount(rows, minlength=n_tasks),
             "lost_us": np.bincount(rows, spent, minlength=n_tasks).astype(np.float64),
         }
 
-    def _token_columns(self) -> dict[str, np.ndarray]:
+    def _token_columns(self) -> dict[str, np.ndarray | None]:
         """The tokens of each task and what serving engines did with them, if there were any."""
         work, serving = self.scenario.workload, self.outcome.serving
         if serving is None:
             return {}
-        given = {name: getattr(work, name) for name in TOKENS}
-        done = {
-            name: getattr(serving, name) for name in ("scheduled_us", "first_token_us", "n_preemptions", "found_tokens")
-        }
-        return {name: column for name, column in given.items() if column is not None} | done
+        done = ("scheduled_us", "first_token_us", "n_preemptions", "found_tokens")
+        return {name: getattr(work, name) for name in TOKENS} | {name: getattr(serving, name) for name in done}
 
     def jobs(self) -> Table:
         """Return one row per job."""
         work = self.scenario.workload
-        columns = {
-            "job": np.arange(work.n_jobs, dtype=np.int32),
-            "task_type": work.job_task_type,
-            "tasks": self.counts,
-            "arrival_us": work.arrival_us,
-            "start_us": self.job_start_us,
-            "finish_us": self.job_finish_us,
-            "latency_us": self.job_latency_us,
-        }
-        if work.job_id is not None and not np.array_equal(work.job_id, columns["job"]):
-            columns["job_id"] = work.job_id
-        if self.outcome.eligible_us is not None:
-            columns["eligible_us"] = self.outcome.eligible_us
-        if work.deadline_us is not None:
-            columns["deadline_us"] = work.deadline_us
-        if work.withdraw_us is not None:
-            columns["withdraw_us"] = np.where(np.isfinite(work.withdraw_us), work.withdraw_us, np.nan)
-        if work.application is not None:
-            columns["application"] = work.application
-        return Table(columns)
+        job, withdraw_us = np.arange(work.n_jobs), work.withdraw_us
+        has_ids = work.job_id is not None and not np.array_equal(work.job_id, job)
+        return JOBS.of(
+            {
+                "job": job,
+                "task_type": work.job_task_type,
+                "tasks": self.counts,
+                "arrival_us": work.arrival_us,
+                "start_us": self.job_start_us,
+                "finish_us": self.job_finish_us,
+                "latency_us": self.job_latency_us,
+                "job_id": work.job_id if has_ids else None,
+                "eligible_us": self.outcome.eligible_us,
+                "deadline_us": work.deadline_us,
+                "withdraw_us": None if withdraw_us is None else np.where(np.isfinite(withdraw_us), withdraw_us, np.nan),
+                "application": work.application,
+            }
+        )
 
     def units(self) -> Table:
         """Return one row per unit."""
-        return Table(
+        return UNITS.of(
             {
-                "unit": np.arange(len(self.unit_type), dtype=np.int32),
+                "unit": np.arange(len(self.unit_type)),
                 "unit_type": self.unit_type,
                 "rack": self.rack,
                 "shelf": self.shelf,
@@ -377,7 +371,7 @@ class Tables:
             return None
         names = [p.name for p in self.scenario.datacenter.processor_types]
         end_us = self.makespan_us
-        return Table(time_series(self.segments, self.unit_type, names, interval, end_us, self.runs_tasks))
+        return UTILIZATION.of(time_series(self.segments, self.unit_type, names, interval, end_us, self.runs_tasks))
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:

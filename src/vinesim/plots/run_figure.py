@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.metrics.activity import find_stretches, shares_over_time
+from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.by import TABLES, groups
 from vinesim.metrics.queue import queues_of
 from vinesim.metrics.run_columns import StoredColumns
@@ -197,12 +197,10 @@ def _over_time(result: ResultTables, what: str, by_type: bool, run: str) -> Sequ
         queues = queues_of(result, [code for code, _ in types])
         return [Series(name, edges, queue.means(edges)) for (_, name), queue in zip(types, queues, strict=True)]
     measure: Any = "allocated" if what == "utilization" else what
-    find_stretches(result)
-    codes = result.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]
-    names = result.processor_types
+    activity, names = stored_activity(result), result.processor_types
     if not by_type:
-        group = np.where(result.runs_tasks, 0, -1)
-        return [Series(run, edges, shares_over_time(result, measure, group, 1, N_INTERVALS)[0])]
-    group = np.searchsorted(list(names), codes)
-    shares = shares_over_time(result, measure, group, len(names), N_INTERVALS)
+        group = np.where(activity.runs_tasks, 0, -1)
+        return [Series(run, edges, activity.shares(measure, group, 1, N_INTERVALS)[0])]
+    group = np.searchsorted(list(names), activity.units["unit_type"])
+    shares = activity.shares(measure, group, len(names), N_INTERVALS)
     return [Series(name, edges, share) for name, share in zip(names.values(), shares, strict=True)]

@@ -60,7 +60,7 @@ def sweep_figure(sweep: Sweep, wanted: Wanted) -> "Figure":
     """Return the figure of a sweep. Raises :class:`InputError` for what the sweep does not have."""
     check_share("--confidence", wanted.confidence)
     wanted.check_kind(OF_SWEEPS, "a sweep")
-    for name in axes_of_jobs(sweep):
+    for name in axes_of_jobs(sweep.study.record):
         if name in (wanted.x, wanted.by, wanted.panel):
             sweep = by_label(sweep, name)
     table = _chosen(sweep, wanted)

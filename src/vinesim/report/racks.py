@@ -7,19 +7,12 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.place_names import PlaceNames
-from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.activity import Activity, stored_activity
+from vinesim.metrics.activity import Activity
 from vinesim.report.rounding import rounded
 
 MAX_CELLS = 10_000
 MAX_BYTES = 400_000  # for all matrices, before base64: a page stays below 1 MB
 MAX_INTERVALS = 200
-
-
-def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, Any]:
-    """Return the rack view of a stored run, which must have been passed to
-    :func:`~vinesim.metrics.activity.find_stretches`; see :func:`racks_of`."""
-    return racks_of(stored_activity(result), type_order, result.place_names)
 
 
 def racks_of(run: Activity, type_order: Mapping[int, int], places: PlaceNames) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
-from vinesim.metrics.activity import find_stretches
+from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.numbers import differ, joules, shown_number
 from vinesim.metrics.overload import overload_of_run
 from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
 from vinesim.report.breakdown import breakdown
 from vinesim.report.distributions import distributions
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
-from vinesim.report.racks import rack_view
+from vinesim.report.racks import racks_of
 from vinesim.report.rounding import rounded
 from vinesim.report.serving import serving_figures, token_rows
 from vinesim.report.usage import usage
@@ -39,15 +39,15 @@ def run_page(folder: Path) -> Content:
         names = result.processor_types
         units = result.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]
         order = {code: place for place, code in enumerate(names)}
-        find_stretches(result)
+        activity = stored_activity(result)
         type_of_unit = np.array([order[code] for code in units.tolist()], np.int64)
         why, waits = waiting(result)
         data = {
             "start": result.clock.start_s,
             "types": list(names.values()),
             "latency": distributions(result),
-            "usage": usage(result, list(names.values()), type_of_unit),
-            "racks": rack_view(result, order),
+            "usage": usage(result, activity, list(names.values()), type_of_unit),
+            "racks": racks_of(activity, order, result.place_names),
             "waiting": waits,
         }
         counts = {name: int((type_of_unit == order[code]).sum()) for code, name in names.items()}

@@ -23,7 +23,7 @@ from vinesim.report.verdicts import verdicts
 from vinesim.studies.backtest_record import error_note
 from vinesim.studies.compare import direction_of
 from vinesim.studies.damage import STUDY
-from vinesim.studies.labels import by_label
+from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import summarize_points, t_factor
@@ -97,9 +97,12 @@ def sweep_page(folder: Path) -> Content:
 
 def _by_labels(folder: Path, study: Study) -> str:
     """Return a table for each axis of the jobs that the study records: the means of each label at each point."""
-    text = ""
-    for axis in (name.removeprefix(BY) for name in study.record if name.startswith(BY)):
-        swept = by_label(read_sweep(folder), axis)
+    axes = axes_of_jobs(study.record)
+    if not axes:
+        return ""
+    sweep, text = read_sweep(folder), ""
+    for axis in axes:
+        swept = by_label(sweep, axis)
         columns = [*study.columns, axis]
         names = [name for name in COLUMNS if name in swept.table]
         found = summarize_points(swept.table, columns, names)

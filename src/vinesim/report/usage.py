@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.activity import Activity, Measure, stored_activity
+from vinesim.metrics.activity import Activity, Measure
 from vinesim.report.rounding import rounded
 
 MAX_INTERVALS = 500
@@ -23,16 +23,15 @@ FROM numbered GROUP BY "group", i // $stride ORDER BY k
 """
 
 
-def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> dict[str, Any]:
+def usage(result: ResultTables, run: Activity, types: list[str], type_of_unit: np.ndarray) -> dict[str, Any]:
     """Return the edges of at most MAX_INTERVALS intervals, us, and what was allocated in each, of all units and of each
     type; if it can differ, also the share of the time during which they were active.
 
     Args:
-        result: must have been passed to :func:`~vinesim.metrics.activity.find_stretches`.
+        run: the activity of the same run.
         types: the names of the processor types in use.
         type_of_unit: [U] index into ``types``.
     """
-    run = stored_activity(result)
     return (
         _sampled(result, types, run.measures) if "utilization" in result.names else usage_of(run, types, type_of_unit)
     )

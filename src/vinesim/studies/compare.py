@@ -140,7 +140,7 @@ def _table_and_other_axes(sweep: Any, by: str, axes: Sequence[str] | None) -> tu
     if isinstance(sweep, Table):
         groups, remedy, more = [(name,) for name in axes or (by,)], "", []
     else:
-        remedy, more = how_to_record(by), axes_of_jobs(sweep)
+        remedy, more = how_to_record(by), axes_of_jobs(sweep.study.record)
         sweep = by_label(sweep, by)
         sweep, groups = sweep.table, [axis.columns for axis in sweep.study.axes]
     if not any(by in columns for columns in groups):

@@ -5,6 +5,7 @@ each run and label, with the numbers ``wait_us``, ``latency_us`` and so on.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from vinesim.metrics.by import BY
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.python_file import split_file
 from vinesim.model.result import Table
 from vinesim.model.study import OWN_COLUMNS, Axis
 
@@ -31,14 +33,14 @@ _RUN_NUMBERS = {  # number of a label -> that of a run of which the same is bett
 }
 
 
-def axes_of_jobs(sweep: "Sweep") -> list[str]:
-    """Return the axes of the jobs that a sweep recorded."""
-    return [name.removeprefix(BY) for name in sweep.study.record if name.startswith(BY)]
+def axes_of_jobs(record: Iterable[str]) -> list[str]:
+    """Return the axes of the jobs that a study's ``record`` names."""
+    return [name.removeprefix(BY) for name in record if name.startswith(BY) and not split_file(name)[0]]
 
 
 def check_recorded(sweep: "Sweep", axes: list[str]) -> None:
     """Raise :class:`InputError` with every axis of the jobs that a sweep did not record."""
-    there = axes_of_jobs(sweep)
+    there = axes_of_jobs(sweep.study.record)
     expected = f"one of {', '.join(there)}" if there else "an axis of the jobs that the study records"
     if wrong := [axis for axis in axes if axis not in there]:
         raise InputError([Problem("--by", expected, axis, how_to_record(axis)) for axis in wrong])
@@ -51,7 +53,7 @@ def how_to_record(axis: str) -> str:
 
 def by_label(sweep: "Sweep", axis: str) -> "Sweep":
     """Return the sweep with a recorded axis of its jobs as the last of its axes; unchanged for any other name."""
-    if axis in sweep.study.columns or axis not in axes_of_jobs(sweep):
+    if axis in sweep.study.columns or axis not in axes_of_jobs(sweep.study.record):
         return sweep
     table, start = sweep.table, f"{BY}{axis}."
     names = [name.removeprefix(start).rpartition(".") for name in table if name.startswith(start)]

@@ -25,6 +25,7 @@ from vinesim.model.run_numbers import is_number_or_part
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.studies.expand import Points
+from vinesim.studies.labels import axes_of_jobs
 from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.select_jobs import select_jobs
 
@@ -41,11 +42,11 @@ class OwnNumbers:
         Raises :class:`InputError` for what is not a function in a file.
         """
         self._functions: dict[str, tuple[Path, Callable[[Result], Any]]] = {}
-        self._axes: list[str] = []
+        record = tuple(record)
+        self._axes = axes_of_jobs(record)
         for own in record:
             file, rest = split_file(own)
             if not file:
-                self._axes += [own.removeprefix(BY)] if own.startswith(BY) else []
                 continue
             path, name = folder / file, rest.removeprefix(":")
             function = getattr(load_file(path, "record"), name, None)

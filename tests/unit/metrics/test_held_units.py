@@ -12,9 +12,9 @@ from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
 from vinesim.live.scheduler import Scheduler
-from vinesim.metrics.activity import find_stretches
+from vinesim.metrics.activity import stored_activity
 from vinesim.model.application import Application
-from vinesim.report.racks import rack_view
+from vinesim.report.racks import racks_of
 from vinesim.report.usage import usage
 
 CPU, GPU, MEMORY = range(3)
@@ -109,15 +109,15 @@ def test_samples_of_all_leave_them_out_too():
 def test_the_report_leaves_them_out_of_all_and_of_a_shelf(tmp_path, monkeypatch):
     write_result(tmp_path / "run", run(node()))
     with open_result(tmp_path / "run") as result:
-        find_stretches(result)
-        groups = usage(result, ["CPU", "GPU", "MEMORY"], np.array([0, 1, 1, 2]))["groups"]
+        activity = stored_activity(result)
+        groups = usage(result, activity, ["CPU", "GPU", "MEMORY"], np.array([0, 1, 1, 2]))["groups"]
         assert {group["name"]: group["allocated"][0] for group in groups} == {
             **{"all": 0.6, "CPU": 0.5, "GPU": 1.0},
             "MEMORY": 0.25,
         }
-        assert rack_view(result, {0: 0, 1: 1, 2: 2})["utilization"] == [0.5, 1.0, 1.0, 0.25]
+        assert racks_of(activity, {0: 0, 1: 1, 2: 2}, result.place_names)["utilization"] == [0.5, 1.0, 1.0, 0.25]
         monkeypatch.setattr("vinesim.report.racks.MAX_CELLS", 1)
-        shelf = rack_view(result, {0: 0, 1: 1, 2: 2})
+        shelf = racks_of(activity, {0: 0, 1: 1, 2: 2}, result.place_names)
         assert (shelf["level"], shelf["utilization"], shelf["n_units"]) == ("shelf", [0.6], [4])
 
 

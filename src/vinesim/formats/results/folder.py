@@ -12,12 +12,12 @@ from vinesim.formats.results.checksums import SUMS, listed, write_sums
 from vinesim.formats.results.parquet import write_table
 from vinesim.formats.source.drafts import draft_of, is_draft, remove_drafts
 from vinesim.formats.source.exchange import exchanged
+from vinesim.model.columns import LABELS, OF_RUNS
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
-TABLES = ("tasks", "jobs", "units", "segments", "utilization", "periods", "applications")
-LABELS = "labels"  # a table of the workload's, not of what happened
+TABLES = tuple(table.name for table in OF_RUNS)
 REPORT, TIMELINE = "report.html", "timeline.json"  # made later from a result, and replaced with it
 EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # only if requested, for vinesim explain
 SCENARIO, ORIGIN, INPUTS = "scenario.yaml", "origin.json", Path("inputs")  # what is needed to run it again
@@ -27,7 +27,7 @@ CHECKED = {
     ORIGIN,
     EXPLAIN_TYPES,
     EXPLAIN_TASKS,
-    *(f"{name}.parquet" for name in (*TABLES, LABELS)),
+    *(f"{name}.parquet" for name in (*TABLES, LABELS.name)),
 }  # have a checksum
 FILES = {*CHECKED, SUMS, REPORT, TIMELINE, f"{TIMELINE}.gz"}
 
@@ -92,7 +92,7 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
         raise InputError([Problem(f"--out {folder}", "a folder that can be created", _what(wrong))]) from None
     try:
         draft.mkdir()
-        for name in (*TABLES, LABELS):
+        for name in (*TABLES, LABELS.name):
             table = getattr(result, name)
             if table is not None:
                 write_table(draft / f"{name}.parquet", table)

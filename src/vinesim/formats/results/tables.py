@@ -16,17 +16,9 @@ from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.database import Connection, QueryError, connected, explained, pattern_of, text_of
 from vinesim.formats.source.files import problem_of, read_text
-from vinesim.model import columns
+from vinesim.model.columns import LABELS, TABLES, ResultTable
 from vinesim.model.errors import InputError, InputWarning, Problem
 
-REQUIRED = {"tasks": columns.TASKS, "jobs": columns.JOBS, "units": columns.UNITS}
-OPTIONAL = {
-    "segments": columns.SEGMENTS,
-    "utilization": columns.UTILIZATION,
-    "periods": columns.PERIODS,
-    "applications": columns.APPLICATIONS,
-    "labels": columns.LABELS,
-}
 _KEYS = ("jobs", "tasks", "utilization", "makespan_us", "cost", "energy_j", "exit_reason", "provenance")
 _HELD = """
 CREATE TEMP VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
@@ -101,8 +93,8 @@ class ResultTables:
         """Return all columns of a table in the order of its numbers; None if the result lacks it."""
         if name not in self.names:
             return None
-        order = {"tasks": "task", "jobs": "job", "labels": "job", "units": "unit", "segments": "task, segment"}
-        return self.columns(f"SELECT * FROM {name} ORDER BY {order[name]}")  # noqa: S608
+        (declared,) = (table for table in TABLES if table.name == name)
+        return self.columns(f"SELECT * FROM {name} ORDER BY {declared.key}")  # noqa: S608
 
     def in_pieces(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, ``size`` at a time."""
@@ -128,7 +120,7 @@ class ResultTables:
             return []
         with _readable(self.folder):
             there = _column_names(self.connection, "labels")
-        return [column.name for column in columns.LABELS_KINDS if column.name in there]
+        return [column.name for column in LABELS.columns if column.is_optional and column.name in there]
 
     @property
     def clock(self) -> Clock:
@@ -190,12 +182,8 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
     summary = _summary(path, problems)
     with connected() as connection:
         with _readable(path):
-            names = [name for name, declared in REQUIRED.items() if _view(connection, path, name, declared, problems)]
-            names += [
-                name
-                for name, declared in OPTIONAL.items()
-                if (path / f"{name}.parquet").exists() and _view(connection, path, name, declared, problems)
-            ]
+            there = [one for one in TABLES if one.is_required or (path / f"{one.name}.parquet").exists()]
+            names = [one.name for one in there if _view(connection, path, one, problems)]
             if problems:
                 raise InputError(problems)
             has_eligible = "eligible_us" in _column_names(connection, "jobs")
@@ -254,10 +242,9 @@ def _summary(folder: Path, problems: list[Problem]) -> dict[str, Any]:
     return found if not missing else {}
 
 
-def _view(
-    connection: Connection, folder: Path, name: str, declared: Sequence[columns.Column], problems: list[Problem]
-) -> bool:
+def _view(connection: Connection, folder: Path, declared: ResultTable, problems: list[Problem]) -> bool:
     """Make a view of a table's file; return False and add a problem if that fails."""
+    name = declared.name
     file = folder / f"{name}.parquet"
     try:
         file.open("rb").close()
@@ -270,7 +257,7 @@ def _view(
         problems.append(Problem(str(file), "a Parquet file", error.reason, _RUN_AGAIN))
         return False
     there = _column_names(connection, name)
-    missing = [column.name for column in declared if column.name not in there]
+    missing = [column for column in declared.always if column not in there]
     if missing:
         problems.append(Problem(str(file), f"columns {', '.join(missing)}", ", ".join(sorted(there)), _RUN_AGAIN))
     return not missing
