@@ -11,7 +11,7 @@ PAGES = Path(__file__).parent.parent / "docs" / "explanation"
 
 def page_of(name: str) -> Path | None:
     """The page with the markers of a benchmark."""
-    return next((page for page in sorted(PAGES.glob("*.md")) if _between(name).search(page.read_text("utf-8"))), None)
+    return next((page for page in sorted(PAGES.rglob("*.md")) if _between(name).search(page.read_text("utf-8"))), None)
 
 
 def write_tables(page: Path, name: str, tables: Sequence[Table], machine: str) -> None:

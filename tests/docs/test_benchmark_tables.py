@@ -9,7 +9,8 @@ TABLE = Table("Speed", ["what", "s"], [["a", "1"]])
 def test_tables_stand_between_the_markers_of_their_benchmark_on_any_page(tmp_path, monkeypatch):
     monkeypatch.setattr(write, "PAGES", tmp_path)
     (tmp_path / "one.md").write_text("% begin speed\nold\n% end speed\n")
-    (tmp_path / "two.md").write_text("Before.\n% begin speed_of_light\nold\n% end speed_of_light\nAfter.\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "two.md").write_text("Before.\n% begin speed_of_light\nold\n% end speed_of_light\nAfter.\n")
     assert write.page_of("speed") == tmp_path / "one.md"
     assert write.page_of("light") is None
     page = write.page_of("speed_of_light")

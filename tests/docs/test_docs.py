@@ -160,10 +160,20 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_local_links_lead_somewhere(page: Path) -> None:
     text = _BLOCK.sub("", page.read_text())
-    for target, _ in _LINK.findall(text):
+    for target, place in _LINK.findall(text):
         if not re.match(r"[a-z]+:", target):
             path = Path(os.path.normpath(page.parent / target))
             assert path.exists(), f"{page.relative_to(ROOT)} links to {target}: there is no such file"
+            found = not place or path.suffix != ".md" or place[1:] in places(path)
+            assert found, f"{page.relative_to(ROOT)} links to {target}{place}: the page has no such heading"
+
+
+def places(page: Path) -> set[str]:
+    """What a link can name on a page: its labels, and its headings in the form that they have in a link."""
+    text = _BLOCK.sub("", page.read_text())
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r"^\((\S+)\)=$", text, re.M))
 
 
 def test_the_generated_reference_is_that_of_the_code(tmp_path: Path) -> None:
@@ -197,9 +207,24 @@ def test_the_reference_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
-    listed = set(re.findall(r"^[a-z_]+(?:/[a-z_]+)*$", (DOCS / "index.md").read_text(), re.M))
-    written = {str(p.relative_to(DOCS).with_suffix("")) for p in PAGES if DOCS in p.parents} - {"index"}
+    written = {page.with_suffix("") for page in PAGES if DOCS in page.parents} - {DOCS / "index"}
+    listed = {
+        page.parent / name
+        for page in PAGES
+        for block in blocks(page)
+        if block.kind == "{toctree}"
+        for name in block.body.split()
+    }
     assert written <= listed
+
+
+def test_the_overview_of_performance_quotes_the_pages_that_it_links_to() -> None:
+    overview = DOCS / "explanation" / "performance.md"
+    rows = re.findall(r"^\|.*\| (.*) \| (.*) \| \[.*\]\((\S+)\) \|$", overview.read_text(), re.M)
+    figures = {(page, figure) for *cells, page in rows for cell in cells for figure in re.findall(r"\d+[.,]\d+", cell)}
+    assert len(figures) > 10
+    missing = [(page, figure) for page, figure in figures if figure not in (overview.parent / page).read_text()]
+    assert not missing
 
 
 def test_make_demo_runs_a_study_and_writes_a_page() -> None:

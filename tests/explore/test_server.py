@@ -141,7 +141,8 @@ def test_the_command_tells_what_is_wrong_in_one_message(monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = code(str(EXAMPLES / "quickstart.yaml"))
     assert found[0] == 2
-    assert "pip install 'vinesim[explore]'" in found[1]
+    assert '-m pip install "starlette>=' in found[1]
+    assert '-m pip install "uvicorn>=' in found[1]
 
 
 def test_a_browser_that_is_sooner_than_the_server_waits_for_it():

@@ -235,7 +235,7 @@ def _changed(real, **values):
 def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        InputError, match=r'the package ray, found it is not installed. Install it: python -m pip install "ray>='
+        InputError, match=r'the package ray, found it is not installed. Install it: .*python -m pip install "ray>='
     ):
         open_backend("ray", 2, None, 1, print)
 

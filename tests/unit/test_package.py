@@ -30,11 +30,11 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 @pytest.mark.parametrize("package", ["matplotlib", "ortools", "distributed", "ray", "numba-cuda[cu13]"])
 def test_a_missing_package_is_named_with_the_versions_that_the_metadata_asks_for(package):
-    assert f'python -m pip install "{package}>=' in str(missing("x", package.partition("[")[0]))
+    assert f'{sys.executable} -m pip install "{package}>=' in str(missing("x", package.partition("[")[0]))
 
 
 def test_a_package_that_no_extra_names_is_asked_for_by_its_name():
-    assert 'python -m pip install "num"' in str(missing("x", "num"))
+    assert f'{sys.executable} -m pip install "num"' in str(missing("x", "num"))
 
 
 @pytest.fixture(scope="module")

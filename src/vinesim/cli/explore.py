@@ -1,12 +1,12 @@
 """``vinesim explore``: a page with a scenario's controls, and charts that follow them."""
 
-import importlib.util
 from pathlib import Path
 
 import typer
 
 from vinesim.cli.terminal import say
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError
+from vinesim.model.packages import is_installed, missing_problem
 
 
 def register(app: typer.Typer) -> None:
@@ -22,10 +22,9 @@ def explore(
     no_browser: bool = typer.Option(False, "--no-browser", help="Print the address only."),
 ) -> None:
     """Open a page with sliders for a scenario, and charts that follow them. Ctrl-C ends it."""
-    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
-    if missing:
-        remedy = "pip install 'vinesim[explore]' installs them."
-        raise InputError([Problem("vinesim explore", "the packages starlette and uvicorn", "none", remedy)])
+    absent = [name for name in ("starlette", "uvicorn") if not is_installed(name)]
+    if absent:
+        raise InputError([missing_problem("vinesim explore", name) for name in absent])
     from vinesim.explore.serving import serve_page
     from vinesim.explore.state import Explored
 

@@ -43,10 +43,10 @@ def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:
 
 def overload_note(sweep: "Sweep") -> str | None:
     """Return a sentence about the points of a sweep that are overloaded; None if none is."""
-    from vinesim.metrics.overload import BY_TYPE, overload_of_points
+    from vinesim.metrics.overload import BY_TYPE, WAIT, overload_of_points
     from vinesim.studies.statistics import summarize_points
 
-    names = [name for name in sweep.table if name.startswith(BY_TYPE) or name == "jobs.count"]
+    names = [name for name in sweep.table if name.startswith(BY_TYPE) or name in ("jobs.count", WAIT)]
     if not names or not sweep.table.n_rows:
         return None
     means = summarize_points(sweep.table, ["point"], names)

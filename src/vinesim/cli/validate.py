@@ -68,7 +68,7 @@ def _scenario(file: Path, check: "PolicyCheck", changes: list[str], policy: str 
     scenario.network.warn_if_unordered()
     units = ", ".join(f"{n} {name}" for name, n in scenario.datacenter.count_by_type().items())
     return (
-        f"{units}; {scenario.workload.n_jobs:,} jobs of {scenario.workload.n_tasks:,} tasks; "
+        f"{units}; {scenario.workload.n_jobs:,} jobs, {scenario.workload.n_tasks:,} tasks; "
         f"policy {scenario.policy}; content id {content_id(scenario)}"
     )
 

@@ -121,8 +121,8 @@ def _table(tables: Tables, name: str) -> Mapping[str, np.ndarray]:
 
 
 def _held(tables: Tables, end_us: float) -> dict[str, np.ndarray]:
-    """Return a row for each time that a task held a unit: job, unit, share, amount, begin and end, us, and whether it
-    was the unit that the task ran on, in its first segment."""
+    """Return a row for each time that a task held a unit: job, unit, share, amount, begin and end, us, and whether the
+    task ran on it in its first segment: its lead, of one processor type, not a companion of another."""
     tasks, units, segments = _table(tables, "tasks"), _table(tables, "units"), tables["segments"]
     if segments is None:
         started = tasks["unit"] >= 0
@@ -134,6 +134,10 @@ def _held(tables: Tables, end_us: float) -> dict[str, np.ndarray]:
     ends = rows[names.get("end_us", "end_us")]
     zeros = np.zeros(len(unit), np.int32)
     amount = rows.get("amount", units["capacity"][unit])
+    begins = rows.get("segment", zeros) == 0
+    named = begins & (rows.get("part", zeros) == 0)
+    lead_type = np.full(len(tasks["job"]), -1)
+    lead_type[rows["task"][named]] = units["unit_type"][unit[named]]
     return {
         "job": tasks["job"][rows["task"]],
         "unit": unit,
@@ -141,7 +145,7 @@ def _held(tables: Tables, end_us: float) -> dict[str, np.ndarray]:
         "share": amount / units["capacity"][unit],
         "begin_us": rows[names.get("begin_us", "begin_us")],
         "end_us": np.where(np.isnan(ends), end_us, ends),
-        "is_first": (rows.get("part", zeros) == 0) & (rows.get("segment", zeros) == 0),
+        "is_lead": begins & (units["unit_type"][unit] == lead_type[rows["task"]]),
     }
 
 
@@ -172,7 +176,7 @@ def _groups(axis: str, tables: Tables, summary: Mapping[str, Any]) -> tuple[list
         return [f"{one:02d}" for one in used], code, True
     if axis == SIZE:
         held = _held(tables, float(summary["makespan_us"]))
-        size = np.bincount(held["job"], held["amount"] * held["is_first"], len(jobs["job"]))
+        size = np.bincount(held["job"], held["amount"] * held["is_lead"], len(jobs["job"]))
         power = np.full(len(size), -1, np.int64)
         power[size > 0] = np.maximum(0, np.ceil(np.log2(size[size > 0]) - 1e-9)).astype(np.int64)
         used, code = np.unique(power, return_inverse=True)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 BY_TYPE = "load.by_type."
+WAIT = "tasks.wait_us.mean"
 GROWS = "Waits grow with the length of such a run."
 
 
@@ -19,10 +20,12 @@ def is_overloaded(load: Any, n_jobs: Any) -> Any:
 
 
 def overload_of_run(summary: Mapping[str, Any]) -> str:
-    """Return a sentence about a run that is overloaded; empty if it is not."""
+    """Return a sentence about a run that is overloaded; empty if it is not, or if no task had to wait: a few long jobs
+    that arrive within a short time."""
     loads = summary.get("load", {}).get("by_type", {})  # results of older versions have none
     load, name = max(((load or 0.0, name) for name, load in loads.items()), default=(0.0, ""))
-    if not is_overloaded(load, summary["jobs"]["count"]):
+    never_waits = summary["tasks"].get("wait_us", {}).get("max") == 0
+    if never_waits or not is_overloaded(load, summary["jobs"]["count"]):
         return ""
     return f"Overloaded: while jobs arrive, they bring {load:.0%} of the work that the units of {name} can do. {GROWS}"
 
@@ -30,7 +33,8 @@ def overload_of_run(summary: Mapping[str, Any]) -> str:
 def overload_of_points(means: Mapping[str, np.ndarray]) -> str:
     """Return a sentence about the overloaded points of a sweep; empty if none is.
 
-    ``means`` has the mean of each number at each point, [P]; the load is among them unless the study records others.
+    ``means`` has the mean of each number at each point, [P]; the load and the waits are
+    among them unless the study records others.
     """
     loads = [column for name, column in means.items() if name.startswith(BY_TYPE)]
     if not loads:
@@ -39,6 +43,7 @@ def overload_of_points(means: Mapping[str, np.ndarray]) -> str:
     n_jobs = means.get("jobs.count", np.full(len(load), np.inf))
     with np.errstate(invalid="ignore"):
         is_over = np.where(np.isinf(n_jobs), load > 1, is_overloaded(load, n_jobs))
+    is_over &= means.get(WAIT, np.full(len(load), np.nan)) != 0
     if not is_over.any():
         return ""
     points = f"{is_over.sum():,} of {len(load):,} points" if len(load) > 1 else "The point"

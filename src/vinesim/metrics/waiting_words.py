@@ -63,14 +63,14 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
         where = f"{found.place(found.rack, found.shelf)} (unit {found.unit}, {found.unit_type})"
         waited = "did not wait" if found.waited_us <= 0 else f"waited {time_or_dash(found.waited_us)}"
         first = f"{who} {waited}: {times}, started at {found.clock.at(found.start_us)} on {where}."
-    wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
+    wants = ", requests " * bool(found.requests) + ", ".join(f"{name} {n:g}" for name, n in found.requests.items())
     which = (
         "" if found.n_tasks == 1 or found.gang is not None else f", the last to start of its {found.n_tasks:,} tasks"
     )
     which_nodes = "," * bool(found.partition) + _there(found)
     lines = [
         first,
-        f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}{which_nodes}, requests {wants}.",
+        f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}{which_nodes}{wants}.",
     ]
     if found.after:
         lines.append(_after(found, names))

@@ -1,6 +1,7 @@
 """Optional packages that some features need, and the error if one is missing."""
 
 import importlib.util
+import sys
 from importlib.metadata import PackageNotFoundError, requires
 
 from vinesim.model.errors import InputError, Problem
@@ -18,8 +19,12 @@ def missing(where: str, package: str) -> InputError:
 
 def missing_problem(where: str, package: str) -> Problem:
     """Return the same as a :class:`Problem`, to list with others."""
-    remedy = f'Install it: python -m pip install "{_requirement(package)}"'
-    return Problem(where, f"the package {package}", "it is not installed", remedy)
+    return Problem(where, f"the package {package}", "it is not installed", how_to_install(_requirement(package)))
+
+
+def how_to_install(requirement: str) -> str:
+    """Return the command that installs a package for this Python, which need not be the one that the shell finds."""
+    return f'Install it: {sys.executable} -m pip install "{requirement}"'
 
 
 def _requirement(package: str) -> str:

@@ -1,4 +1,4 @@
-"""The policy contract: what a scheduler is. docs/explanation/design.md explains it, with the reasons."""
+"""The policy contract: what a scheduler is. docs/explanation/design/policy_contract.md explains it."""
 
 import math
 from collections.abc import Callable, Mapping

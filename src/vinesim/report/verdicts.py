@@ -46,7 +46,7 @@ def verdicts(folder: Path, study: Study, names: list[str], confidence: float) ->
                                 [pair.difference.low, pair.difference.estimate, pair.difference.high]
                             ),
                             "n": pair.difference.n,
-                            "p": rounded([pair.p_corrected], 3)[0],
+                            "p": rounded([pair.p_corrected], 4)[0],
                             "significant": pair.significant,
                             "equal": pair.is_equal,
                             "better": pair.better,

@@ -81,7 +81,7 @@ def _headline(queue: Queue, end_us: float, tip: TippingPoint | None, clock: Cloc
 
 def _tipping(tip: TippingPoint | None, clock: Clock) -> str:
     if tip is None:
-        return "The queue never held more tasks than there are units: the system keeps up with its load."
+        return "The queue never held more tasks than there are units."
     end = "does not become short again" if tip.end_us is None else f"is short again at {clock.at(tip.end_us)}"
     return (
         f"From {clock.at(tip.begin_us)} on, tasks arrive faster than they start: the queue grows to "

@@ -30,6 +30,7 @@ from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.formats.study.file import scenario_source
 from vinesim.formats.study.text import inlined
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.packages import how_to_install
 from vinesim.model.python_file import split_file
 from vinesim.model.study import Study
 from vinesim.model.version import code_version
@@ -188,7 +189,7 @@ def read_origin(folder: Path, what: str = "") -> dict[str, Any]:
     problems = [problem for each in _inputs(found) if (problem := _missing(folder, each))]
     for name, wanted in found["requires"].items():
         if find_spec(name) is None:
-            remedy = f"Install it: python -m pip install {wanted}" if wanted else "Put it next to the code."
+            remedy = how_to_install(wanted) if wanted else "Put it next to the code."
             problems.append(Problem(str(folder), f"the Python package {name}, which its code imports", "none", remedy))
     if problems:
         raise InputError(problems)

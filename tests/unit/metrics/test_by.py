@@ -67,6 +67,17 @@ def test_what_the_workload_says_of_jobs_is_an_axis(tmp_path):
                 np.testing.assert_array_equal(column, result.by(axis)[name])
 
 
+def test_the_size_of_a_job_counts_all_units_of_its_lead_and_no_companion(tmp_path):
+    (tmp_path / "w.csv").write_text("arrival_s,time_s,cores,gpus\n0,1,4,4\n0,1,8,\n0,1,2,1\n0,1,16,3\n")
+    (tmp_path / "s.yaml").write_text(
+        "extends: none\nprocessor_types: [{name: CPU}, {name: A100}]\nnetwork: none\n"
+        "datacenter: {racks: [{nodes: [{units: {CPU: {cores: 64}, A100: 8}}]}]}\n"
+        "workload: {file: w.csv}\npolicy: fcfs\n"
+    )
+    found = vs.simulate(vs.read_scenario(tmp_path / "s.yaml"), engine="reference").by("size")
+    assert dict(zip(found["size"], found["jobs"].tolist(), strict=True)) == {"1": 1, "3-4": 2, "5-8": 1}
+
+
 def test_an_axis_that_a_run_lacks_is_refused():
     with pytest.raises(vs.InputError, match="one of task_type, size, hour"):
         vs.simulate(MADE["plain"](), engine="reference").by("user")

@@ -55,6 +55,17 @@ def test_jobs_that_just_fit_are_not_too_much():
     assert is_overloaded(4 / 3 + 1e-9, 4)
 
 
+def test_long_jobs_that_arrive_close_together_and_do_not_wait_are_not_too_much(folder):
+    """Three jobs of 10 s within 2 s, on three GPUs."""
+    (folder / "w.csv").write_text("".join((folder / "w.csv").read_text().splitlines(keepends=True)[:4]))
+    summary = vs.simulate(vs.read_scenario(folder / "s.yaml", ["datacenter.racks[0].units.GPU=3"])).summary
+    assert summary["load"]["by_type"]["GPU"] == 5
+    assert overload_of_run(summary) == ""
+    assert overload_of_run({**summary, "tasks": {"wait_us": {"max": 1.0}}}) != ""
+    means = {"load.by_type.GPU": np.array([5.0, 5.0]), "tasks.wait_us.mean": np.array([0.0, 1.0])}
+    assert overload_of_points(means).startswith("1 of 2 points is")
+
+
 def test_points_are_counted_by_their_busiest_type():
     nan = np.nan
     means = {"load.by_type.A": np.array([0.5, 1.2, nan, nan]), "load.by_type.B": np.array([0.1, nan, 4.43, nan])}

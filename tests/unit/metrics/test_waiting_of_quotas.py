@@ -84,7 +84,7 @@ def test_the_table_has_the_units_of_the_partition_alone(tmp_path, vinesim):  # n
     assert (gpu.units, gpu.can_run, gpu.free_at_arrival, gpu.down_unit_us) == (4, True, 0, 0.0)
     assert (cpu.units, cpu.capacity) == (0, 8.0)
     reported = " ".join(vinesim("explain", tmp_path / "run", "--job", "2").out.split())
-    assert "takes 4 GPU on one node, in partition p, requests nothing." in reported
+    assert "takes 4 GPU on one node, in partition p." in reported
     assert "For 9.00 us no node had room for it: no GPU was free in partition p." in reported
     assert "GPU 4 yes 0 no node with room" in reported
     everywhere = waiting_of(tmp_path / "run", 3)

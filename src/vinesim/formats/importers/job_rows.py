@@ -20,6 +20,7 @@ from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_columns import IGNORE
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.files import replacing
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
@@ -234,7 +235,7 @@ def on_nodes(
 def _describe(report: ImportReport, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
     days = (jobs[-1].submitted_s - jobs[0].submitted_s) / 86400
     n_gangs = sum(job.n_tasks > 1 for job in jobs)
-    report.made = f"{len(jobs):,} jobs over {days:.1f} days, {n_gangs:,} of them with several tasks"
+    report.made = f"{len(jobs):,} jobs over {format_time_us(days * 86400e6)}, {n_gangs:,} of them with several tasks"
     report.numbers = {"jobs": len(jobs), "days": days, "gangs": n_gangs}
     if nodes:
         n_gpus = sum(node.gpus for node in nodes)

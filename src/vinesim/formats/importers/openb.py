@@ -20,6 +20,7 @@ from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import read_csv_rows
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.workload import NO_PREFERENCE, Workload
@@ -85,7 +86,8 @@ def read_openb(
     workload = workload_of(kept, sorted({node.model for node in places if node.n_gpus}))
     n_gpus = sum(node.n_gpus for node in places)
     days = (kept[-1].created_s - kept[0].created_s) / 86400
-    report.made = f"{len(kept):,} pods over {days:.1f} days, on {len(places):,} nodes with {n_gpus:,} GPUs"
+    span = format_time_us(days * 86400e6)
+    report.made = f"{len(kept):,} pods over {span}, on {len(places):,} nodes with {n_gpus:,} GPUs"
     report.numbers = {"pods": len(kept), "days": days, "nodes": len(places), "gpus": n_gpus}
     if n_left_out:
         report.notes.append(f"{n_left_out:,} nodes without GPUs were left out")

@@ -108,7 +108,7 @@ def _describe(report: ImportReport, kept: Sequence[SlurmJob], tasks: Sequence[Ta
     """Put into the report what the jobs are; ``least`` has the memory of those that took all of their nodes'."""
     days = (kept[-1].arrival_s - kept[0].arrival_s) / 86400
     n_gangs, n_withdrawn = sum(one.n > 1 for one in tasks), sum(job.withdrawn_s < np.inf for job in kept)
-    report.made = f"{len(kept):,} jobs over {days:.1f} days, {n_gangs:,} of them on several nodes"
+    report.made = f"{len(kept):,} jobs over {format_time_us(days * 86400e6)}, {n_gangs:,} of them on several nodes"
     report.numbers = {"jobs": len(kept), "days": days, "gangs": n_gangs, "withdrawn": n_withdrawn}
     waited_us = np.array([job.waited_s * 1e6 for job in kept if job.waited_s == job.waited_s])
     if len(waited_us):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf_lines import FIELDS, PARTITION
+from vinesim.formats.source.quantities import format_time_us
 
 
 @dataclass
@@ -21,7 +22,8 @@ class SwfReport(ImportReport):
     def conclude(self) -> None:
         """Turn the counts into words."""
         days, hours = self.span_us / 86400e6, self.work_us / 3600e6
-        self.made = f"{self.n_jobs:,} jobs, {self.n_tasks:,} tasks over {days:.1f} days, {hours:,.0f} processor hours"
+        span = format_time_us(self.span_us)
+        self.made = f"{self.n_jobs:,} jobs, {self.n_tasks:,} tasks over {span}, {hours:,.0f} processor hours"
         self.numbers = {"jobs": self.n_jobs, "tasks": self.n_tasks, "days": days, "processor_hours": hours}
         if self.n_processors:
             self.made += f", on {self.n_processors:,} processors"

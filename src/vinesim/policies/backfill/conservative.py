@@ -36,12 +36,12 @@ class ConservativeBackfill(Backfill):
     log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if
     a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
     that moves: minutes for 10,000 waiting tasks with wrong estimates. On large datacenters, reading memory adds to
-    this: docs/explanation/performance.md.
+    this: docs/explanation/performance/policies.md.
 
     Gangs reserve a number of slots where any slot will do for any task. Cost per reservation then: the times at which
     something begins or ends before it. Other gangs, and tasks that hold several units, reserve all units that they
-    would hold, at the cost of the square of the number of running and waiting tasks: docs/explanation/semantics.md,
-    Reservations.
+    would hold, at the cost of the square of the number of running and waiting tasks:
+    docs/explanation/semantics/backfilling.md.
     """
 
     name: ClassVar[str] = "conservative_backfill"

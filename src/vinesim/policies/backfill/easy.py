@@ -35,9 +35,9 @@ class EasyBackfill(Backfill):
     ``passes_at``: when the queue is looked at, once an ``instant``, after all its ends and arrivals, or after each
     ``event``, as in the sources.
 
-    Where tasks hold several units, or are gangs, room on nodes is kept by counting: docs/explanation/semantics.md,
-    Reservations. Cost per decision then: running tasks to find the shadow time, and for each kind of waiting task the
-    nodes with room.
+    Where tasks hold several units, or are gangs, room on nodes is kept by counting:
+    docs/explanation/semantics/backfilling.md. Cost per decision then: running tasks to find the shadow time, and for
+    each type of waiting task the nodes with room.
     """
 
     name: ClassVar[str] = "easy_backfill"

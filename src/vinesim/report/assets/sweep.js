@@ -9,7 +9,7 @@
   const columns = axes.flatMap((axis, a) => axis.columns.map((name, c) => ({ name, title: axis.titles[c], named: axisName(axis.titles[c], axis.units[c]), axis: a, labels: axis.labels[c], numeric: axis.labels[c].every((v) => typeof v === "number") })));
   const textOf = labelText;
   /** A label of an axis; a number alone would not say what it is. */
-  const titleOf = (axis, position) => axes[axis].labels.map((labels, c) => (typeof labels[position] === "number" ? `${axes[axis].titles[c]} ${number(labels[position])} ${axes[axis].units[c]}`.trim() : textOf(labels[position]))).join(", ");
+  const titleOf = (axis, position) => axes[axis].labels.map((labels, c) => (typeof labels[position] === "number" ? `${axes[axis].titles[c]}: ${number(labels[position])} ${axes[axis].units[c]}`.trim() : textOf(labels[position]))).join(", ");
 
   let shown = numbers[0];
   let x = columns.reduce((best, column) => (!best || (column.numeric && (!best.numeric || column.labels.length > best.labels.length)) ? column : best), null);
@@ -111,7 +111,7 @@
     const [few, many] = [Math.min(...runs), Math.max(...runs)];
     const each = few === many ? `${few}` : `${few} to ${many}`;
     const band = many > 1 ? ` Bands: ${number(100 * confidence)}% confidence intervals of the mean over them (Student's t).` : "";
-    const what = lines < 0 ? "" : `A line for each ${axes[lines].titles.join(", ")}. `;
+    const what = lines < 0 ? "" : `One line for each value of ${axes[lines].titles.join(", ")}. `;
     note.textContent = `${what}Means of ${each} ${many === 1 ? "run" : "runs"} a point.${band}`;
     plotted.draw();
     values.refresh();
