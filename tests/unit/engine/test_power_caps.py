@@ -159,8 +159,11 @@ def test_a_cap_needs_the_powers_of_all_types_that_run_tasks():
 
 @pytest.mark.parametrize("policy", ["ff", "rb_fifo", "optimal"])
 def test_a_policy_that_does_not_ask_what_fits_is_refused(policy):
-    with pytest.raises(vs.InputError, match="does not ask what fits"):
-        vs.simulate(scenario(policy, [(0, 10, 1)], cap=900.0))
+    given = replace(scenario(policy, [(0, 10, 1)], cap=900.0), reservations=(vs.Reservation("upgrade", 5.0, 6.0),))
+    with pytest.raises(vs.InputError, match="does not ask what fits") as refused:
+        vs.simulate(given)
+    places = [problem.where for problem in refused.value.problems if "does not ask what fits" in problem.expected]
+    assert places == ["datacenter.power_cap", "reservations"]
 
 
 def test_a_live_scheduler_refuses_caps():
