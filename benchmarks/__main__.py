@@ -1,12 +1,14 @@
 """Measure VineSim: ``python -m benchmarks [NAME...] [--quick] [--write]``.
 
 Without a name, all. ``--quick`` takes smaller models, under a minute in all; ``--write`` puts the tables into
-docs/explanation, where the markers of a benchmark stand.
+docs/explanation, where the markers of a benchmark stand. ``core_cases --against COMMIT`` measures this checkout in
+turns with another commit.
 """
 
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -15,6 +17,7 @@ from benchmarks import (
     backends,
     binding,
     checksums,
+    core_turns,
     explore,
     gangs,
     gpu,
@@ -67,6 +70,9 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
 }
 
 
+CORE_CASES = "core_cases"  # is measured only when it is named: it needs a commit
+
+
 def show(console: Console, table: Table) -> None:
     rich = RichTable(title=table.title, caption=table.note, title_justify="left", caption_justify="left")
     for i, name in enumerate(table.columns):
@@ -78,13 +84,29 @@ def show(console: Console, table: Table) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="any of: " + ", ".join(BENCHMARKS))
+    known = ", ".join((*BENCHMARKS, CORE_CASES))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {known}")
     parser.add_argument("--quick", action="store_true", help="smaller models, under a minute")
     parser.add_argument("--write", action="store_true", help="put the tables into the documentation")
+    parser.add_argument("--against", metavar="COMMIT", help=f"what {CORE_CASES} compares this checkout with")
+    parser.add_argument("--case", action="append", default=[], help=f"only this case of {CORE_CASES}")
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(BENCHMARKS)
+    unknown = set(arguments.names) - {*BENCHMARKS, CORE_CASES}
     if unknown:
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {known}")
+    if unknown := set(arguments.case) - set(core_turns.CASES):
+        parser.error(f"no case {', '.join(sorted(unknown))}; there are: {'; '.join(core_turns.CASES)}")
+    if (CORE_CASES in arguments.names) != (arguments.against is not None):
+        parser.error(f"{CORE_CASES} and --against COMMIT go together")
+    if arguments.case and arguments.against is None:
+        parser.error(f"--case needs {CORE_CASES}")
+    benchmarks = dict(BENCHMARKS)
+    if arguments.against is not None:
+        try:
+            against = core_turns.commit_of(arguments.against)
+        except ValueError as wrong:
+            parser.error(f"--against: {wrong}")
+        benchmarks[CORE_CASES] = partial(core_turns.run, against=against, cases=arguments.case)
     if arguments.write and arguments.quick:
         parser.error("--write needs the full measurement: leave out --quick")
     names = arguments.names or list(BENCHMARKS)
@@ -96,7 +118,7 @@ def main() -> None:
     console.print(machine)
     for name in names:
         begun = time.perf_counter()
-        report = BENCHMARKS[name](arguments.quick)
+        report = benchmarks[name](arguments.quick)
         console.rule(f"{name}: {time.perf_counter() - begun:.0f} s")
         for table in report.all_tables():
             show(console, table)

@@ -1,7 +1,9 @@
 """What the core is measured on: scenarios built through the public API alone, so that older versions run them too.
 
 ``python -m benchmarks.core_cases NAME N`` prints, as JSON, the least CPU time of N runs of ``simulate()`` after one
-that compiles, and a hash of its finish times; for ``compile ...`` the CPU time of the first results of a process.
+that compiles, the peak of memory beyond what the scenario takes, in bytes a task, and a hash of its finish times; for
+``compile ...`` the CPU time of the first results of a process. ``python -m benchmarks core_cases --against COMMIT``
+does this in turns with another commit (core_turns.py).
 """
 
 import hashlib
@@ -12,12 +14,13 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 import vinesim as vs
 from benchmarks import cases, pods, training
-from benchmarks.measure import best_of
+from benchmarks.measure import best_of, forget_peak, memory_bytes
 from vinesim.model.workload import ANYWHERE, NO_GANG
 
 SIZES = {1: 0.5, 2: 0.15, 4: 0.12, 8: 0.1, 16: 0.07, 32: 0.04, 64: 0.02}  # nodes: share of the jobs
@@ -109,19 +112,22 @@ def finishes(scenario: vs.Scenario) -> np.ndarray:
     return vs.simulate(scenario, engine="compiled").outcome.task_finish_us
 
 
-def measured(name: str, n: int) -> list[float | str]:
-    """What was measured, and a hash of what came out."""
+def measured(name: str, n: int) -> dict[str, Any]:
+    """CPU times in s; of runs also memory in bytes a task, and a hash of what came out."""
     if name in COMPILED:
         taken = []
         for make in COMPILED[name]:
             scenario, begun = make(), time.process_time()
             finishes(scenario)
             taken.append(time.process_time() - begun)
-        return [*taken, ""]
+        return {"took_s": taken}
     scenario = RUNS[name]()
     finishes(scenario)
+    forget_peak()
+    before = memory_bytes("VmRSS")
     took_s, found = best_of(n, lambda: lambda: finishes(scenario))
-    return [took_s, hashlib.sha256(found.tobytes()).hexdigest()]
+    beyond = (memory_bytes() - before) / scenario.workload.n_tasks
+    return {"took_s": [took_s], "bytes": beyond, "found": hashlib.sha256(found.tobytes()).hexdigest()}
 
 
 if __name__ == "__main__":

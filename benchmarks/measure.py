@@ -28,13 +28,14 @@ def best_of(n: int, prepare: Callable[[], Callable[[], Any]]) -> tuple[float, An
     return best, answer
 
 
-def in_process(command: list[str], cache: str | None = None) -> tuple[float, str]:
+def in_process(command: list[str], cache: str | None = None, root: Path = ROOT) -> tuple[float, str]:
     """Run Python in a new process; wall time in s and what it printed.
 
-    ``cache`` is a folder for what a user's machine keeps from run to run: compiled kernels and Python's bytecode.
+    ``cache`` is a folder for what a user's machine keeps from run to run: compiled kernels and Python's bytecode. The
+    VineSim that runs is that of the checkout ``root``; the benchmarks are always those of this one.
     """
     environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")])
+    environment["PYTHONPATH"] = os.pathsep.join([str(root / "src"), str(ROOT), environment.get("PYTHONPATH", "")])
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
         environment["PYTHONPYCACHEPREFIX"] = cache

@@ -1,6 +1,6 @@
 """What a policy can do is what it declares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -80,6 +80,24 @@ def test_a_policy_that_keeps_tasks_is_refused_where_outages_interrupt_them(kind)
         vs.simulate(case(kind()), engine="reference")
     assert "declares keeps_tasks and takes_back" in str(refused.value)
     assert vs.simulate(case(kind(), "finish"), engine="reference").exit_reason == "ALL_DONE"
+
+
+def test_each_section_that_interrupts_tasks_is_named_and_those_that_let_them_finish_are_not():
+    failures = vs.Failures(vs.Times(5.0), vs.Times(1.0))
+    maintenance = vs.Reservation("upgrade", 4.0, 6.0)
+    for_users = vs.Reservation("course", 4.0, 6.0, users=("a",))
+    plain = case(Remembers(), "finish")
+    of_a = replace(plain.workload, user=np.zeros(1), user_names=("a",))
+    given = replace(plain, workload=of_a, failures=(failures,), reservations=(maintenance, for_users))
+    with pytest.raises(vs.InputError) as refused:
+        vs.simulate(given, engine="reference")
+    told = [(problem.where, problem.expected.partition(";")[0], problem.found) for problem in refused.value.problems]
+    assert told == [
+        ("failures", "failures with running: finish", "requeue"),
+        ("reservations", "reservations with running: finish", "requeue"),
+    ]
+    finish = replace(given, failures=(replace(failures, running="finish"),), reservations=(for_users,))
+    assert vs.simulate(finish, engine="reference").exit_reason == "ALL_DONE"
 
 
 def withdrawn(policy):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.invariants import violations
+from tests.policies.kinds.most_room import MostRoom
 from tests.power_caps import capped_scenario
 from tests.properties.equivalence import Refused, alike, contents, run, unlike
 from tests.properties.test_gangs import POLICIES
@@ -35,6 +36,17 @@ def test_the_engines_agree_where_tasks_of_gangs_hold_several_units_under_caps():
             assert unlike(compiled, run(case, "reference")) == [], seed
             n_done += not isinstance(compiled, Refused)
     assert n_done > N_SCENARIOS / 4
+
+
+@pytest.mark.slow
+def test_the_engines_find_room_for_as_many_tasks_at_a_node_under_caps():
+    """Tasks of one unit, of which many nodes have room for several, and of several."""
+    n_capped = 0
+    for seed in range(2 * N_SCENARIOS):
+        case = capped_scenario(seed, MostRoom)
+        n_capped += case.datacenter.has_power_caps
+        assert unlike(run(case, "compiled"), run(case, "reference")) == [], seed
+    assert n_capped > N_SCENARIOS
 
 
 @pytest.mark.slow

@@ -123,7 +123,7 @@ def features_of(
         "BATCHING": len(model.engine_unit) > 0,
         "EARLY": ends_early,
         "LIMITS": work.limit_us is not None,
-        "CHANGES": bool(scenario.outages or scenario.failures or scenario.reservations) or work.withdraw_us is not None,
+        "CHANGES": scenario.has_changes,
         "PLACED": work.placed is not None,
         "AFTER": work.after is not None,
         "AHEAD": len(model.type_ahead) > 0,

@@ -8,15 +8,15 @@ units found stay in ``gang_unit`` for the start that follows.
 
 import numpy as np
 
-from vinesim.core import claims, gang_search, ledger, power
+from vinesim.core import claims, gang_search, ledger
 from vinesim.core.called import called
 from vinesim.core.features import SEVERAL
 from vinesim.core.gang_members import are_all_alike, hold, next_open, set_unit, unit_at, unit_of
-from vinesim.core.reservations import has_reservations
 from vinesim.core.tasks import is_node_in_partition, next_attached, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.workload import NODE, RACK
 from vinesim.state.layout import ATTACHED, FULL, OVERFULL
+from vinesim.state.shortcuts import is_room_local
 
 
 @called
@@ -78,12 +78,8 @@ def is_refused_everywhere(model, state, task, p):
     """Whether a gang, which had no place, would have none either if its first task ran on another unit of the type in
     the same node, rack or datacenter: all its nodes or tasks are alike, and it was not the first one's node that had
     too little room."""
-    if (
-        power.has_caps(model)
-        or has_reservations(model)
-        or not is_simple(model, state, task, p)
-        or not are_all_alike(model, state, task)
-    ):
+    is_local = is_room_local(model) and is_simple(model, state, task, p)
+    if not is_local or not are_all_alike(model, state, task):
         return False
     job = model.task_job[task]
     if model.job_nodes[job] == 0:
@@ -157,7 +153,7 @@ def pack_alike(model, state, task, p, limit, low, high):
     if left == 0:
         return True
     total, most = np.int64(0), np.int64(0)
-    simple = not power.has_caps(model) and not has_reservations(model) and is_simple(model, state, task, p)
+    simple = is_room_local(model) and is_simple(model, state, task, p)
     state.node_offer[low:high] = 0
     node = next_open(model, state, task, p, low, high)
     while node >= 0:

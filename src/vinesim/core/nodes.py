@@ -12,6 +12,7 @@ from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative, number_of
 from vinesim.state import queries
 from vinesim.state.layout import UNFIT
+from vinesim.state.shortcuts import is_start_local
 
 
 def node_tasks(model, state, node):
@@ -63,9 +64,7 @@ def score_of(model, state, view, task, node, score):
 def renew_scores(model, state, view, task, task_class, score):
     """Score the nodes that have changed since tasks of the type last asked for this score; all, where their demands
     differ, or with quotas, power caps or reservations."""
-    is_alike = model.class_units.shape[0] > 0 or model.task_demand.shape[0] == 0
-    is_alike = is_alike and model.quota_limit.shape[0] == 0 and model.cap_mw.shape[0] == 0
-    is_alike = is_alike and model.reserved_first.shape[0] == 0
+    is_alike = is_start_local(model) and (model.class_units.shape[0] > 0 or model.task_demand.shape[0] == 0)
     run, n_kept = state.run[0], state.changed_node.shape[0]
     seen, number = np.int64(-1), number_of(score)
     scores, scores_1, scores_2 = state.node_score, state.node_score_1, state.node_score_2

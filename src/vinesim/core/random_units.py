@@ -7,6 +7,7 @@ from vinesim.core.called import called
 from vinesim.core.features import COUNTS_FREE
 from vinesim.core.fit import fits_called
 from vinesim.core.tasks import task_type
+from vinesim.state.shortcuts import is_room_alike
 
 INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
@@ -20,17 +21,6 @@ def random_below(state, n):
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return np.int64(np.float64(z >> INTEGER_BITS) * TO_UNIT * n)
-
-
-def is_room_alike(model):
-    """Whether a unit with any room has room for every task that its type can run."""
-    asks_more = model.job_gang.shape[0] > 0 or model.job_partition.shape[0] > 0 or model.quota_limit.shape[0] > 0
-    return (
-        model.task_demand.shape[0] == 0
-        and not asks_more
-        and model.cap_mw.shape[0] == 0
-        and model.reserved_first.shape[0] == 0
-    )
 
 
 @called

@@ -7,14 +7,14 @@ where they share the power of a rack with a cap.
 
 import numpy as np
 
-from vinesim.core import claims, gang_members, least_busy, ledger, power
+from vinesim.core import claims, gang_members, least_busy, ledger
 from vinesim.core.bits import at_or_after
 from vinesim.core.called import called
 from vinesim.core.features import CAPS
-from vinesim.core.reservations import has_reservations
 from vinesim.core.tasks import is_allowed, is_of_gang, next_attached
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import OF_REQUEST, PENDING
+from vinesim.state.shortcuts import is_room_local
 
 
 def is_request(model, task):
@@ -71,8 +71,8 @@ def is_alike_request(model, state, task):
 def are_alike(model, state, task):
     """Whether nodes need only be counted for a request; not where units have their own order, in which a node's
     do not lie side by side."""
-    is_apart = not least_busy.has_own_order(model) and not power.has_caps(model) and not has_reservations(model)
-    return is_apart and gang_members.are_all_alike(model, state, task)
+    is_counted = is_room_local(model) and not least_busy.has_own_order(model)
+    return is_counted and gang_members.are_all_alike(model, state, task)
 
 
 @called

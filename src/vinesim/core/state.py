@@ -11,6 +11,7 @@ from vinesim.state import bit_levels
 from vinesim.state.arrays import FIELDS, SLOT, STATE, Changing, StateArrays, ndim
 from vinesim.state.layout import ATTACHED, BLOCK_TOKENS, COLUMNS, FAN, HELD, PENDING, ROOT
 from vinesim.state.power_caps import empty_mw
+from vinesim.state.shortcuts import is_start_alike
 
 BUCKETS = 8 * 256  # of the calendar: a level a byte
 
@@ -61,8 +62,7 @@ def sizes_of(model: Any, features: Features) -> dict[str, int]:
         for power, n_words in enumerate(bit_levels.sizes(n), 1):
             sizes[f"{name}/{64**power}" if power < 3 else f"{name}/64^3"] = n_words
     n_shapes = int(model.class_shape.max(initial=-1)) + 1
-    asks_more = len(model.job_gang) or len(model.job_partition) or len(model.cap_mw) or len(model.reserved_first)
-    looks_up = n_shapes > 0 and not asks_more
+    looks_up = n_shapes > 0 and is_start_alike(model)
     sizes |= {
         "SP/64": n_shapes * model.class_types.shape[1],
         "V'": n_nodes if looks_up else 0,

@@ -7,10 +7,10 @@ from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, r
 from vinesim.core.called import called
 from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL
 from vinesim.core.fit import fits, forget_found
-from vinesim.core.reservations import has_reservations
 from vinesim.core.tasks import at_step, end_of_members, gang_of, is_member, is_of_gang, next_step
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import places
+from vinesim.state.shortcuts import is_room_local
 
 ANY = -1  # node
 
@@ -171,7 +171,7 @@ def note_place(model, state, rows, task, unit):
 @called
 def room_at(model, state, task, processor_type, node, most):
     p, node, most = np.int64(processor_type), np.int64(node), np.int64(most)
-    if gangs.n_leads(model, state, task) == 1 and not has_reservations(model):
+    if gangs.n_leads(model, state, task) == 1 and is_room_local(model):
         return gangs.count_simple(model, state, task, p, node, most)
     marked, n, unit = ledger.mark(state), np.int64(0), np.int64(0)
     while n < most and unit >= 0:

@@ -144,10 +144,3 @@ class Changes:
             self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
         self._rows += [(at_us, self._n_steps, WITHDRAWS, job, 0, 0, only_fails) for job in withdrawn]
         self._n_steps += 1
-
-
-def has_pauses(scenario: Scenario) -> bool:
-    """Whether something happens between the events of the loop."""
-    return bool(
-        scenario.outages or scenario.failures or scenario.reservations or scenario.workload.withdraw_us is not None
-    )

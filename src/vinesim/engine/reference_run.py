@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from vinesim.core import rules
-from vinesim.engine.changes import has_pauses
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.ends import may_end_early, with_killed
 from vinesim.engine.reference import arrive, run_events, start
@@ -40,7 +39,7 @@ class ReferenceRun:
         self._may_overcommit = policy.may_overcommit
         self._sees_every_event = online.sees_every_event
         self._preempts = online.preempts
-        self._outages = OutageClock(self, model, scenario) if has_pauses(scenario) else None
+        self._outages = OutageClock(self, model, scenario) if scenario.has_changes else None
 
     def compile(self) -> None:
         """Do nothing: nothing is compiled."""

@@ -70,8 +70,7 @@ class Trial:
         room."""
         for unit in self.state.units_at(node, processor_type):
             if queries.fits_itself(self.model, self.state, task, unit):
-                self._add(unit, queries.demand(self.model, self.state, task, unit))
-                self.state.hold_rest(task, unit)
+                self.state.hold_all(task, unit)
                 return True
         return False
 

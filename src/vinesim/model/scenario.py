@@ -143,6 +143,12 @@ class Scenario:
         return bool(self.outages or self.failures) or any(one.interrupts for one in self.reservations)
 
     @property
+    def has_changes(self) -> bool:
+        """Whether nodes or jobs change at times of their own: outages, failures, reservations, withdrawn jobs."""
+        is_withdrawn = self.workload.withdraw_us is not None
+        return bool(self.outages or self.failures or self.reservations) or is_withdrawn
+
+    @property
     def job_partition(self) -> np.ndarray:
         """[J] int32: the partition of each job, of ``partitions``, or NO_PARTITION."""
         names = [one.name for one in self.partitions]

@@ -19,12 +19,13 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
     elif scenario.workload.partition is not None and policy.may_overcommit:
         expected = f"jobs without partitions, for the policy {name}, which may load units beyond their capacity"
         problems.append(Problem(("workload", "partition"), expected, "partitions", remedy))
-    if scenario.datacenter.has_power_caps and (not policy.supports_multi_unit_tasks or policy.may_overcommit):
+    if not policy.supports_multi_unit_tasks or policy.may_overcommit:
         expected = f"none, for the policy {name}, which does not ask what fits before it starts a task"
-        problems.append(Problem(("datacenter", "power_cap"), expected, "a power cap", remedy))
-    if scenario.reservations and (not policy.supports_multi_unit_tasks or policy.may_overcommit):
-        expected = f"none, for the policy {name}, which does not ask what fits before it starts a task"
-        problems.append(Problem(("reservations",), expected, "reservations", remedy))
+        asked = (
+            (("datacenter", "power_cap"), "a power cap", scenario.datacenter.has_power_caps),
+            (("reservations",), "reservations", bool(scenario.reservations)),
+        )
+        problems += [Problem(where, expected, found, remedy) for where, found, is_there in asked if is_there]
     by_type = isinstance(policy, BatchPolicy) or not policy.supports_multi_unit_tasks
     if scenario.datacenter.capacity is not None and by_type:
         expected = f"units with the capacity of their type, for the policy {name}"
@@ -96,6 +97,11 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
         (("workload", "withdraw"), "jobs that are withdrawn", work.withdraw_us is not None),
         (("workload", "placed"), "tasks that run from the beginning", work.placed is not None),
     )
+    requeues: dict[tuple[str, ...], bool] = {
+        ("outages",): any(one.running == "requeue" for one in scenario.outages),
+        ("failures",): any(one.running == "requeue" for one in scenario.failures),
+        ("reservations",): any(one.interrupts for one in scenario.reservations),
+    }
     has_limits = work.limit_us is not None
     is_fixed = isinstance(policy, OnlinePolicy) and policy.plans and not policy.takes_back  # its plan is the schedule
     problems = []
@@ -104,6 +110,10 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
             problems.append(Problem(what, f"an online policy; {name} is a batch policy", words))
         elif is_fixed:
             problems.append(Problem(what, f"none; {name} plans before the run", words))
+        elif requeues.get(what) and not policy.can_requeue:
+            expected = f"{words} with running: finish; {name} keeps tasks in its scratch and does not take them back"
+            remedy = "Or choose another policy. A custom policy declares keeps_tasks and takes_back."
+            problems.append(Problem(what, expected, "requeue", remedy))
         elif what == ("workload", "withdraw") and not policy.can_withdraw:
             expected = f"none; {name} keeps tasks in its scratch and does not forget those of withdrawn jobs"
             remedy = "Choose another policy. A custom policy declares keeps_tasks and takes_withdrawals."
@@ -122,10 +132,3 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
         problems.append(Problem(("workload", "limit"), f"none; {name} plans before the run", "limits"))
     if problems:
         raise InputError(problems)
-    requeues = "requeue" in {*(o.running for o in scenario.outages), *(f.running for f in scenario.failures)}
-    requeues = requeues or any(one.interrupts for one in scenario.reservations)
-    if requeues and isinstance(policy, OnlinePolicy) and not policy.can_requeue:
-        where = ("outages",) if scenario.outages else ("failures",) if scenario.failures else ("reservations",)
-        expected = f"{where} with running: finish; {name} keeps tasks in its scratch and does not take them back"
-        remedy = "Or choose another policy. A custom policy declares keeps_tasks and takes_back."
-        raise InputError([Problem(where, expected, "requeue", remedy)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.policies.kinds.most_room import MostRoom
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.identity import content_id
 from vinesim.state.queries import nothing, oldest_pending, start
@@ -54,6 +55,23 @@ def test_a_rack_without_power_leaves_its_units_idle_and_other_racks_take_the_tas
     init_us = done.tasks["init_us"]
     assert sorted(init_us.tolist()) == [0.0] * 5 + [10.0]  # what backfilling plans ahead knows of no cap
     assert sorted(done.tasks["rack"][init_us == 0.0].tolist()) == [0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])  # compiles: 25 s
+@pytest.mark.parametrize(
+    ("power", "n_units", "rack"),
+    [(300.0, 1, 1), (400.0, 1, 0), (300.0, 2, 1), (400.0, 2, 0)],
+)
+def test_the_tasks_that_a_node_has_room_for_together_share_the_power_of_its_rack(engine, power, n_units, rack):
+    """Six units of a node, whose rack has some power left, and four of one with all that it needs."""
+    center = vs.Datacenter([0] * 10, [0] * 6 + [1] * 4, [0] * 10, (PLAIN,))
+    center = replace(center, rack_power_cap_w=np.array([300.0 + power, np.inf]))
+    work = vs.Workload(
+        [0, 0], [0, 1, 2], [0.0, 50.0], [10.0, 10.0], *np.zeros((3, 2)), [-1, -1], task_types=(vs.TaskType("T"),),
+        units=[n_units, 2],
+    )  # fmt: skip
+    done = vs.simulate(vs.Scenario(center, work, MostRoom(), affinity=[[1.0]]), engine=engine)
+    assert done.tasks["rack"][0] == rack
 
 
 def test_the_summary_says_each_cap_and_the_peak():
@@ -159,8 +177,11 @@ def test_a_cap_needs_the_powers_of_all_types_that_run_tasks():
 
 @pytest.mark.parametrize("policy", ["ff", "rb_fifo", "optimal"])
 def test_a_policy_that_does_not_ask_what_fits_is_refused(policy):
-    with pytest.raises(vs.InputError, match="does not ask what fits"):
-        vs.simulate(scenario(policy, [(0, 10, 1)], cap=900.0))
+    given = replace(scenario(policy, [(0, 10, 1)], cap=900.0), reservations=(vs.Reservation("upgrade", 5.0, 6.0),))
+    with pytest.raises(vs.InputError, match="does not ask what fits") as refused:
+        vs.simulate(given)
+    places = [problem.where for problem in refused.value.problems if "does not ask what fits" in problem.expected]
+    assert places == ["datacenter.power_cap", "reservations"]
 
 
 def test_a_live_scheduler_refuses_caps():

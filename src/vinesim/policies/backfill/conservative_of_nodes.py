@@ -26,6 +26,7 @@ from vinesim.state.layout import OUTAGE
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import is_within_quotas, nothing
 from vinesim.state.reservations import next_reservation_end_us
+from vinesim.state.shortcuts import is_start_local
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
                 begin_us = earliest(model, state, scratch, item - 1, now_us, math.inf)
                 if begin_us < math.inf:
                     reserve(model, state, scratch, item - 1, begin_us)
-                elif len(model.quota_limit) == 0 and len(model.cap_mw) == 0:  # they may be all that it lacks
+                elif is_start_local(model):  # else a cap or a quota may be all that it lacks
                     scratch.plan[item - 1] = NOWHERE
             elif scratch.is_freed[0] == 1 and scratch.plan[item - 1] == PLANNED:
                 has_moved |= move(model, state, scratch, item - 1, now_us)

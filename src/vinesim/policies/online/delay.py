@@ -8,6 +8,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.online.waiting import WAITING, follow, is_over, next_to_start, unit_for
 from vinesim.state.layout import OUTAGE
 from vinesim.state.queries import arrival_us, group, next_pending, oldest_pending, start, wait_until
+from vinesim.state.shortcuts import is_room_alike
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,10 @@ class Delay(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        scratch, is_single = view.scratch, len(model.task_demand) == 0 and len(model.job_gang) == 0
-        # under a cap, and where units take tasks ahead, what leaves a unit lets others start elsewhere; next to
-        # reservations the time decides too
-        is_apart = len(model.cap_mw) == 0 and len(model.reserved_first) == 0 and len(model.type_ahead) == 0
-        stays = len(model.withdrawn_job) == 0  # else tasks leave the tree, and units, unseen
-        takes_whole_units = is_single and is_apart and stays and len(model.job_predecessors) == 0
+        scratch = view.scratch
+        # where units take tasks ahead, what leaves one lets others start elsewhere; withdrawn tasks leave units unseen
+        is_apart = len(model.type_ahead) == 0 and len(model.withdrawn_job) == 0
+        takes_whole_units = is_room_alike(model) and is_apart and len(model.job_predecessors) == 0
         if takes_whole_units:
             follow(model, state, view)
         if takes_whole_units and view.event != OUTAGE:

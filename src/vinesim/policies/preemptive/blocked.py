@@ -12,6 +12,7 @@ from vinesim.policies.preemptive.noted import N_NOTED
 from vinesim.policies.preemptive.running import Rank, n_higher
 from vinesim.state.places import has_place_without
 from vinesim.state.queries import group
+from vinesim.state.shortcuts import is_start_local
 
 BLOCKED: Mapping[str, tuple[str, str]] = {
     "blocked": ("i8", "groups"),  # 1 + the first task of the group when that found no room; 0: it is to be tried
@@ -23,8 +24,7 @@ def is_still_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, s
     """Whether a task that found no room, and has been the first of its group since, finds none now either."""
     scratch = view.scratch
     since, until = int(scratch.blocked_at[group(model, state, task)]), int(scratch.n_noted[0])
-    asks_more = len(model.quota_limit) > 0 or len(model.cap_mw) > 0 or len(model.reserved_first) > 0
-    if until - since > N_NOTED or asks_more:
+    if until - since > N_NOTED or not is_start_local(model):
         return False
     for i in range(since, until):
         if scratch.noted_rank[i % N_NOTED] <= scratch.rank[task]:
