@@ -23,7 +23,7 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
-from vinesim.core.names import digest_of
+from vinesim.core.fingerprint import fingerprint
 from vinesim.core.rules import (
     IS_ATTACHED,
     IS_CONSOLIDATED,
@@ -794,7 +794,7 @@ def test_a_helper_with_other_code_is_another_policy(tmp_path):
     for deep in ("+ 0", "+ 1"):
         path = tmp_path / "mine.py"
         path.write_text(text.format(imports="", last="3", helper="deeper(n)", unit="helper(0)", deep=deep))
-        keys.append(digest_of(frozenset(), (resolve(f"{path}:Mine").decide,)))
+        keys.append(fingerprint(resolve(f"{path}:Mine").decide))
     assert keys[0] != keys[1]
 
 
@@ -803,9 +803,9 @@ def test_the_same_policy_has_the_same_key_again(tmp_path):
 
     path = tmp_path / "mine.py"
     write(path)
-    names = {digest_of(frozenset(), (resolve(f"{path}:Mine").decide,)) for _ in range(2)}
+    names = {fingerprint(resolve(f"{path}:Mine").decide) for _ in range(2)}
     assert len(names) == 1
-    assert digest_of(frozenset(), (policies()["high"].decide,)) not in names
+    assert fingerprint(policies()["high"].decide) not in names
 
 
 def compiled_with(decide):

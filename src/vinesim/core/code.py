@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vinesim.core.features import Features, rounded
+from vinesim.core.fingerprint import fingerprint
 from vinesim.core.names import digest_of
 from vinesim.jit.machine_code import is_kept
 
@@ -47,14 +48,16 @@ class Code:
         """The features of the loop that it shares with others."""
         return rounded(self.features)
 
+    @cached_property
+    def _of_policy(self) -> tuple[bytes, str]:
+        """The policy's part of a name."""
+        return fingerprint(self.decide), self.own.types()
+
     def name(self, what: str) -> str:
         """What names the code: LOOP, SHARED_LOOP or ANSWER."""
         if what not in self._names:
             features = self.features if what == LOOP else self.rounded
-            if what == SHARED_LOOP:
-                self._names[what] = digest_of(features, ())
-            else:
-                self._names[what] = digest_of(features, (self.decide,), self.own.types())
+            self._names[what] = digest_of(features) if what == SHARED_LOOP else digest_of(features, *self._of_policy)
         return self._names[what]
 
     def is_inlined(self, n_tasks: int) -> bool:

@@ -16,6 +16,7 @@ from numba.core import types
 from vinesim.core import block, loop, slot, turn
 from vinesim.core.code import ANSWER, BLOCK, LOOP, SHARED_LOOP, Code, Own
 from vinesim.core.features import Features
+from vinesim.core.fingerprint import fingerprint
 from vinesim.core.names import digest_of
 from vinesim.core.special import Special
 from vinesim.core.state import layout_of
@@ -32,7 +33,7 @@ class Loop(NamedTuple):
     """A loop for a policy."""
 
     features: Features
-    fields: frozenset[str]  # that it or the policy reads of anything
+    fields: frozenset[str]  # the arrays of the model that it or the policy reads
     kernel: Any
     policy: Any  # the policy's code for its slot; None: it is inlined
 
@@ -55,7 +56,7 @@ def inlined(code: Code) -> Loop:
         names = {"decide": code.decide, "record": own["record"], "scratch_of": own["arrays"]}
         special = Special(code.features, names)
         made = cached_kernel(loop.run_events, name, special.bound_names(loop.run_events), LOOP)
-        _loops[name] = Loop(code.features, special.reach(loop.run_events).fields, made, None)
+        _loops[name] = Loop(code.features, _read(special, loop.run_events), made, None)
     return _loops[name]
 
 
@@ -67,7 +68,7 @@ def in_slot(code: Code) -> Loop:
         special = Special(code.rounded, {"decide": code.decide, **_readers(code.own)})
         names = special.bound_names(slot.answer)
         answer = cached_kernel(slot.answer, name, names, ANSWER, no_cpython_wrapper=True)
-        fields = shared.fields | special.reach(slot.answer).fields
+        fields = shared.fields | _read(special, slot.answer)
         _loops[name] = shared._replace(policy=answer, fields=fields)
     return _loops[name]
 
@@ -77,13 +78,13 @@ def _shared(features: Features, name: str) -> Loop:
         names = {"decide": slot.ask, "options_of": slot.both_addresses, "scratch_of": slot.same_address}
         special = Special(features, names)
         made = cached_kernel(loop.run_events, name, special.bound_names(loop.run_events), SHARED_LOOP)
-        _loops[name] = Loop(features, special.reach(loop.run_events).fields, made, None)
+        _loops[name] = Loop(features, _read(special, loop.run_events), made, None)
     return _loops[name]
 
 
 def block_for(features: Features) -> Any:
     """The kernel that does many runs, with the loop for these features whose address it is given."""
-    name = digest_of(features, (), BLOCK)
+    name = digest_of(features, BLOCK)
     if name not in _blocks:
         _blocks[name] = cached_kernel(block.run_block, name, Special(features, {}).bound_names(block.run_block), BLOCK)
     return _blocks[name]
@@ -91,12 +92,17 @@ def block_for(features: Features) -> Any:
 
 def turn_for(decide: Any, renumbered: Any, features: Features, own: Own) -> Loop:
     """One turn of a live scheduler under a policy."""
-    name = digest_of(features, (decide, renumbered), own.types())
+    name = digest_of(features, fingerprint(decide), fingerprint(renumbered), own.types())
     if name not in _loops:
         special = Special(features, {"decide": decide, "renumbered": renumbered, **_readers(own)})
         made = cached_kernel(turn.run_turn, name, special.bound_names(turn.run_turn))
-        _loops[name] = Loop(features, special.reach(turn.run_turn).fields, made, None)
+        _loops[name] = Loop(features, _read(special, turn.run_turn), made, None)
     return _loops[name]
+
+
+def _read(special: Special, kernel: Any) -> frozenset[str]:
+    """The arrays of the model that a kernel reads, itself and through what it calls."""
+    return special.reach(kernel).fields.intersection(ModelArrays._fields)
 
 
 def _readers(own: Own) -> dict[str, Any]:
@@ -113,7 +119,7 @@ class Running:
 
     def __init__(self, made: Loop, model: Any, state: Any, own: Own):
         self._loop, self._own, self._scratch = made, own, words_of(own.scratch)  # what is kept keeps its address
-        self._model = Arrays(model.arrays(made.fields.__contains__), MODEL_TYPE)
+        self._model = Arrays(model.arrays(made.fields), MODEL_TYPE)
         self.set_state(state)
 
     @cached_property

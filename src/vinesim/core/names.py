@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-from vinesim.core.fingerprint import fingerprint
 
 PACKAGE = Path(__file__).parent.parent
 OF_STATE = (
@@ -44,11 +41,10 @@ def kernels() -> bytes:
     return digest.digest()
 
 
-def digest_of(features: frozenset[str], functions: tuple[Any, ...], *others: str) -> str:
-    """What names the code of a loop with these features, and of functions as they are loaded now."""
+def digest_of(features: frozenset[str], *parts: bytes | str) -> str:
+    """What names the code of a loop with these features, and of what else it is made from: the fingerprints of
+    functions, and words."""
     digest = hashlib.sha256(kernels() + " ".join(sorted(features)).encode())
-    for function in functions:
-        digest.update(fingerprint(function))
-    for other in others:
-        digest.update(other.encode())
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part)
     return digest.hexdigest()

@@ -1,14 +1,15 @@
 """Model -> State: allocate the arrays that a run changes, by the table in ``state/arrays.py``."""
 
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vinesim.core.features import Features
 from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
-from vinesim.state.arrays import FIELDS, SLOT, STATE, Changing, StateArrays, ndim
+from vinesim.state.arrays import FIELDS, RUN, SLOT, STATE, Changing, StateArrays, ndim
 from vinesim.state.layout import ATTACHED, BLOCK_TOKENS, COLUMNS, FAN, HELD, PENDING, ROOT
 from vinesim.state.power_caps import empty_mw
 from vinesim.state.shortcuts import is_start_alike
@@ -30,126 +31,160 @@ def is_needed(needs: str, features: Features) -> bool:
     return not needs or needs in features
 
 
-def sizes_of(model: Any, features: Features) -> dict[str, int]:
-    """The dimensions of the table."""
-    n_units, n_tasks, n_nodes = len(model.unit_type), len(model.task_operations), len(model.node_rack)
-    n_types, n_groups, n_companions = len(model.affinity), len(model.group_task_type), len(model.companion_type)
-    n_held = int(model.task_held[-1]) if len(model.task_held) else 0
-    n_heads = n_tasks if n_groups > 1 else 1
-    sizes = {
-        "0": 0,
-        "1": 1,
-        "2": 2,
-        "N": n_tasks,
-        "U": n_units,
-        "V": n_nodes,
-        "P": n_types,
-        "P+1": n_types + 1,
-        "G": n_groups,
-    }
-    sizes |= {"T": len(model.ranking), "H": n_held, "log": 0, "list": 0, "quotas": len(model.quota_limit)}
-    sizes["pools"] = len(model.cap_mw)
-    sizes |= {"buckets": BUCKETS, "buckets/64": BUCKETS // 64, "slots": n_tasks if "SLOTS" in features else n_units}
-    sizes |= {"undos": 4 * (n_tasks + n_held) + 16, "changes": 1 << n_nodes.bit_length()}
-    sizes["J"] = len(model.job_arrival_us)
-    n_engines = len(model.engine_unit)
-    sizes |= {"E": n_engines, "ends": 2 << max(0, n_engines - 1).bit_length()}
-    sizes["batch"] = int(model.engine_first[-1]) if n_engines else 0
-    sizes["blocks"] = int(model.type_batching[:, BLOCK_TOKENS].max()) if n_engines else 0
-    sizes["cached"] = int(model.engine_block[-1]) if n_engines else 0
-    sizes["chains"] = n_engines * (int(model.task_prefix.max(initial=-1)) + 1)
-    for name, n in (("N", n_tasks), ("U", n_units), ("V", n_nodes), ("J", sizes["J"]), ("heads", n_heads)):
-        for power, n_words in enumerate(bit_levels.sizes(n), 1):
-            sizes[f"{name}/{64**power}" if power < 3 else f"{name}/64^3"] = n_words
-    n_shapes = int(model.class_shape.max(initial=-1)) + 1
-    looks_up = n_shapes > 0 and is_start_alike(model)
-    sizes |= {
-        "SP/64": n_shapes * model.class_types.shape[1],
-        "V'": n_nodes if looks_up else 0,
-        "VC": n_nodes * n_companions,
-    }
-    has_gangs = len(model.job_gang) > 0
-    sizes["members"] = int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0)) if has_gangs else 0
-    sizes["room rows"], sizes["L+C-1"] = 0, 0
-    if len(model.class_units) and model.node_first[-1] > 0:
-        sizes["room rows"], sizes["L+C-1"] = _rooms(n_nodes, len(model.lead_type) + max(0, n_companions - 1))
-    return sizes
+def _n_held(model: Any) -> int:
+    return int(model.task_held[-1]) if len(model.task_held) else 0
 
 
-def _rooms(n_nodes: int, n_columns: int) -> tuple[int, int]:
+def _n_shapes(model: Any) -> int:
+    return int(model.class_shape.max(initial=-1)) + 1
+
+
+def _looks_up(model: Any) -> bool:
+    """Whether what nodes have room for follows from their units alone."""
+    return _n_shapes(model) > 0 and is_start_alike(model)
+
+
+def _n_members(model: Any) -> int:
+    """The most tasks of a gang."""
+    if not len(model.job_gang):
+        return 0
+    return int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0))
+
+
+Size = Callable[[Any, Features], int]
+SIZES: dict[str, Size] = {  # the dimensions of the table, each found where an array needs it
+    "1": lambda model, features: 1,
+    "2": lambda model, features: 2,
+    "log": lambda model, features: 0,
+    "list": lambda model, features: 0,
+    "N": lambda model, features: len(model.task_operations),
+    "U": lambda model, features: len(model.unit_type),
+    "V": lambda model, features: len(model.node_rack),
+    "P": lambda model, features: len(model.affinity),
+    "P+1": lambda model, features: len(model.affinity) + 1,
+    "G": lambda model, features: len(model.group_task_type),
+    "T": lambda model, features: len(model.ranking),
+    "J": lambda model, features: len(model.job_arrival_us),
+    "H": lambda model, features: _n_held(model),
+    "quotas": lambda model, features: len(model.quota_limit),
+    "pools": lambda model, features: len(model.cap_mw),
+    "buckets": lambda model, features: BUCKETS,
+    "buckets/64": lambda model, features: BUCKETS // 64,
+    "slots": lambda model, features: len(model.task_operations if "SLOTS" in features else model.unit_type),
+    "undos": lambda model, features: 4 * (len(model.task_operations) + _n_held(model)) + 16,
+    "changes": lambda model, features: 1 << len(model.node_rack).bit_length(),
+    "heads": lambda model, features: len(model.task_operations) if len(model.group_task_type) > 1 else 1,
+    "E": lambda model, features: len(model.engine_unit),
+    "ends": lambda model, features: 2 << max(0, len(model.engine_unit) - 1).bit_length(),
+    "batch": lambda model, features: int(model.engine_first[-1]) if len(model.engine_unit) else 0,
+    "blocks": lambda model, features: int(model.type_batching[:, BLOCK_TOKENS].max()) if len(model.engine_unit) else 0,
+    "cached": lambda model, features: int(model.engine_block[-1]) if len(model.engine_unit) else 0,
+    "chains": lambda model, features: len(model.engine_unit) * (int(model.task_prefix.max(initial=-1)) + 1),
+    "SP/64": lambda model, features: _n_shapes(model) * model.class_types.shape[1],
+    "V'": lambda model, features: len(model.node_rack) if _looks_up(model) else 0,
+    "VC": lambda model, features: len(model.node_rack) * len(model.companion_type),
+    "members": lambda model, features: _n_members(model),
+    "room rows": lambda model, features: _rooms(model)[0],
+    "L+C-1": lambda model, features: _rooms(model)[1],
+}
+
+
+def _words(of: Size, level: int, model: Any, features: Features) -> int:
+    return bit_levels.sizes(of(model, features))[level]
+
+
+SIZES |= {
+    f"{name}/{part}": partial(_words, SIZES[name], level)
+    for name in ("N", "U", "V", "J", "heads")
+    for level, part in enumerate(("64", "4096", "64^3"))
+}
+
+
+def _rooms(model: Any) -> tuple[int, int]:
     """The size of the index of nodes: rows for a tree over the nodes, and columns, rounded up."""
+    if not len(model.class_units) or model.node_first[-1] <= 0:
+        return 0, 0
     n_above, n_leaves = 1, FAN  # rows: the root, and those below it
-    while n_leaves < n_nodes:
+    while n_leaves < len(model.node_rack):
         n_above, n_leaves = n_above + n_leaves, n_leaves * FAN
+    n_columns = len(model.lead_type) + max(0, len(model.companion_type) - 1)
     return ROOT + n_above + n_leaves, -(-n_columns // COLUMNS) * COLUMNS
 
 
 def build_state(model: Any, features: Features, seed: int, sees_all: bool = False, overcommits: bool = False) -> Any:
     """Return the state before the first event: every unit idle, no job arrived."""
-    sizes, made = sizes_of(model, features), {}
-    for name, dimensions, dtype, fill in _rows(features):
+    allocation = _allocation(features)
+    sizes = {name: SIZES[name](model, features) for name in allocation.sizes}
+    made = allocation.empty.copy()
+    for name, dimensions, dtype, fill in allocation.needed:
         shape = [sizes[size] for size in dimensions]
-        if fill is None:
-            made[name] = np.empty(shape, dtype)
-        elif fill == 0:
+        if fill == 0:
             made[name] = np.zeros(shape, dtype)
         else:
-            made[name] = np.full(shape, fill, dtype)
+            made[name] = np.empty(shape, dtype)
+            if fill is not None:
+                made[name].fill(fill)
     _begin(made, model, seed)
     made["run"]["sees_all"], made["run"]["overcommits"] = sees_all, overcommits
     if "LATER" not in features:
         made["task_init_us"] = made["task_start_us"]  # it is there as soon as the task has its unit
-    return StateArrays(**made, **fields_of(made["unit"]))
+    return StateArrays._make((*made.values(), *(made["unit"][field] for _, field in FIELDS)))
+
+
+class Allocation(NamedTuple):
+    """What is allocated for a state of some features."""
+
+    empty: dict[str, np.ndarray]  # each array of the table; without elements, all states may share it
+    needed: list[tuple[str, list[str], np.dtype, Any]]  # name, dimensions, dtype and fill of those that have elements
+    sizes: frozenset[str]  # the dimensions of these
 
 
 @cache
-def _rows(features: Features) -> list[tuple[str, list[str], np.dtype, Any]]:
-    """The name, the dimensions, the dtype and the fill of each array; those that these features do not need have no
-    elements."""
-    rows = []
+def _allocation(features: Features) -> Allocation:
+    empty, needed = {}, []
     for row in STATE:
-        dimensions = row.size.split(",")
-        if not is_needed(row.needs, features):
-            rows.append((row.name, ["0"] * len(dimensions), _dtype_of(row, features), None))
-        else:
-            rows.append((row.name, dimensions, _dtype_of(row, features), row.fill))
-    return rows
+        dtype = _dtype_of(row, features)
+        empty[row.name] = np.empty((0,) * ndim(row), dtype)
+        if is_needed(row.needs, features):
+            needed.append((row.name, row.size.split(","), dtype, row.fill))
+    return Allocation(empty, needed, frozenset(size for _, sizes, _, _ in needed for size in sizes))
 
 
 def _dtype_of(row: Changing, features: Features) -> np.dtype:
     return slot_dtype(features) if isinstance(row.dtype, str) and row.dtype == "SLOT" else np.dtype(row.dtype)
 
 
-def fields_of(unit: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the views of what is kept of units, which policies read by name."""
-    return {name: unit[field] for name, field in FIELDS}
+BEGUN = np.zeros(1, RUN)  # as it is before the first event of any run
+for _field in (
+    "chained",
+    "newest",
+    "ahead",
+    "spare",
+    "interrupted",
+    "n_stale",
+    "n_changes_seen",
+    "n_changes_counted",
+    "found_task",
+    "refused_task",
+    "request_task",
+):
+    BEGUN[_field] = -1
+BEGUN["timer_us"], BEGUN["interrupted_us"] = np.inf, np.nan
 
 
 def _begin(made: dict[str, np.ndarray], model: Any, seed: int) -> None:
-    """Write what is not the same in all runs."""
+    """Write what is not the same in all elements, or in all runs."""
     run, unit, n_units, n_types = made["run"], made["unit"], len(model.unit_type), len(model.affinity)
-    for name in (
-        "chained",
-        "newest",
-        "ahead",
-        "spare",
-        "interrupted",
-        "n_stale",
-        "n_changes_seen",
-        "n_changes_counted",
-    ):
-        run[name] = -1
-    run["found_task"] = run["refused_task"] = run["request_task"] = -1
-    run["timer_us"], run["interrupted_us"], run["n_with_room"], run["random"] = np.inf, np.nan, n_units, np.uint64(seed)
+    run[:] = BEGUN
+    run["n_with_room"], run["random"] = n_units, np.uint64(seed)
     unit["open"], unit["type"], unit["node"] = model.unit_capacity, model.unit_type, model.unit_node
     made["bucket"]["head"] = made["bucket"]["tail"] = -1
-    free = made["free"], made["free_1"], made["free_2"]
-    for row in range(n_types + 1):
-        members = np.flatnonzero(model.unit_type == row) if row < n_types else np.arange(n_units)
-        bit_levels.fill(free, row, members)
-        made["lowest"][row] = members[0] if len(members) else n_units
-        if made["free_count"].size:
-            made["free_count"][row] = np.bincount(members >> 12, minlength=made["free_count"].shape[1])
+    is_free = np.ones((n_types + 1, n_units), bool)  # the last row is of all types
+    np.equal(model.unit_type, np.arange(n_types)[:, np.newaxis], out=is_free[:-1])
+    made["free"][:], made["free_1"][:], made["free_2"][:] = bit_levels.levels_of_rows(is_free)
+    made["lowest"][:] = np.where(is_free.any(axis=1), is_free.argmax(axis=1), n_units)
+    if made["free_count"].size:
+        np.add.reduceat(is_free, np.arange(0, n_units, 4096), axis=1, dtype=np.int64, out=made["free_count"])
     if made["pool_mw"].size:
         made["pool_mw"][:] = made["peak_mw"][:] = empty_mw(model)
     units = first_units(model)
@@ -165,9 +200,8 @@ def _begin(made: dict[str, np.ndarray], model: Any, seed: int) -> None:
             made["group_head"][:] = np.argmax(units == PENDING)
     if len(model.group_task_type) > 1:
         pending = np.arange(n_tasks) if units is None else np.flatnonzero(units == PENDING)
-        found, first = np.unique(model.task_group[pending], return_index=True)
         made["group_head"][:] = n_tasks
-        made["group_head"][found] = pending[first]
+        made["group_head"][model.task_group[pending[::-1]]] = pending[::-1]  # the first, which is written last
     if made["node_room"].size:
         made["node_room"][:, : len(model.lead_type)] = -1  # as if no node had room: it is renewed when it is first used
 

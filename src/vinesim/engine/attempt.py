@@ -27,6 +27,7 @@ from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, t
 from vinesim.state.model import Model
 
 CHUNK_S = 0.1  # how long the engine works before progress is reported
+BRIEF_S = CHUNK_S / 10  # the next one is up to four times as long
 FIRST_CHUNK = 1 << 8  # events, and no fewer later; how long they take is not known yet
 FIRST_TRIED = 1 << 3  # the same where the other engine may take over: one event may take the reference engine a second
 MANY_UNITS = 1000  # from here on a single decision may take it longer than the compiled engine takes for all
@@ -122,8 +123,8 @@ class Attempt:
         """Let the engine work in chunks of about CHUNK_S until the run ends. Returns why, and more in words; None where
         the other engine is to take over.
 
-        The first chunk of a policy that is known to answer, and all where a batch policy decides, are done on this
-        thread: another one takes a twelfth of the time of a small run, and more on a busy machine.
+        Where a policy is known to answer, chunks are done on this thread until one has taken BRIEF_S, and where a batch
+        policy decides, all are: another thread takes an eighth of the time of a small run, and more on a busy machine.
         """
         scenario, model, n_tasks = self.scenario, self.model, self.scenario.workload.n_tasks
         answers = self.online.decide.__module__.startswith("vinesim.")
@@ -138,7 +139,6 @@ class Attempt:
             begun = time.perf_counter()
             until_us = math.inf if clock is None else clock.next_us
             why = run.advance(scenario.horizon_us, until_us, chunk, should_abandon if is_watched else None)
-            is_watched = clock is None and (is_watched or run.n_events >= FIRST_CHUNK)
             if why == ABANDONED:
                 if not watchdog.is_stopped and self.choice.is_too_slow(run.n_events):
                     return None
@@ -156,6 +156,7 @@ class Attempt:
                 if not clock.tick():
                     return why_over(scenario, model, run)
             took = time.perf_counter() - begun
+            is_watched = is_watched or (clock is None and took >= BRIEF_S)
             chunk = max(fewest, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
             if watchdog.report_progress():
                 return ExitReason.INTERRUPTED, ""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -125,19 +125,21 @@ def result_of(
     quantiles: Mapping[str, float] = QUANTILES,
 ) -> Result:
     """Return the result with the tables and the summary that follow from what happened: in a run, or elsewhere."""
-    tables = Tables(scenario, outcome)
+    tables = cache(lambda: Tables(scenario, outcome))  # when the first of them is wanted
     builders: dict[str, Callable[[], Table | None]] = {
-        name: getattr(tables, name) for name in ("tasks", "jobs", "units")
+        "tasks": lambda: tables().tasks(),
+        "jobs": lambda: tables().jobs(),
+        "units": lambda: tables().units(),
+        "labels": lambda: labels_of(scenario.workload),
+        "segments": lambda: tables().segments_table(),
+        "utilization": lambda: sampled(tables()),
+        "applications": lambda: applications.table(tables()) if applications.has_applications(tables()) else None,
     }
-    builders["labels"] = lambda: labels_of(scenario.workload)
-    builders["segments"] = tables.segments_table
-    builders["utilization"] = lambda: sampled(tables)
-    builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
     return Result(
         outcome,
         provenance,
         builders,
-        partial(summarize, tables=tables, method=percentiles, warm_up=warm_up, quantiles=quantiles),
+        lambda result: summarize(result, tables(), percentiles, warm_up, quantiles),
     )
 
 

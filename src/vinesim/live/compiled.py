@@ -201,7 +201,7 @@ class CompiledDecisions:
         """Give the turn its arrays as they are now."""
         own, policy = Own(self._options, self._scratch), self._policy
         made = turn_for(policy.decide, policy.renumbered, self._features, own)
-        model = self._with_window().arrays(made.fields.__contains__)
+        model = self._with_window().arrays(made.fields)
         self._turn, self._words = made.kernel, words_of(self._scratch)  # what is kept keeps its address
         arrays = Arrays(model, MODEL_TYPE), Arrays(self._state, state_type(self._features)), Arrays(self._window)
         self._given = *arrays, self._options.ctypes.data, self._words.ctypes.data

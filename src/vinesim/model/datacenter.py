@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.arrays import as_column, distinct
+from vinesim.model.arrays import as_column
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
@@ -154,7 +154,8 @@ class Datacenter:
     @property
     def takes_ahead(self) -> bool:
         """Whether any unit takes tasks while it computes another one."""
-        return any(self.processor_types[code].ahead > 0 for code in distinct(self.unit_type))
+        takes = np.array([one.ahead > 0 for one in self.processor_types])
+        return bool(takes.any() and takes[self.unit_type].any())
 
     @property
     def unit_capacity(self) -> np.ndarray:

@@ -166,14 +166,18 @@ class Scenario:
     @property
     def resources(self) -> np.ndarray:
         """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
+        runs_any = self.affinity.any(axis=1)
+        if runs_any.all():
+            return self.datacenter.unit_type[:0]
         deployed = distinct(self.datacenter.unit_type)
-        return deployed[~self.affinity[deployed].any(axis=1)]
+        return deployed[~runs_any[deployed]]
 
     @property
     def engine_types(self) -> np.ndarray:
         """Codes of the processor types in the datacenter whose units are serving engines."""
         types = self.datacenter.processor_types
-        return np.array([p for p in distinct(self.datacenter.unit_type) if types[p].batching is not None], np.int64)
+        served = np.array([p for p, one in enumerate(types) if one.batching is not None], np.int64)
+        return served[np.isin(served, self.datacenter.unit_type)] if len(served) else served
 
     def served_by(self, p: int) -> np.ndarray:
         """Codes of the task types of the workload that a processor type can run."""

@@ -7,9 +7,13 @@ import numpy as np
 
 def stream(seed: int, name: str) -> np.random.Generator:
     """Return the generator of one stream (``arrivals``, ``sizes``, ``placement``, ``policy`` ...) of a seed."""
-    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+    return np.random.default_rng(_entropy(seed, name))
 
 
 def stream_seed(seed: int, name: str) -> int:
     """Return a 64-bit number drawn from a stream, to seed a generator of another kind."""
-    return int(stream(seed, name).integers(0, 2**64, dtype=np.uint64))
+    return int(np.random.PCG64(_entropy(seed, name)).random_raw())  # what the stream's generator draws first
+
+
+def _entropy(seed: int, name: str) -> list[int]:
+    return [seed, zlib.crc32(name.encode())]

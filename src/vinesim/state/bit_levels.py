@@ -31,3 +31,10 @@ def of_rows(is_member: np.ndarray) -> np.ndarray:
     bits = np.zeros((len(is_member), 64 * n_words), bool)
     bits[:, : is_member.shape[1]] = is_member
     return np.packbits(bits, axis=1, bitorder="little").view("<u8")
+
+
+def levels_of_rows(is_member: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The three levels of a set for each row of [rows, n] bool."""
+    words = of_rows(is_member)
+    words_1 = of_rows(words != 0)
+    return words, words_1, of_rows(words_1 != 0)

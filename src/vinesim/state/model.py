@@ -1,6 +1,6 @@
 """The model: a scenario as read-only arrays, each made when it is first read (``state/build.py``)."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from vinesim.state.arrays import MODEL, Fixed, ModelArrays, ndim
 
 ROWS = {row.name: row for row in MODEL}
+OF_PART = {part: [row for row in MODEL if row.part == part] for part in dict.fromkeys(row.part for row in MODEL)}
 
 
 class Model:
@@ -19,9 +20,12 @@ class Model:
     def __getattr__(self, name: str) -> np.ndarray:
         if name not in ROWS:
             raise AttributeError(name)
-        for of_part, column in getattr(self._parts, ROWS[name].part)().items():
-            self.__dict__.setdefault(of_part, _fixed(ROWS[of_part], column))
-        return self.__dict__.setdefault(name, _empty(ROWS[name]))
+        part = ROWS[name].part
+        columns, made = getattr(self._parts, part)(), self.__dict__
+        for row in OF_PART[part]:
+            if row.name not in made:
+                made[row.name] = _fixed(row, columns[row.name]) if row.name in columns else _EMPTY[row.name]
+        return made[name]
 
     def __dir__(self) -> list[str]:
         return list(ROWS)
@@ -32,18 +36,9 @@ class Model:
         other.__dict__.update(self.__dict__ | columns)
         return other
 
-    def arrays(self, wanted: Callable[[str], bool]) -> Any:
-        """Return the arrays that kernels are given; those that are not wanted have no elements."""
-        return ModelArrays(*[getattr(self, row.name) if wanted(row.name) else _empty(row) for row in MODEL])
-
-
-_empties: dict[str, np.ndarray] = {}
-
-
-def _empty(row: Fixed) -> np.ndarray:
-    if row.name not in _empties:
-        _empties[row.name] = _fixed(row, np.empty((0,) * ndim(row), row.dtype))
-    return _empties[row.name]
+    def arrays(self, wanted: Iterable[str]) -> Any:
+        """Return the arrays that kernels are given; those whose names are not wanted have no elements."""
+        return ModelArrays._make((_EMPTY | {name: getattr(self, name) for name in wanted}).values())
 
 
 def _fixed(row: Fixed, column: Any) -> np.ndarray:
@@ -52,6 +47,9 @@ def _fixed(row: Fixed, column: Any) -> np.ndarray:
     view = np.ascontiguousarray(column, row.dtype).view()
     view.flags.writeable = False
     return view
+
+
+_EMPTY = {row.name: _fixed(row, np.empty((0,) * ndim(row), row.dtype)) for row in MODEL}
 
 
 def classes_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import math
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -15,21 +15,23 @@ _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
 TASK_ID, TASK_ID_PLUS_1, TASK_COUNT = "task", "task + 1", "tasks below"  # how scratch holds a task's number
 EVENT_OF_TASK = "2 task + 1, 2 task + 2"  # numbers of two things of each task, 0 = none
-SIZES = (
-    "units",
-    "nodes",
-    "types",
-    "task_types",
-    "groups",
-    "jobs",
-    "users",
-    "tasks",
-    "queue",
-    "held",
-    "partitions",
-    "quotas",
-    "one",
-)
+SIZES: dict[str, Callable[[Model], int]] = {
+    "units": lambda model: len(model.unit_type),
+    "nodes": lambda model: len(model.node_rack),
+    "types": lambda model: len(model.affinity),
+    "task_types": lambda model: len(model.ranking),
+    "groups": lambda model: len(model.group_task_type),
+    "jobs": lambda model: len(model.job_arrival_us),
+    "users": lambda model: int(model.job_user.max(initial=-1)) + 2,  # and one for jobs without a user
+    "tasks": lambda model: len(model.task_operations),
+    "queue": lambda model: len(model.task_operations),  # room for every task, indexed by position rather than by task
+    "held": lambda model: (  # state/places.py
+        len(model.task_operations) + int(model.task_held[-1] if len(model.task_held) else 0)
+    ),
+    "partitions": lambda model: max(1, len(model.partition_node)),  # with one for jobs without a partition
+    "quotas": lambda model: len(model.quota_limit),
+    "one": lambda model: 1,
+}
 
 
 @lru_cache(maxsize=256)
@@ -78,23 +80,10 @@ def is_size(size: str) -> bool:
 
 def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
     """Allocate the policy's arrays, filled with zeros, one per name."""
-    sizes = {
-        "units": len(model.unit_type),
-        "nodes": len(model.node_rack),
-        "types": len(model.affinity),
-        "task_types": len(model.ranking),
-        "groups": len(model.group_task_type),
-        "jobs": len(model.job_arrival_us),
-        "users": int(model.job_user.max(initial=-1)) + 2,  # and one for jobs without a user
-        "tasks": len(model.task_operations),
-        "queue": len(model.task_operations),  # room for every task, indexed by position rather than by task
-        "held": len(model.task_operations) + int(model.task_held[-1] if len(model.task_held) else 0),  # state/places.py
-        "partitions": max(1, len(model.partition_node)),  # with one for jobs without a partition
-        "quotas": len(model.quota_limit),
-        "one": 1,
-    }
     arrays = {
-        name: np.zeros(math.prod(sizes[part] if part in sizes else int(part) for part in size.split(FACTOR)), dtype)
+        name: np.zeros(
+            math.prod(SIZES[part](model) if part in SIZES else int(part) for part in size.split(FACTOR)), dtype
+        )
         for name, (dtype, size) in declared.items()
     }
     arrays = arrays or {"none": np.zeros(1)}
