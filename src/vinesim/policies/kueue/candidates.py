@@ -42,6 +42,13 @@ def find_others(model: Any, state: Any, view: Any, task: int) -> int:
     return n
 
 
+def has_own(model: Any, state: Any, view: Any, task: int) -> bool:
+    """Whether a task of the same queue runs that is not more urgent."""
+    put_in_order(model, state, view)
+    i = int(view.scratch.first_of_queue[queue_of(model, task)]) - 1
+    return bool(i >= 0 and priority(model, state, int(view.scratch.in_order[i])) <= priority(model, state, task))
+
+
 def find_own(model: Any, state: Any, view: Any, task: int, n: int) -> int:
     """Find those of the same queue, besides n others; return how many they are together."""
     scratch, mine = view.scratch, priority(model, state, task)

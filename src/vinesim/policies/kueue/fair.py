@@ -71,10 +71,14 @@ def next_to_leave(model: Any, state: Any, view: Any, task: int, by_final: bool) 
                     queue, highest = other, value
         if queue < 0:
             return -1
+        mine = share_with_need(model, view, own)
+        if queue != own and not is_low(mine, highest, by_final):
+            scratch.first_left[queue] = 0  # nobody lowers it by staying
+            continue
         i, before = int(scratch.first_left[queue]) - 1, -1
         while i >= 0:
             other = int(scratch.candidates[i])
-            if queue == own or may_leave(model, state, view, task, other, highest, by_final):
+            if queue == own or may_leave(model, state, view, task, other, mine, by_final):
                 if before < 0:
                     scratch.first_left[queue] = scratch.next_left[i]
                 else:
@@ -84,12 +88,25 @@ def next_to_leave(model: Any, state: Any, view: Any, task: int, by_final: bool) 
         scratch.first_left[queue] = 0
 
 
-def may_leave(model: Any, state: Any, view: Any, task: int, other: int, theirs: float, by_final: bool) -> bool:
-    """Whether a task of another queue may leave by a strategy."""
+def may_leave(model: Any, state: Any, view: Any, task: int, other: int, mine: float, by_final: bool) -> bool:
+    """Whether a task of another queue, whose share is high enough now, may leave by a strategy."""
     if not borrows_what_is_wanted(model, state, view, task, other):
         return False
-    mine = share_with_need(model, view, queue_of(model, task))
+    return not by_final or is_low(mine, share_without(model, state, view, queue_of(model, other), other), True)
+
+
+def is_low(mine: float, theirs: float, by_final: bool) -> bool:
+    """Whether the share of a queue, with the task that is tried, is low enough beside that of another, by a strategy:
+    before a task of that leaves, or by the final one after that."""
     if by_final:
-        theirs = share_without(model, state, view, queue_of(model, other), other)
         return bool(mine < math.inf and mine <= theirs * OVERFULL)
     return bool(mine * OVERFULL < theirs)
+
+
+def has_low_share(model: Any, view: Any, queue: int) -> bool:
+    """Whether the share of a queue, with the task that is tried, is low enough for any other queue by any strategy."""
+    mine, by_final = share_with_need(model, view, queue), not view.options.preemption_strategies.initial_share
+    for other in range(len(view.scratch.first_left)):
+        if other != queue and is_low(mine, share(model, view, other), by_final):
+            return True
+    return False

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.kueue.candidates import borrows_what_is_wanted, find_candidates, note_wanted
+from vinesim.policies.kueue.candidates import borrows_what_is_wanted, find_candidates, has_own, note_wanted
 from vinesim.policies.kueue.enough import ENOUGH, are_enough, fewest, finds_more_room, let_some_stay
-from vinesim.policies.kueue.fair import FAIR, choose_fairly
-from vinesim.policies.kueue.shares import asks_for_more, begin_with_use, note_need, suppose_gone
+from vinesim.policies.kueue.fair import FAIR, choose_fairly, has_low_share
+from vinesim.policies.kueue.shares import asks_for_more, begin_with_use, note_need, queue_of, suppose_gone
 from vinesim.state.layout import OVERFULL
 from vinesim.state.queries import priority
 
@@ -24,8 +24,13 @@ def find_victims(model: Any, state: Any, view: Any, task: int) -> bool:
     if asks_for_more(model, view) and (options.reclaim_within_cohort.never or not may_borrow):
         return False
     note_wanted(model, state, view)
-    may_reclaim = may_borrow or is_below_nominal(model, view)
-    find_candidates(model, state, view, task, may_reclaim and not options.reclaim_within_cohort.never)
+    may_reclaim = not options.reclaim_within_cohort.never
+    if options.fair_sharing:
+        own_first = not options.within_cluster_queue.never and has_own(model, state, view, task)
+        may_reclaim = may_reclaim and (own_first or has_low_share(model, view, queue_of(model, task)))
+    elif not may_borrow:
+        may_reclaim = may_reclaim and is_below_nominal(model, view)
+    find_candidates(model, state, view, task, may_reclaim)
     if scratch.n_candidates[0] == 0:
         return False
     n = choose_fairly(model, state, view, task) if options.fair_sharing else choose(model, state, view, task)
