@@ -3,29 +3,69 @@
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.policies.kueue.running import IN_ORDER, put_in_order
 from vinesim.policies.kueue.shares import account_of, amount_held, is_borrowing, queue_of
-from vinesim.state.places import end_of_members, may_hold
-from vinesim.state.queries import next_running, priority, started_us
+from vinesim.state.places import may_hold
+from vinesim.state.queries import priority, started_us
 
 CANDIDATES: Mapping[str, tuple[str, str]] = {
-    "candidates": ("i4", "queue"),
+    **IN_ORDER,
+    "candidates": ("i4", "queue"),  # those of other queues come first
     "n_candidates": ("i8", "one"),
+    "n_others": ("i8", "one"),  # of other queues
     "is_wanted": ("i8", "quotas"),  # the task lacks room in this quota; or it needs it, and lacks none
 }
 
 
-def find_candidates(model: Any, state: Any, view: Any, task: int) -> None:
-    """Find the tasks that one may preempt by the options, in order; its need was noted."""
+def find_candidates(model: Any, state: Any, view: Any, task: int, may_reclaim: bool) -> None:
+    """Find the tasks that one may preempt by the options, in order; what is wanted was noted."""
+    scratch = view.scratch
+    n = find_others(model, state, view, task) if may_reclaim and is_any_lent(model, view, queue_of(model, task)) else 0
+    scratch.n_others[0] = n
+    if not view.options.within_cluster_queue.never:
+        n = find_own(model, state, view, task, n)
+    scratch.n_candidates[0] = n
+
+
+def find_others(model: Any, state: Any, view: Any, task: int) -> int:
+    """Find those of other queues; return how many they are."""
     scratch, n = view.scratch, 0
-    note_wanted(model, state, view)
-    other = int(next_running(model, state, -1))
-    while other >= 0:
-        if started_us(model, state, other) < view.now_us and is_candidate(model, state, view, task, other):
+    put_in_order(model, state, view)
+    for i in range(scratch.n_in_order[0]):
+        other = int(scratch.in_order[i])
+        if not view.options.reclaim_within_cohort.any and priority(model, state, other) >= priority(model, state, task):
+            break
+        may_leave = not is_own(model, task, other) and started_us(model, state, other) < view.now_us
+        if may_leave and borrows_what_is_wanted(model, state, view, task, other):
             scratch.candidates[n] = other
             n += 1
-        other = int(next_running(model, state, end_of_members(model, state, other) - 1))
-    scratch.n_candidates[0] = n
-    sort_candidates(model, state, view, task)
+    return n
+
+
+def has_own(model: Any, state: Any, view: Any, task: int) -> bool:
+    """Whether a task of the same queue runs that is not more urgent."""
+    put_in_order(model, state, view)
+    i = int(view.scratch.first_of_queue[queue_of(model, task)]) - 1
+    return bool(i >= 0 and priority(model, state, int(view.scratch.in_order[i])) <= priority(model, state, task))
+
+
+def find_own(model: Any, state: Any, view: Any, task: int, n: int) -> int:
+    """Find those of the same queue, besides n others; return how many they are together."""
+    scratch, mine = view.scratch, priority(model, state, task)
+    or_newer = view.options.within_cluster_queue.lower_or_newer_equal_priority
+    put_in_order(model, state, view)
+    i = int(scratch.first_of_queue[queue_of(model, task)]) - 1
+    while i >= 0:
+        other = int(scratch.in_order[i])
+        theirs = priority(model, state, other)
+        if theirs > mine or (theirs == mine and not or_newer):
+            break
+        may_leave = (theirs < mine or other > task) and started_us(model, state, other) < view.now_us
+        if may_leave and uses_what_is_wanted(model, state, view, other):
+            scratch.candidates[n] = other
+            n += 1
+        i = int(scratch.next_of_queue[i]) - 1
+    return n
 
 
 def note_wanted(model: Any, state: Any, view: Any) -> None:
@@ -46,17 +86,13 @@ def is_own(model: Any, task: int, other: int) -> bool:
     return queue_of(model, task) == queue_of(model, other)
 
 
-def is_candidate(model: Any, state: Any, view: Any, task: int, other: int) -> bool:
-    """Whether a task may preempt a running one."""
-    mine, theirs = priority(model, state, task), priority(model, state, other)
-    if is_own(model, task, other):
-        within = view.options.within_cluster_queue
-        is_newer = within.lower_or_newer_equal_priority and theirs == mine and other > task
-        may_leave = not within.never and (theirs < mine or is_newer)
-        return bool(may_leave and uses_what_is_wanted(model, state, view, other))
-    reclaim = view.options.reclaim_within_cohort
-    may_leave = reclaim.any or (reclaim.lower_priority and theirs < mine)
-    return bool(may_leave and borrows_what_is_wanted(model, state, view, task, other))
+def is_any_lent(model: Any, view: Any, queue: int) -> bool:
+    """Whether other queues borrow what is wanted."""
+    for quota in range(len(model.quota_partition)):
+        is_others = model.quota_partition[quota] != queue and is_borrowing(model, view, quota)
+        if is_others and is_wanted_in(model, view, int(model.quota_cohort[quota])):
+            return True
+    return False
 
 
 def uses_what_is_wanted(model: Any, state: Any, view: Any, other: int) -> bool:
@@ -93,28 +129,3 @@ def is_wanted_in(model: Any, view: Any, cohort: int) -> bool:
         if view.scratch.is_wanted[model.cohort_quota[i]] == 1:
             return True
     return False
-
-
-def sort_candidates(model: Any, state: Any, view: Any, task: int) -> None:
-    """Put the candidates in order (Shell's method)."""
-    candidates, n = view.scratch.candidates, int(view.scratch.n_candidates[0])
-    gap = n >> 1
-    while gap > 0:
-        for i in range(gap, n):
-            moved, j = int(candidates[i]), i
-            while j >= gap and leaves_first(model, state, task, moved, int(candidates[j - gap])):
-                candidates[j] = candidates[j - gap]
-                j -= gap
-            candidates[j] = moved
-        gap >>= 1
-
-
-def leaves_first(model: Any, state: Any, task: int, one: int, other: int) -> bool:
-    """Whether one candidate is tried before another: of another queue, of lower priority, started later, younger."""
-    if is_own(model, task, one) != is_own(model, task, other):
-        return not is_own(model, task, one)
-    if priority(model, state, one) != priority(model, state, other):
-        return bool(priority(model, state, one) < priority(model, state, other))
-    if started_us(model, state, one) != started_us(model, state, other):
-        return bool(started_us(model, state, one) > started_us(model, state, other))
-    return one > other

@@ -18,7 +18,8 @@ from vinesim.state.layout import OVERFULL
 
 FAIR: Mapping[str, tuple[str, str]] = {
     "is_taken": ("i8", "queue"),  # the candidate at this place is among the victims
-    "n_left": ("i8", "partitions"),  # candidates of a queue that are not; none once its tasks may not leave
+    "first_left": ("i8", "partitions"),  # 1 + the place of the first candidate of a queue that is not, and may leave
+    "next_left": ("i4", "queue"),  # 1 + the place of the next one of the same queue
 }
 
 
@@ -39,7 +40,7 @@ def choose_fairly(model: Any, state: Any, view: Any, task: int) -> int:
                 suppose_gone(model, state, view, int(scratch.victims[n]))
                 n += 1
                 if n >= 2 * too_few:  # at 1, 2, 4, ...
-                    if are_enough(model, state, view, task, n, True):
+                    if are_enough(model, state, view, task, scratch.victims, n, True):
                         return fewest(model, state, view, task, too_few, n, True)
                     too_few = n
                 taken = next_to_leave(model, state, view, task, strategy == 0)
@@ -47,12 +48,15 @@ def choose_fairly(model: Any, state: Any, view: Any, task: int) -> int:
 
 
 def begin_to_choose(model: Any, view: Any) -> None:
-    """Count the candidates of each queue that are left."""
+    """Link the candidates of each queue that are left."""
     scratch = view.scratch
-    for queue in range(len(scratch.n_left)):
-        scratch.n_left[queue] = 0
-    for i in range(scratch.n_candidates[0]):
-        scratch.n_left[queue_of(model, int(scratch.candidates[i]))] += 1 - scratch.is_taken[i]
+    for queue in range(len(scratch.first_left)):
+        scratch.first_left[queue] = 0
+    for i in range(scratch.n_candidates[0] - 1, -1, -1):
+        if scratch.is_taken[i] == 0:
+            queue = queue_of(model, int(scratch.candidates[i]))
+            scratch.next_left[i] = scratch.first_left[queue]
+            scratch.first_left[queue] = i + 1
 
 
 def next_to_leave(model: Any, state: Any, view: Any, task: int, by_final: bool) -> int:
@@ -60,29 +64,49 @@ def next_to_leave(model: Any, state: Any, view: Any, task: int, by_final: bool) 
     scratch, own = view.scratch, queue_of(model, task)
     while True:
         queue, highest = -1, 0.0
-        for other in range(len(scratch.n_left)):
-            if scratch.n_left[other] > 0:
+        for other in range(len(scratch.first_left)):
+            if scratch.first_left[other] > 0:
                 value = share(model, view, other)
                 if queue < 0 or value > highest:
                     queue, highest = other, value
         if queue < 0:
             return -1
-        for i in range(scratch.n_candidates[0]):
+        mine = share_with_need(model, view, own)
+        if queue != own and not is_low(mine, highest, by_final):
+            scratch.first_left[queue] = 0  # nobody lowers it by staying
+            continue
+        i, before = int(scratch.first_left[queue]) - 1, -1
+        while i >= 0:
             other = int(scratch.candidates[i])
-            if scratch.is_taken[i] == 1 or queue_of(model, other) != queue:
-                continue
-            if queue == own or may_leave(model, state, view, task, other, highest, by_final):
-                scratch.n_left[queue] -= 1
+            if queue == own or may_leave(model, state, view, task, other, mine, by_final):
+                if before < 0:
+                    scratch.first_left[queue] = scratch.next_left[i]
+                else:
+                    scratch.next_left[before] = scratch.next_left[i]
                 return i
-        scratch.n_left[queue] = 0
+            i, before = int(scratch.next_left[i]) - 1, i
+        scratch.first_left[queue] = 0
 
 
-def may_leave(model: Any, state: Any, view: Any, task: int, other: int, theirs: float, by_final: bool) -> bool:
-    """Whether a task of another queue may leave by a strategy."""
+def may_leave(model: Any, state: Any, view: Any, task: int, other: int, mine: float, by_final: bool) -> bool:
+    """Whether a task of another queue, whose share is high enough now, may leave by a strategy."""
     if not borrows_what_is_wanted(model, state, view, task, other):
         return False
-    mine = share_with_need(model, view, queue_of(model, task))
+    return not by_final or is_low(mine, share_without(model, state, view, queue_of(model, other), other), True)
+
+
+def is_low(mine: float, theirs: float, by_final: bool) -> bool:
+    """Whether the share of a queue, with the task that is tried, is low enough beside that of another, by a strategy:
+    before a task of that leaves, or by the final one after that."""
     if by_final:
-        theirs = share_without(model, state, view, queue_of(model, other), other)
         return bool(mine < math.inf and mine <= theirs * OVERFULL)
     return bool(mine * OVERFULL < theirs)
+
+
+def has_low_share(model: Any, view: Any, queue: int) -> bool:
+    """Whether the share of a queue, with the task that is tried, is low enough for any other queue by any strategy."""
+    mine, by_final = share_with_need(model, view, queue), not view.options.preemption_strategies.initial_share
+    for other in range(len(view.scratch.first_left)):
+        if other != queue and is_low(mine, share(model, view, other), by_final):
+            return True
+    return False

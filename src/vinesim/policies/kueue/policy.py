@@ -9,7 +9,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.kueue.queues import QUEUES, first_head, note_change, park
 from vinesim.policies.kueue.victims import VICTIMS, find_victims
 from vinesim.state.layout import PENDING
-from vinesim.state.queries import fastest_free, more_at_once, nothing, preempt, start
+from vinesim.state.queries import fastest_free, is_within_quotas, more_at_once, nothing, preempt, start
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Kueue(OnlinePolicy):
         if task < 0 or state.task_unit[task] != PENDING:
             task = first_head(model, state, view)
         while task >= 0:
-            unit = fastest_free(model, state, task)
+            unit = fastest_free(model, state, task) if is_within_quotas(model, state, task) else -1
             if unit >= 0:
                 scratch.has_started[0] = 1
                 return start(task, unit)
