@@ -14,7 +14,8 @@ CONF = (
 )
 ASSOC = "Cluster|Account|User|Share|GrpJobsAccrue|MaxJobsAccrue\ns|root||1||\ns|lab||1|{of_lab}|\n"
 ASSOC += "s|lab|ann|1|{of_ann}|{at_most}\ns|art||1||\ns|art|bob|1||\n"
-QOS = "Name|Priority|GraceTime|GrpJobsAccrue|MaxJobsAccruePU|MaxJobsAccruePA\nnormal|0|00:00:00|{}|{}|{}\nother|0|00:00:00|||\n"
+QOS = "Name|Priority|GraceTime|GrpJobsAccrue|MaxJobsAccruePU|MaxJobsAccruePA\n"
+QOS += "normal|0|00:00:00|{}|{}|{}\nother|0|00:00:00|||\n"
 LIMITS = {
     "of an account": {"assoc": ASSOC.format(of_lab=1, of_ann="", at_most="")},
     "of a user": {"assoc": ASSOC.format(of_lab="", of_ann="", at_most=1)},
