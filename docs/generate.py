@@ -66,6 +66,7 @@ def columns() -> str:
                 *declared.JOBS_ELIGIBLE,
                 *declared.JOBS_DEADLINE,
                 *declared.JOBS_WITHDRAWN,
+                *declared.JOBS_REFUSED,
                 *declared.JOBS_APPLICATION,
             ]
         rows = [

@@ -99,6 +99,14 @@ class Tables:
         return np.asarray(np.isnan(self.job_finish_us) & ~self.job_is_killed & is_late)
 
     @cached_property
+    def job_is_refused(self) -> np.ndarray:
+        """[..., J] whether the policy refused the job: it dropped it before any of its tasks started. One that was to
+        be withdrawn before the end counts as withdrawn."""
+        assert self.outcome.dropped is not None
+        is_dropped = _over_jobs(np.logical_or, self.outcome.dropped, self.scenario.workload.job_first)
+        return np.asarray(is_dropped & np.isnan(self.job_start_us) & ~self.job_is_withdrawn)
+
+    @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """[L] each, of the runs before the last start of a task, or of one that is pending: task, begin and end, us."""
         early = self.outcome.early
@@ -324,6 +332,8 @@ class Tables:
             columns["deadline_us"] = work.deadline_us
         if work.withdraw_us is not None:
             columns["withdraw_us"] = np.where(np.isfinite(work.withdraw_us), work.withdraw_us, np.nan)
+        if self.outcome.dropped is not None:
+            columns["refused"] = self.job_is_refused
         if work.application is not None:
             columns["application"] = work.application
         return Table(columns)

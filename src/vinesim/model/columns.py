@@ -105,6 +105,9 @@ JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be
 JOBS_WITHDRAWN = (
     Column("withdraw_us", "float64", "us", True, "When it was to be withdrawn; missing: never; only if any job was"),
 )
+JOBS_REFUSED = (
+    Column("refused", "bool", "", False, "Whether the policy dropped it before it started; only if it may drop"),
+)
 JOBS_APPLICATION = (Column("application", "int32", "code", False, "Its application; only if jobs have one"),)
 UNITS = (
     Column("unit", "int32", "", False, "Number of the unit, from 0 in (rack, shelf) order"),
