@@ -76,6 +76,19 @@ def test_what_is_not_modelled_is_counted(tmp_path: Path) -> None:
     }
 
 
+def test_limits_that_are_not_modelled_are_named(tmp_path: Path) -> None:
+    """Those of users, accounts and QOS, with the number of their jobs."""
+    assoc = "Cluster|Account|User|Share|MaxTRESPerNode|MaxTRESMins\ns|root||1||\ns|lab||1||cpu=10\ns|lab|ann|1|cpu=2|\n"
+    qos = "Name|Priority|GraceTime|MinTRES\nnormal|0|00:00:00|cpu=2\n"
+    imported(tmp_path, job(1, 0, 60, "-n1"), job(2, 5, 60, "-n1", user="bob"), assoc=assoc, qos=qos)
+    report = json.loads((tmp_path / "site.import.json").read_text())
+    assert {name: n for name, n in report["not_modelled"].items() if "TRES" in name} == {
+        "user ann of lab: MaxTRESPerNode": 1,
+        "account lab: MaxTRESMinsPerJob": 2,
+        "QOS normal: MinTRESPerJob": 2,
+    }
+
+
 def test_jobs_that_no_node_can_run_are_dropped(tmp_path: Path) -> None:
     """They would end the run with an error; the report says how many."""
     site = imported(tmp_path, job(1, 0, 60, "-N1 -n4"), job(2, 1, 60, "-N1 -n99"))

@@ -31,6 +31,8 @@ def counts_of_the_summary(facts: Facts) -> Iterator[str]:
         is_late = [at <= facts.makespan for at in facts.work.withdraw_us]
         expected["jobs.withdrawn"] = sum(a and b for a, b in zip(is_open, is_late, strict=True))
         expected["jobs.started"] = sum(not facts.is_missing(row["start_us"]) for row in facts.folder.jobs)
+    if facts.policy.may_drop:
+        expected["jobs.refused"] = sum(bool(row["refused"]) for row in facts.folder.jobs)
     for name, value in expected.items():
         part, _, key = name.partition(".")
         if summary[part][key] != value:

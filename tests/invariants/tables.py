@@ -75,6 +75,10 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
         expected |= {} if work.deadline_us is None else {"deadline_us": work.deadline_us[job]}
         if work.withdraw_us is not None:
             expected["withdraw_us"] = work.withdraw_us[job] if np.isfinite(work.withdraw_us[job]) else np.nan
+        if facts.policy.may_drop:
+            withdraw_us = np.inf if work.withdraw_us is None else work.withdraw_us[job]
+            never_ran = facts.is_missing(row["start_us"]) and not withdraw_us <= facts.makespan
+            expected["refused"] = never_ran and (facts.reason == "ALL_DONE" or bool(row["refused"]))
         expected |= {} if work.application is None else {"application": work.application[job]}
         for name, value in expected.items():
             if not (row[name] == value or (row[name] != row[name] and value != value)):

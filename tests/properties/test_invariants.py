@@ -9,6 +9,7 @@ import pytest
 
 import vinesim as vs
 from tests.invariants import RULES, violations
+from tests.policies.kinds.choosy import Choosy
 from tests.policies.kinds.consolidate import Consolidate
 from tests.policies.kinds.repack import Repack
 from tests.properties.held_plainly import Folder
@@ -119,6 +120,11 @@ def withdrawn():
     case = plain()
     at_us = np.where(np.arange(case.workload.n_jobs) % 2, np.inf, case.workload.arrival_us + 1.0)
     return replace(case, workload=replace(case.workload, withdraw_us=at_us))
+
+
+def refusing():
+    """The plain case under a policy that drops tasks."""
+    return plain(Choosy())
 
 
 def requests():
@@ -292,6 +298,8 @@ DAMAGES = [
     ("counts_of_the_summary", ending, tell("jobs/killed", more(1))),
     ("counts_of_the_summary", withdrawn, tell("jobs/withdrawn", more(1))),
     ("counts_of_the_summary", withdrawn, tell("jobs/started", more(1))),
+    ("counts_of_the_summary", refusing, tell("jobs/refused", more(1))),
+    ("jobs_are_their_tasks", refusing, put("jobs", "refused", 0, True)),
     ("types_that_run_nothing_are_named", plain, tell("provenance/resources", ["A"])),
     ("latencies_of_the_summary", plain, tell("tasks/wait_us/mean", more(1e-3))),
     ("latencies_of_the_summary", plain, tell("jobs/latency_us/p90", more(1e-3))),

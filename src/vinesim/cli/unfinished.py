@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep
 
 
+UNDONE = {  # numbers of jobs
+    "killed": "jobs killed by their limit",
+    "withdrawn": "jobs withdrawn",
+    "refused": "jobs refused by the policy",
+}
+
+
 def unfinished(result: Result) -> str:
     """Say in one line why a run ended and what is left."""
     tasks, reason = result.summary["tasks"], result.summary["provenance"]["reason"]
@@ -20,9 +27,8 @@ def unfinished(result: Result) -> str:
 
 def undone_jobs(jobs: Mapping[str, Any]) -> dict[str, int]:
     """Return how many jobs were not finished, by the reason, from the numbers of jobs of a summary."""
-    killed, withdrawn = jobs.get("killed", 0), jobs.get("withdrawn", 0)
-    left = jobs["count"] - jobs["finished"] - killed - withdrawn
-    return {"jobs killed by their limit": killed, "jobs withdrawn": withdrawn, "jobs unfinished": left}
+    found = {words: jobs.get(name, 0) for name, words in UNDONE.items()}
+    return {**found, "jobs unfinished": jobs["count"] - jobs["finished"] - sum(found.values())}
 
 
 def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:

@@ -184,9 +184,11 @@ class Attempt:
         """What the engine hands over."""
         scenario, model, run, clock = self.scenario, self.model, ended.run, ended.clock
         accounts = None if clock is None else clock.accounts
-        may_overcommit, proven = self.policy.may_overcommit, self.plan.proven
+        may_overcommit, may_drop, proven = self.policy.may_overcommit, self.policy.may_drop, self.plan.proven
         ends_early = may_end_early(scenario, self.online)
-        outcome = collect(scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, ends_early, proven)
+        outcome = collect(
+            scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, ends_early, may_drop, proven
+        )
         moves = None if clock is None or clock.moves is None else clock.moves.ends()
         early, preempts = joined(outcome.early, moves), self.online.preempts
         return replace(outcome, early=early, failures=run.failures(), preempts=preempts)

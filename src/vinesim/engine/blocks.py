@@ -29,6 +29,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_model
+from vinesim.state.layout import DROPPED
 from vinesim.state.scratch import build_scratch
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
@@ -153,6 +154,7 @@ class _Worker:
         if is_one and run["n_done"] < blocks.scenario.workload.n_tasks:
             reason = ExitReason.HORIZON if self.columns.why[rows] == AT_HORIZON else ExitReason.STALLED
         horizon_us = blocks.scenario.horizon_us
+        has_dropped = blocks.policy.may_drop and len(self.columns.task_unit)
         outcome = Outcome(
             **kept,
             unit_order=blocks.model.unit_order,
@@ -162,6 +164,7 @@ class _Worker:
             end_us=horizon_us if reason is ExitReason.HORIZON else np.minimum(run["now_us"], horizon_us),
             n_events=run["n_events"],
             followers=followers,
+            dropped=kept["task_unit"] == DROPPED if has_dropped else None,
         )
         tables = Tables(blocks.scenario, outcome, times[rows] if len(times) else None)
         found = flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))

@@ -13,7 +13,7 @@ from vinesim.model.power_caps import MW_PER_W
 from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome, Serving
 from vinesim.model.scenario import Scenario
 from vinesim.state.demand import amounts
-from vinesim.state.layout import PENDING, has_shared_speed
+from vinesim.state.layout import DROPPED, PENDING, has_shared_speed
 from vinesim.state.model import Model, classes_of_tasks
 
 
@@ -26,12 +26,14 @@ def collect(
     accounts: PeriodAccounts | None,
     may_overcommit: bool,
     ends_early: bool,
+    may_drop: bool,
     proven: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Return the columns that the engine filled. A task that was running when the run was cut off has no finish, and
     one whose data was still in transfer has no start."""
     columns = run.columns()
     early, early_held = run.early_ends() if ends_early else None, None
+    dropped = columns["task_unit"] == DROPPED if may_drop else None
     columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # dropped tasks did not start
     granted_us = run.granted_us() if len(model.type_ahead) else None
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
@@ -76,6 +78,7 @@ def collect(
         peaks_w=run.peaks_mw() / MW_PER_W if scenario.datacenter.has_power_caps else None,
         eligible_us=run.eligible_us() if len(model.job_predecessors) else None,
         serving=_serving(run, end_us) if len(model.engine_unit) else None,
+        dropped=dropped,
     )
 
 

@@ -94,6 +94,8 @@ def measure(
             jobs["withdrawn"] = np.full(runs, tables.job_is_withdrawn.sum())
         if record("jobs.started"):
             jobs["started"] = np.isfinite(tables.job_start_us).sum(axis=-1)
+    if outcome.dropped is not None and record("jobs.refused"):
+        jobs["refused"] = tables.job_is_refused.sum(axis=-1)
     if record("jobs.latency_us"):
         jobs["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")
     if warm_up is not None and record("jobs.warm_up"):

@@ -100,6 +100,14 @@ class Tables:
         return np.asarray(np.isnan(self.job_finish_us) & ~self.job_is_killed & is_late)
 
     @cached_property
+    def job_is_refused(self) -> np.ndarray:
+        """[..., J] whether the policy refused the job: it dropped it before any of its tasks started. One that was to
+        be withdrawn before the end counts as withdrawn."""
+        assert self.outcome.dropped is not None
+        is_dropped = _over_jobs(np.logical_or, self.outcome.dropped, self.scenario.workload.job_first)
+        return np.asarray(is_dropped & np.isnan(self.job_start_us) & ~self.job_is_withdrawn)
+
+    @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """[L] each, of the runs before the last start of a task, or of one that is pending: task, begin and end, us."""
         early = self.outcome.early
@@ -318,6 +326,7 @@ class Tables:
                 "eligible_us": self.outcome.eligible_us,
                 "deadline_us": work.deadline_us,
                 "withdraw_us": None if withdraw_us is None else np.where(np.isfinite(withdraw_us), withdraw_us, np.nan),
+                "refused": None if self.outcome.dropped is None else self.job_is_refused,
                 "application": work.application,
             }
         )

@@ -39,7 +39,7 @@ SELECT job FROM jobs LEFT JOIN (
         SELECT task, max(end_us) AS left_us FROM held WHERE outcome IN ('killed', 'withdrawn') GROUP BY task
     ) USING (task)
     SEMI JOIN (SELECT job FROM jobs WHERE latency_us IS NULL) USING (job) GROUP BY job
-) USING (job) WHERE arrival_us <= $end_us
+) USING (job) WHERE arrival_us <= $end_us AND {counts}
 ORDER BY coalesce(latency_us, over_us - arrival_us) DESC, job LIMIT $n
 """  # a job that did not finish: until its limit or its withdrawal ended it, or else until the run ended
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY segment"
@@ -85,7 +85,7 @@ def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
 
 def slowest_jobs(folder: str | Path, count: int) -> list[int]:
     """Return the jobs with the longest latency, longest first; one that never finished counts until it was killed or
-    withdrawn, or the run ended."""
+    withdrawn, or the run ended, but not if the policy refused it."""
     with open_result(folder) as result:
         return longest(result, count)
 
@@ -93,7 +93,8 @@ def slowest_jobs(folder: str | Path, count: int) -> list[int]:
 def longest(result: ResultTables, count: int) -> list[int]:
     """Return the jobs with the longest latency of an open result."""
     end = {"end_us": float(result.summary["makespan_us"]), "n": count}
-    return [job for (job,) in result.rows(_SLOWEST, end)]
+    counts = "NOT refused" if result.has_refused else "true"
+    return [job for (job,) in result.rows(_SLOWEST.format(counts=counts), end)]
 
 
 def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
@@ -165,6 +166,7 @@ def _who_waited(
     task, task_type, arrival_us, eligible_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     withdrawn = result.rows("SELECT withdraw_us FROM withdrawn WHERE task = $task", {"task": task})
     is_withdrawn = init_us is None and bool(withdrawn)
+    refused = result.has_refused and result.rows("SELECT refused FROM jobs WHERE job = $job", {"job": job})[0][0]
     until_us = init_us
     if init_us is None:
         until_us = withdrawn[0][0] if is_withdrawn else max(float(result.summary["makespan_us"]), arrival_us)
@@ -172,7 +174,7 @@ def _who_waited(
     n_lost = max((n for n, run in enumerate(own, 1) if run[3] in LOSSES), default=0)
     lost_runs, started = [LostRun(*run) for run in own[:n_lost]], own[n_lost:]
     unit = started[0][0] if started else None
-    waits = [] if eligible_us is None else _waits(eligible_us, until_us, lost_runs)
+    waits = [] if eligible_us is None or refused else _waits(eligible_us, until_us, lost_runs)
     demands = demand_of_task(record, task, task_type)
     demand = demands.demand
     job_id = result.rows("SELECT job_id FROM jobs WHERE job = $job", {"job": job})[0][0] if result.has_job_ids else None
@@ -197,6 +199,7 @@ def _who_waited(
         finish_us=finish_us,
         waited_us=sum(end - begin for begin, end in waits),
         is_withdrawn=is_withdrawn,
+        is_refused=bool(refused),
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),

@@ -110,6 +110,7 @@ JOBS = ResultTable("jobs", key="job", is_required=True, rows="One row a job, in 
         Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),
         Column("withdraw_us", "float64", "us", True,
             "When it was to be withdrawn; missing: never; only if any job was"),
+        Column("refused", "bool", "", False, "Whether the policy dropped it before it started; only if it may drop"),
         Column("application", "int32", "code", False, "Its application; only if jobs have one"),
     ),
 ))

@@ -22,6 +22,7 @@ NUMBERS = {
         Number("jobs.finished", "higher"),
         Number("jobs.killed", "lower"),
         Number("jobs.withdrawn"),
+        Number("jobs.refused", "lower", ("task_unit", "task_init_us")),
         Number("jobs.started", "higher", _INIT),
         Number("jobs.latency_us", "lower"),
         Number("jobs.wait_us", columns=_INIT),

@@ -1,7 +1,7 @@
 """Runs that leave jobs unfinished, and which of them a plan accepts.
 
 Means and percentiles are of what finished. So a run that left jobs unfinished breaks a point, unless a limit or an
-objective counts these jobs: as missed deadlines, or because it is on the number of jobs that finish.
+objective counts these jobs: as missed deadlines, as refused, or because it is on the number of jobs that finish.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from vinesim.metrics.numbers import Numbers
 
 FINISHED = ("jobs.finished", "tasks.finished")
+REFUSED = "jobs.refused"  # a limit on it says how many jobs the policy may refuse
 NOT_STARTED = ("jobs.started", "jobs.withdrawn")  # a limit on one says how many jobs may be withdrawn before they start
 ENDED = {
     "STALLED": "a run stalled: some tasks can never start",
@@ -22,6 +23,8 @@ def why_broken(numbers: Numbers, names: Iterable[str]) -> str:
     """Return why a run breaks a point whose limits and objectives are on ``names``; empty if it does not."""
     names = tuple(names)
     if n_unfinished(numbers) > _n_counted(numbers, names):
+        if numbers.get("exit_reason") not in ENDED and number_of(numbers, REFUSED) > 0:
+            return f"a run refused jobs: limit {REFUSED} if some may be"
         return ENDED.get(str(numbers.get("exit_reason")), "a run left jobs unfinished")
     is_short = number_of(numbers, "jobs.started") < number_of(numbers, "jobs.count")
     if is_short and number_of(numbers, "jobs.withdrawn") > 0 and not set(NOT_STARTED) & set(names):
@@ -41,6 +44,8 @@ def _n_counted(numbers: Numbers, names: tuple[str, ...]) -> float:
     if set(FINISHED) & set(names):
         return math.inf
     counted = [0.0]
+    if REFUSED in names:
+        counted.append(number_of(numbers, REFUSED))
     if any(name.startswith("deadlines.missed") for name in names):
         counted.append(number_of(numbers, "deadlines.missed"))
     if any(name.startswith(("serving.missed", "serving.goodput")) for name in names):

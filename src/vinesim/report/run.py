@@ -164,6 +164,7 @@ def _dates(clock: Clock, end_us: float) -> str:
 def _not_finished(jobs: dict[str, Any]) -> str:
     """Say why jobs did not finish; "" if all did."""
     why = {"killed by their limit": jobs.get("killed", 0), "withdrawn": jobs.get("withdrawn", 0)}
+    why["refused by the policy"] = jobs.get("refused", 0)
     why["left"] = jobs["count"] - jobs["finished"] - sum(why.values())
     return ", ".join(f"{n:,} {words}" for words, n in why.items() if n)
 

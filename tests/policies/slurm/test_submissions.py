@@ -1,5 +1,6 @@
 """Jobs that are refused as they are submitted never start, and leave room for others; explain says why."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,13 @@ import pytest
 
 from tests.policies.slurm.test_slurm import TICK_S, run, starts_s
 from tests.small_site import CONF, job
+from tests.unit.metrics.test_waiting import recorded
+from vinesim.cli.unfinished import undone_jobs
+from vinesim.formats.results.outcome import read_outcome
+from vinesim.formats.results.tables import open_result
+from vinesim.metrics.tables import Tables
+from vinesim.metrics.waiting import slowest_jobs, waiting_of
+from vinesim.metrics.waiting_words import headline
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.policies.slurm.replay import Ran, reasons_of
@@ -37,6 +45,29 @@ def test_a_job_beyond_the_submitted_ones_is_refused(tmp_path: Path, word: str) -
     assert np.isnan(found[2])
     assert 150 <= found[3] < 150 + TICK_S
     assert set(reasons(tmp_path, 2, found)) == {word}
+
+
+def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
+    """Of three in the queue and one more; one that may never start waits, and is not refused."""
+    qos = HEAD + "normal|0|00:00:00|||3||\nfree|0|00:00:00|||||cpu=2\n"
+    rows = [job(1, 0, 100, "-n4"), job(2, 1, 100, "-n3", qos="free"), job(3, 2, 100, "-n1"), job(4, 3, 100, "-n1")]
+    starts_s(run(tmp_path, [*rows, job(5, 4, 100, "-n1")], qos=qos))
+    scenario = replace(read_scenario(tmp_path / "site.yaml"), horizon_us=1e9)
+    found = recorded(tmp_path / "out", scenario)
+    assert found.jobs["refused"].tolist() == [False, False, False, False, True]
+    assert found.summary["jobs"]["refused"] == 1
+    assert undone_jobs(found.summary["jobs"]) == {
+        "jobs killed by their limit": 0, "jobs withdrawn": 0, "jobs refused by the policy": 1, "jobs unfinished": 1,
+    }  # fmt: skip
+    assert "1 refused by the policy, 1 left" in found.report(tmp_path / "page.html").read_text()
+    assert headline(waiting_of(tmp_path / "out", 4))[0].endswith(
+        "never started: arrived at 4.00 s; the policy refused it."
+    )
+    assert slowest_jobs(tmp_path / "out", 5)[0] == 1
+    assert 4 not in slowest_jobs(tmp_path / "out", 5)
+    with open_result(tmp_path / "out") as stored:
+        again = Tables(scenario, read_outcome(stored, scenario))
+    assert again.job_is_refused.tolist() == found.jobs["refused"].tolist()
 
 
 def test_an_array_is_refused_as_a_whole(tmp_path: Path) -> None:

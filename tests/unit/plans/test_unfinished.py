@@ -56,6 +56,15 @@ def test_what_a_limit_killed_or_a_user_withdrew_is_over():
     assert why_broken(waiting, ["jobs.wait_us.p99", "jobs.withdrawn"]) == ""
 
 
+def test_refused_jobs_are_unfinished_unless_a_limit_counts_them():
+    refused = {"exit_reason": "ALL_DONE", "jobs.count": 10.0, "jobs.finished": 7.0, "jobs.refused": 3.0}
+    words = "a run refused jobs: limit jobs.refused if some may be"
+    assert why_broken(refused, ["jobs.wait_us.p99"]) == words
+    assert why_broken(refused, ["jobs.wait_us.p99", "jobs.refused"]) == ""
+    assert why_broken({**refused, "jobs.finished": 6.0}, ["jobs.refused"]) == words
+    assert why_broken({**refused, "exit_reason": "HORIZON"}, ["jobs.wait_us.p99"]).startswith("a run reached")
+
+
 def test_the_end_of_a_run_is_named():
     run = {"jobs.count": 10.0, "jobs.finished": 9.0}
     assert why_broken({**run, "exit_reason": "HORIZON"}, ["jobs.wait_us.p99"]).startswith("a run reached the horizon")

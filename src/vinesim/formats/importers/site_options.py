@@ -44,7 +44,8 @@ LIMITS = {  # a limit of Slurm's tables -> the name of it as an option
     "MaxTRESPerAccount": "max_tres_per_account", "MaxJobsPerAccount": "max_jobs_per_account",
     "GrpSubmitJobs": "grp_submit_jobs", "MaxSubmitJobs": "max_submit_jobs",
     "MaxSubmitJobsPerUser": "max_submit_jobs_per_user", "MaxSubmitJobsPerAccount": "max_submit_jobs_per_account",
-    "MaxJobsAccruePerUser": "max_jobs_accrue_per_user", "MaxJobsAccrue": "max_jobs_accrue",
+    "GrpJobsAccrue": "grp_jobs_accrue", "MaxJobsAccrue": "max_jobs_accrue",
+    "MaxJobsAccruePerUser": "max_jobs_accrue_per_user", "MaxJobsAccruePerAccount": "max_jobs_accrue_per_account",
 }  # fmt: skip
 DENY = "denyonlimit"  # a flag of a QOS
 OTHERS = {"Fairshare": "shares", "Priority": "priority"}

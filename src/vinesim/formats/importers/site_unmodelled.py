@@ -33,6 +33,7 @@ OPTIONS = {  # of a submission
     "deadline": "--deadline",
     "oversubscribe": "shared CPUs (--oversubscribe)",
 }
+OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "parts of heterogeneous jobs, which start one by one": lambda one: one.job.component is not None,
@@ -86,9 +87,6 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
             found[f"partition {name}: LLN"] = by_partition[name]
     by_qos = Counter(one.job.qos for one in jobs)
     for qos in site.qos:
-        for name in ("MinTRESPerJob", "MaxTRESMinsPerJob"):
-            if name in qos.values:
-                found[f"QOS {qos.name}: {name}"] = by_qos[qos.name]
         if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in ("", DENY)]:
             found[f"QOS {qos.name}: {', '.join(others)}"] = by_qos[qos.name]
         found.update({f"QOS {qos.name}: {words}": by_qos[qos.name] for words in _not_counted(qos.values)})
@@ -108,6 +106,10 @@ def _are_counted(one: SiteJob, known: Mapping[str, float]) -> bool:
 
 
 def _not_counted(values: Mapping[str, str]) -> list[str]:
-    """Return the limits on resources that are not counted, such as GPUs of one type."""
+    """Return the limits that are not modelled, and those on resources that are not counted, such as GPUs of one
+    type."""
+    others = [name for name in values if name in OTHER_LIMITS]
     limits = {name: sorted(set(tres(text)) - set(COUNTED)) for name, text in values.items() if "TRES" in name}
-    return [f"{name} of {', '.join(others)}" for name, others in limits.items() if others]
+    return others + [
+        f"{name} of {', '.join(some)}" for name, some in limits.items() if some and name not in OTHER_LIMITS
+    ]

@@ -134,6 +134,12 @@ class ResultTables:
             return "job_id" in _column_names(self.connection, "jobs")
 
     @property
+    def has_refused(self) -> bool:
+        """Whether jobs have a column ``refused``."""
+        with _readable(self.folder):
+            return "refused" in _column_names(self.connection, "jobs")
+
+    @property
     def has_tokens(self) -> bool:
         """Whether the run had serving engines, so that tasks have times of their tokens."""
         with _readable(self.folder):

@@ -10,7 +10,7 @@ runs (``switches.py``). Source: what Slurm 22.05 was seen to do (select/cons_tre
 
 from vinesim.policies.slurm.codes import NO_KIND
 from vinesim.policies.slurm.node_sets import WORD
-from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches
+from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, take
 
 
 def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
@@ -113,15 +113,9 @@ def choose_up_to(s, request, n, weight, free_cpus):
                 s.got_node[0], s.got_cpus[0] = tightest, left_cpus
                 return 1
         for i in range(first, last):
-            if s.use_is_in[i]:
-                s.use_is_in[i] = False
-                if n_got < most and (left_cpus > 0 or left_nodes > 0):
-                    cpus = s.use_cpus[i]
-                    if s.request_per_node[request] == 0:
-                        step = s.request_step[request]
-                        cpus = max(step, min(cpus, left_cpus - step * max(left_nodes - 1, 0)))
-                    s.got_node[n_got], s.got_cpus[n_got] = s.use_node[i], cpus
-                    n_got, left_cpus, left_nodes = n_got + 1, left_cpus - cpus, left_nodes - 1
+            if n_got < most and (left_cpus > 0 or left_nodes > 0):
+                left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
+                n_got, left_nodes = n_got + 1, left_nodes - 1
     return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
 
 

@@ -77,7 +77,7 @@ def _mapping(value: Any) -> str:
 
 
 GROUP = {"grp_jobs": _amount, "grp_tres": _resources, "grp_tres_mins": _resources, "grp_tres_run_mins": _resources,
-         "grp_wall": _minutes, "grp_submit_jobs": _amount}  # fmt: skip
+         "grp_wall": _minutes, "grp_submit_jobs": _amount, "grp_jobs_accrue": _amount}  # fmt: skip
 OF_JOB = {"max_tres_per_job": _resources, "max_wall_per_job": _minutes}
 OF_ASSOCIATION: dict[str, Rule] = {**GROUP, **OF_JOB, "max_jobs": _amount, "max_jobs_accrue": _amount,
                                    "max_submit_jobs": _amount,
@@ -89,7 +89,8 @@ RULES: dict[str, dict[str, Rule]] = {
     "topology": {"nodes": _hosts, "switches": _hosts},
     "reservations": {"start_s": _seconds, "end_s": _seconds, "nodes": _host_lists},
     "qos": {**GROUP, **OF_JOB, "priority": _amount, "shares": _shares, "max_jobs_per_user": _amount,
-            "max_jobs_per_account": _amount, "max_jobs_accrue_per_user": _amount, "max_tres_per_user": _resources,
+            "max_jobs_per_account": _amount, "max_jobs_accrue_per_user": _amount,
+            "max_jobs_accrue_per_account": _amount, "max_tres_per_user": _resources,
             "max_tres_per_account": _resources, "preempt": _names, "preempt_mode": _mode,
             "preempt_exempt_time": _seconds, "max_submit_jobs_per_user": _amount,
             "max_submit_jobs_per_account": _amount, "deny_on_limit": _switch},

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 GROUP = {  # of all that is below: the limit of a holder -> the option
     "jobs": "grp_jobs", "tres": "grp_tres", "run_minutes": "grp_tres_run_mins", "minutes": "grp_tres_mins",
-    "wall": "grp_wall", "submitted": "grp_submit_jobs",
+    "wall": "grp_wall", "submitted": "grp_submit_jobs", "accruing": "grp_jobs_accrue",
 }  # fmt: skip
 OF_USER = {"jobs": "max_jobs_per_user", "tres": "max_tres_per_user", "accruing": "max_jobs_accrue_per_user",
            "submitted": "max_submit_jobs_per_user"}  # fmt: skip
-OF_ACCOUNT = {"jobs": "max_jobs_per_account", "tres": "max_tres_per_account",
+OF_ACCOUNT = {"jobs": "max_jobs_per_account", "tres": "max_tres_per_account", "accruing": "max_jobs_accrue_per_account",
               "submitted": "max_submit_jobs_per_account"}  # fmt: skip
 OF_ASSOCIATION = {
     "jobs": "max_jobs",
@@ -77,7 +77,8 @@ def _of_job(policy: "Slurm", jobs: Jobs, accounts: Accounts, j: int) -> Iterator
     for number in accounts.line(jobs.association[j]):
         own = _chosen(accounts.values[number], GROUP)
         if accounts.names[number][1]:
-            own |= _inherited(accounts, number, OF_ASSOCIATION)
+            for name, most in _inherited(accounts, number, OF_ASSOCIATION).items():
+                own[name] = min(own.get(name, most), most)
         yield ("association", str(number)), own
     qos = policy.qos.get(jobs.qos[j], {})
     yield ("qos", jobs.qos[j]), _chosen(qos, GROUP)

@@ -78,14 +78,21 @@ def choose_below_switches(s, request, n, need, least, most, free_cpus):
             i = next_in_leaf(s, n, leaf, left_cpus if left_nodes <= 1 else NO_LIMIT, free_cpus)
             if i < 0:
                 break
-            s.use_is_in[i] = False
-            cpus = s.use_cpus[i]
-            if s.request_per_node[request] == 0:
-                step = s.request_step[request]
-                cpus = max(step, min(cpus, left_cpus - step * max(left_nodes - 1, 0)))
-            s.got_node[n_got], s.got_cpus[n_got] = s.use_node[i], cpus
-            n_got, left_cpus, left_nodes = n_got + 1, left_cpus - cpus, left_nodes - 1
+            left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
+            n_got, left_nodes = n_got + 1, left_nodes - 1
     return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
+
+
+def take(s, request, i, n_got, left_cpus, left_nodes):
+    """Take the i-th usable node as the next one. Returns how many of its CPUs the job gets: it has a task at least at
+    each node that is left."""
+    s.use_is_in[i] = False
+    cpus = s.use_cpus[i]
+    if s.request_per_node[request] == 0:
+        step = s.request_step[request]
+        cpus = max(step, min(cpus, left_cpus - step * max(left_nodes - 1, 0)))
+    s.got_node[n_got], s.got_cpus[n_got] = s.use_node[i], cpus
+    return cpus
 
 
 def next_in_leaf(s, n, leaf, cpus, free_cpus):
