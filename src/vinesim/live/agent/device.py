@@ -14,6 +14,7 @@ from typing import Any
 from vinesim.live.agent.content import words_of
 from vinesim.live.agent.processes import collect, descendants, end_descendants, end_group, started_at
 from vinesim.live.agent.records import forget_process, write_process
+from vinesim.live.alarm import Alarm
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.wire.frames import LENGTH
 from vinesim.live.wire.messages import packed, unpacked
@@ -43,8 +44,7 @@ class Device:
         self.is_ready = False  # it has imported the kernels, and answers
         self.alive_us = lease_clock_us()  # when it last answered
         self.command: tuple[int, str | None] | None = None  # the command that it runs: process group, start
-        self.due_s = math.inf  # by the loop's clock: what it runs must have ended; infinite while it runs nothing
-        self.limit: asyncio.TimerHandle | None = None  # rings then, or before
+        self._limit = Alarm(self._over_limit)
         self._process: asyncio.subprocess.Process | None = None
         self._started: str | None = None
         self._early: list[Message] = []  # what is to be sent once there is a process
@@ -144,7 +144,16 @@ class Device:
         """Note that what it runs has ended: it runs the next order, if it has one."""
         if self.orders:
             self.orders.popleft()
-        self.due_s = math.inf
+        self._limit.set(math.inf)
+
+    def watch(self) -> None:
+        """Let the time that its order may take begin."""
+        if self.is_open and self.order.get("limit_us"):
+            self._limit.set(asyncio.get_running_loop().time() + self.order["limit_us"] / 1e6)
+
+    def _over_limit(self) -> None:
+        self.order["is_over_limit"] = True
+        self.kill(f"it took longer than its limit of {self.order['limit_us'] / 1e6:g} s")
 
     def say(self, message: Message) -> None:
         """Send a message to the process."""
@@ -162,6 +171,7 @@ class Device:
 
         The process is first: it would report a command that is killed as one that has ended."""
         self.why = self.why or why
+        self._limit.cancel()
         if self._process is not None:
             end_group(self._process.pid, self._started)
         if self.command is not None:
