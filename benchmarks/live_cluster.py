@@ -2,6 +2,7 @@
 requests."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vinesim.live.client import Session
+import psutil
+
+from vinesim.live.client import Session, connect
 from vinesim.live.folder import prepare
 
 
@@ -41,3 +44,15 @@ async def is_up(session: Session) -> None:
     """Wait until the node can take work."""
     while (await session.call("client.status"))["nodes"][0]["state"] != "up":
         await asyncio.sleep(0.05)
+
+
+async def stopped(folder: Path) -> None:
+    """Stop the cluster once nothing runs, and wait until its manager has closed the journal."""
+    manager = psutil.Process(json.loads((folder / "address.json").read_text())["pid"])
+    session: Session
+    async with connect(folder) as session:
+        while (await session.call("client.status"))["n_running"]:  # a device answers before the manager knows
+            await asyncio.sleep(0.01)
+        await session.call("client.stop")
+        while manager.status() != psutil.STATUS_ZOMBIE:  # a child of this process
+            await asyncio.sleep(0.01)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.serving import KERNELS, kernels
-from benchmarks.live_cluster import is_up, one_node
+from benchmarks.live_cluster import is_up, one_node, stopped
 from benchmarks.live_truth.__main__ import load, numbers, table
 from benchmarks.report import Table, Target
 from vinesim.live.client import Session, connect
@@ -40,6 +40,7 @@ def section(quick: bool, gpu: str) -> tuple[list[Table], list[Target]]:
     for policy in policies:
         with one_node(CLUSTER.replace("POLICY", policy), kernels()) as folder:
             played, status = asyncio.run(_played(folder, seconds))
+            asyncio.run(stopped(folder))
             found.append({"policy": policy, **numbers(folder, played, status)})
         (mean,) = (line for line in found[-1]["lines"] if line["what"] == MEAN)
         apart = 100 * abs(mean["simulated"] / mean["measured"] - 1)

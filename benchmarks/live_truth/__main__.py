@@ -39,7 +39,7 @@ def live(*words: str) -> None:
 async def load(
     folder: Path, seconds: float, is_quiet: bool, of: Path = HERE / "load.yaml"
 ) -> tuple[Played, dict[str, Any]]:
-    """Play a load. Returns what the client saw, and the cluster's status after it."""
+    """Play a load. Returns what the client saw, and the cluster's status once the manager knows all ends."""
     share = seconds / FULL_S
     changes = [f"workload.options.duration_us={seconds} s"]
     changes += [
@@ -50,7 +50,9 @@ async def load(
     session: Session
     async with connect(folder) as session:
         played = await play(session, work, KERNELS)
-        return played, await session.call("client.status")
+        while (status := await session.call("client.status"))["n_running"]:
+            await asyncio.sleep(0.01)  # a device answers the client before the manager knows
+        return played, status
 
 
 def one_policy(policy: str, seconds: float, is_quiet: bool) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def one_policy(policy: str, seconds: float, is_quiet: bool) -> dict[str, Any]:
 
 
 def numbers(folder: Path, played: Played, status: dict[str, Any]) -> dict[str, Any]:
-    """Return what clients saw, what the cluster's folder recorded, and what is simulated of that."""
+    """Return what clients saw, what the folder of a stopped cluster recorded, and what is simulated of that."""
     lines = validate(record(folder))
     journal = Journal(folder / JOURNAL)
     again = journal.one("SELECT count(*) AS n FROM requests WHERE n_attempts > 1")["n"]

@@ -6,11 +6,13 @@ import subprocess
 
 import pytest
 
+import vinesim as vs
 from tests.cli.conftest import vinesim as vinesim
 from tests.live.clusters import CLUSTER, CoreTest, only, until, write_files
 from vinesim.cli import live_cluster, live_jobs, live_watch
 from vinesim.cli.console import Console
 from vinesim.live.agent.processes import is_alive, started_at
+from vinesim.live.client import LiveError
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +115,87 @@ def test_the_status_shows_ages_reasons_and_what_it_waits_for(capsys, tmp_path):
     assert "unit 2: job 1 for" in out
     assert "[/red]" in out
     assert run["unit"] == 2
+
+
+def test_the_status_says_what_nodes_wait_for(tmp_path):
+    core = CoreTest(tmp_path)
+    assert core.status()["awaited"] == ["node n0: its agent has not come", "node n1: its agent has not come"]
+    core.agent("n0", ready=[])
+    core.agent("n1", ready=[2])
+    loading = "node n0: the kernels of units 0 (ACC), 1 (CPU) still load or warm up"
+    assert core.status()["awaited"] == [loading]
+    assert [node["state"] for node in core.status()["nodes"]] == ["starting", "up"]
+    assert f"waiting for {loading}" in live_watch._lines(core.status())
+    core.turn(("n0", {"op": "agent.ready", "units": [0]}))
+    assert core.status()["awaited"] == ["node n0: the kernels of unit 1 (CPU) still load or warm up"]
+    core.turn(("n0", {"op": "agent.ready", "units": [1]}))
+    assert core.status()["awaited"] == []
+    core.core.nodes.drain("n0", True)
+    assert core.status()["awaited"] == []
+    core.core.closed("n0")
+    assert core.status()["awaited"] == ["node n0: its agent has gone, and its lease still runs"]
+    core.turn(after_us=1e9)
+    lost = "its agent has gone, and its lease has ended"
+    assert core.status()["awaited"] == [f"node n0: {lost}", f"node n1: {lost}"]
+
+
+class Starting:
+    """A supervisor, and what its cluster waits for at each question; without an answer it has no manager."""
+
+    def __init__(self, folder, *answers):
+        self.folder, self.answers, self.is_ended = folder, list(answers), False
+        self.now_s = 0.0
+
+    def called(self, _, op):
+        assert op == "client.status"
+        awaited = self.answers.pop(0)
+        if awaited is None:
+            raise LiveError("lost", "no answer")
+        return {"awaited": awaited}
+
+    def monotonic(self):
+        return self.now_s
+
+    def sleep(self, s):
+        self.now_s += s
+        (self.folder / "address.json").touch()
+
+    def poll(self):
+        return None if self.answers and not self.is_ended else 1
+
+    def terminate(self):
+        self.is_ended = True
+
+    def wait(self):
+        pass
+
+
+def starts(monkeypatch, tmp_path, *answers, wait_s=1e9):
+    """Wait for a cluster that starts; each question comes a second after the one before."""
+    process = Starting(tmp_path, *answers)
+    monkeypatch.setattr(live_cluster, "called", process.called)
+    monkeypatch.setattr(live_cluster, "POLL_S", 1.0)
+    monkeypatch.setattr(live_cluster, "time", process)
+    live_cluster._wait_until_up(tmp_path, process, wait_s)
+
+
+def test_a_start_says_what_it_waits_for_once_it_has_waited_for_long(monkeypatch, tmp_path, capsys):
+    shortly, long, other = ["node n0: a"], ["node n0: b", "node n1: b"], ["node n1: c"]
+    starts(monkeypatch, tmp_path, shortly, shortly, long, long, long, long, other, other, other, [])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["waiting for node n0: b", "waiting for node n1: b", "waiting for node n1: c"]
+
+
+def test_a_start_that_fails_says_what_it_waited_for(monkeypatch, tmp_path):
+    with pytest.raises(vs.VineSimError, match=r"was not started: it waited for node n0: a; node n1: b; see .*logs"):
+        starts(monkeypatch, tmp_path, ["node n0: a", "node n1: b"], [], wait_s=1.5)
+    with pytest.raises(vs.VineSimError, match=r"it waited for its manager: .*no answer"):
+        starts(monkeypatch, tmp_path, None, [], wait_s=0.5)
+
+
+def test_a_cluster_that_ends_while_it_starts_is_an_error(monkeypatch, tmp_path):
+    with pytest.raises(vs.VineSimError, match=r"was not started: it waited for its manager; see .*logs"):
+        starts(monkeypatch, tmp_path)
 
 
 def test_the_last_resort_of_stop_ends_all_that_the_supervisor_has_started(tmp_path):

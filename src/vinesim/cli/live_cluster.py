@@ -14,6 +14,7 @@ from vinesim.cli.live_session import FOLDER, called, folder_of
 from vinesim.cli.terminal import say
 
 POLL_S = 0.1
+SAY_S = 2.0  # a start that waits longer for one thing says for what
 
 
 def register(app: typer.Typer) -> None:
@@ -162,23 +163,34 @@ def _count(text: str) -> tuple[str, int]:
 
 
 def _wait_until_up(place: Path, process: Any, until_s: float) -> None:
-    from vinesim.live.client import LiveError
+    """Return once all nodes can work. Say on standard error what is waited for, if it takes long."""
     from vinesim.model.errors import VineSimError
 
-    why = "its manager did not start"
+    awaited, said, since_s = ["its manager"], ["its manager"], time.monotonic()
     while process.poll() is None and time.monotonic() < until_s:
-        if (place / "address.json").exists():
-            try:
-                nodes = called(place, "client.status")["nodes"]
-            except LiveError as lost:
-                why = str(lost)
-            else:
-                missing = [node["name"] for node in nodes if node["state"] != "up"]
-                if not missing:
-                    return
-                why = f"not up: {', '.join(missing)}"
+        before, awaited = awaited, _awaited(place)
+        if not awaited:
+            return
+        if awaited != before:
+            since_s = time.monotonic()
+        if awaited != said and time.monotonic() >= since_s + SAY_S:
+            said = awaited
+            for words in awaited:
+                say(f"waiting for {words}", err=True)
         time.sleep(POLL_S)
     if process.poll() is None:
         process.terminate()
         process.wait()
-    raise VineSimError(f"the cluster was not started: {why}; see {place / 'logs'}")
+    raise VineSimError(f"the cluster was not started: it waited for {'; '.join(awaited)}; see {place / 'logs'}")
+
+
+def _awaited(place: Path) -> list[str]:
+    """Return what a cluster that starts waits for, in words."""
+    from vinesim.live.client import LiveError
+
+    if not (place / "address.json").exists():
+        return ["its manager"]
+    try:
+        return list(called(place, "client.status")["awaited"])
+    except LiveError as lost:
+        return [f"its manager: {lost}"]

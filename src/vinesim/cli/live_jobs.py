@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, folder_of, print_json
+from vinesim.cli.live_session import FOLDER, called, folder_of, print_json, say_awaited
 from vinesim.cli.terminal import output, say
 
 JOB = typer.Argument(..., metavar="JOB", help="The job's number.")
@@ -94,6 +94,7 @@ def wait(
     folder: Path | None = FOLDER,
 ) -> None:
     """Wait until a job is over. The exit code is that of its command, or 1 if it did not end by itself."""
+    say_awaited(folder)
     found = called(folder, "job.wait", job=job)["job"]
     if as_json:
         print_json(found)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, folder_of, in_session, running_folder
+from vinesim.cli.live_session import FOLDER, folder_of, in_session, running_folder, say_awaited
 
 if TYPE_CHECKING:
     from vinesim.live.load import Played
@@ -41,6 +41,7 @@ def play(
     async def work_in(session: Any) -> "Played":
         return await played(session, work, kernels, speed)
 
+    say_awaited(folder)
     _print(in_session(folder, work_in))
 
 

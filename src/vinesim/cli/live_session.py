@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.terminal import output
+from vinesim.cli.terminal import output, say
 
 if TYPE_CHECKING:
     from vinesim.live.client import Session
@@ -68,6 +68,12 @@ def called(given: Path | None, op: str, **content: Any) -> dict[str, Any]:
         return {name: value for name, value in answer.items() if name not in ("op", "n")}
 
     return dict(in_session(given, work))
+
+
+def say_awaited(given: Path | None) -> None:
+    """Say on standard error which nodes cannot work yet, and why."""
+    for words in called(given, "client.status")["awaited"]:
+        say(f"waiting for {words}", err=True)
 
 
 def print_json(value: Any) -> None:

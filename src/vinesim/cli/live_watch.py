@@ -54,7 +54,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if found["is_recovering"]:
         awaited = ", ".join(node["name"] for node in found["nodes"] if node["state"] == "silent")
         lines.append(f"recovering: nothing is granted until {awaited} has come back or its lease has ended")
-    return lines
+    return [*lines, *(f"waiting for {words}" for words in found["awaited"])]
 
 
 def top(

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import os
 import uuid
 from pathlib import Path
@@ -175,7 +174,7 @@ class Agent:
         device = min(able, key=lambda one: len(one.orders)) if able else self._start(unit)
         device.give(order)
         if device.is_ready and device.order is order:
-            self._limit(device)
+            device.watch()
 
     def _brought(self, client: str, message: Message) -> None:
         """A client has brought a payload that an order of its own request waits for."""
@@ -234,11 +233,7 @@ class Agent:
 
     async def _stop(self) -> None:
         """End the devices and leave. The manager still learns of what they did until then."""
-        devices = self._all()
-        for device in devices:
-            device.kill("the cluster is stopped")
-        if devices:
-            await asyncio.wait([device.over for device in devices])
+        await self._kill_devices("the cluster is stopped")
         if self._manager is not None:
             self._manager.close("stopped")
 
@@ -305,32 +300,10 @@ class Agent:
         if not self._is_stopping and self._manager is not None and n_left < n_wanted:
             self._start(device.unit)
 
-    def _limit(self, device: Device) -> None:
-        """Let the time that an order may take begin; that of a new process does not count."""
-        if device.order.get("limit_us"):
-            device.due_s = asyncio.get_running_loop().time() + device.order["limit_us"] / 1e6
-            self._watch(device)
-
-    def _watch(self, device: Device) -> None:
-        """Let a timer ring when the limit is over. One that rings before that is left to ring."""
-        if device.limit is not None and device.limit.when() > device.due_s:
-            device.limit.cancel()
-            device.limit = None
-        if device.limit is None:
-            device.limit = asyncio.get_running_loop().call_at(device.due_s, self._ring, device)
-
-    def _ring(self, device: Device) -> None:
-        device.limit = None
-        if device.due_s <= asyncio.get_running_loop().time():
-            device.order["is_over_limit"] = True
-            device.kill(f"it took longer than its limit of {device.order['limit_us'] / 1e6:g} s")
-        elif device.due_s < math.inf:
-            self._watch(device)
-
     def _from_device(self, device: Device, message: Message) -> None:
         """Handle what a device says, or that its process has ended."""
         if message["op"] == "ready":
-            self._limit(device)
+            device.watch()
             if device.unit not in self._ready and all(one.is_ready for one in self._devices[device.unit]):
                 self._ready.add(device.unit)
                 self._say({"op": "agent.ready", "units": [device.unit]})
@@ -338,8 +311,7 @@ class Agent:
             if message["outcome"] == "done":
                 message["results"] = self._sent_far(device.order, message.get("results", []))
             device.free()
-            if device.order:
-                self._limit(device)
+            device.watch()
             end = {name: value for name, value in message.items() if name not in ("op", "attempt")}
             self._ended(message["attempt"], end)
         elif message["op"] == "withdrawn" and (order := device.forget(message["attempt"])) is not None:
@@ -370,9 +342,14 @@ class Agent:
         self._say({"op": "agent.ended", "ends": [self._ends[attempt]]})
 
     async def _end_devices(self, why: str) -> None:
+        """End the devices, and forget what they ran."""
+        for device in self._all():
+            device.orders.clear()
+        await self._kill_devices(why)
+
+    async def _kill_devices(self, why: str) -> None:
         devices = self._all()
         for device in devices:
-            device.orders.clear()
             device.kill(why)
         if devices:
             await asyncio.wait([device.over for device in devices])

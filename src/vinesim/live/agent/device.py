@@ -1,26 +1,25 @@
 """A device process, as its agent sees it."""
 
 import asyncio
-import contextlib
 import logging
 import math
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from vinesim.live.agent.content import words_of
+from vinesim.live.agent.piped import Piped, started
 from vinesim.live.agent.processes import collect, descendants, end_descendants, end_group, started_at
 from vinesim.live.agent.records import forget_process, write_process
+from vinesim.live.alarm import Alarm
 from vinesim.live.clock import lease_clock_us
-from vinesim.live.wire.frames import LENGTH
-from vinesim.live.wire.messages import packed, unpacked
 
 log = logging.getLogger(__name__)
 Message = dict[str, Any]
-READ_BYTES = 2**20  # of what a process says at a time
+PROGRAM = [sys.executable, "-m", "vinesim.live.agent.device_process"]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -43,9 +42,8 @@ class Device:
         self.is_ready = False  # it has imported the kernels, and answers
         self.alive_us = lease_clock_us()  # when it last answered
         self.command: tuple[int, str | None] | None = None  # the command that it runs: process group, start
-        self.due_s = math.inf  # by the loop's clock: what it runs must have ended; infinite while it runs nothing
-        self.limit: asyncio.TimerHandle | None = None  # rings then, or before
-        self._process: asyncio.subprocess.Process | None = None
+        self._limit = Alarm(self._over_limit)
+        self._process: Piped | None = None
         self._started: str | None = None
         self._early: list[Message] = []  # what is to be sent once there is a process
         self.over = asyncio.get_running_loop().create_future()  # done when the process has ended
@@ -53,36 +51,27 @@ class Device:
     async def run(self, kernels: dict[str, str], limit_bytes: int) -> None:
         """Start the process, which begins to import the kernels, and pass on what it says until it ends."""
         try:
-            await self._start(kernels, limit_bytes)
-            await self._read()
+            process = await self._start(kernels, limit_bytes)
+            await process.said_all
         except Exception as wrong:  # it cannot be started, or what it says cannot be handled
             log.error("device failed", exc_info=True, extra={"unit": self.unit})
             self.why = self.why or f"its process failed: {words_of(wrong)}"
         self.kill("it ended by itself")  # what is left of its group
         if self._process is not None:
-            await self._process.wait()
+            await self._process.ended
         await self._family.end_orphans(self)
         for pid in (self.pid, 0 if self.command is None else self.command[0]):
             forget_process(self._folder, pid)
         self.over.set_result(None)
         self._on_message(self, {"op": "over"})
 
-    async def _start(self, kernels: dict[str, str], limit_bytes: int) -> None:
+    async def _start(self, kernels: dict[str, str], limit_bytes: int) -> Piped:
         environment = dict.fromkeys(THREADS, "1") | os.environ | {"VINESIM_UNIT": str(self.unit)}
         if self._gpu:
             environment["CUDA_VISIBLE_DEVICES"] = self._gpu
         with open(self._folder / "devices.log", "ab") as errors:
             async with self._family.lock:
-                self._process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    "vinesim.live.agent.device_process",
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=errors,
-                    start_new_session=True,
-                    env=environment,
-                )
+                self._process = await started(self._receive, PROGRAM, environment, errors)
                 self._family.members.add(self)
         self._started = started_at(self._process.pid)
         write_process(self._folder, self._process.pid, self._started)
@@ -92,6 +81,7 @@ class Device:
         early, self._early = self._early, []
         for message in ({"op": "begin", **place, "kernels": kernels, "limit": limit_bytes}, *early):
             self.say(message)
+        return self._process
 
     @property
     def attempt(self) -> int | None:
@@ -144,65 +134,49 @@ class Device:
         """Note that what it runs has ended: it runs the next order, if it has one."""
         if self.orders:
             self.orders.popleft()
-        self.due_s = math.inf
+        self._limit.set(math.inf)
+
+    def watch(self) -> None:
+        """Let the time that its order may take begin."""
+        if self.is_open and self.order.get("limit_us"):
+            self._limit.set(asyncio.get_running_loop().time() + self.order["limit_us"] / 1e6)
+
+    def _over_limit(self) -> None:
+        self.order["is_over_limit"] = True
+        self.kill(f"it took longer than its limit of {self.order['limit_us'] / 1e6:g} s")
 
     def say(self, message: Message) -> None:
         """Send a message to the process."""
         if self._process is None:
             self._early.append(message)
-            return
-        if self._process.stdin is None or self.over.done():
-            return
-        data = packed(message)
-        with contextlib.suppress(OSError, RuntimeError):
-            self._process.stdin.write(LENGTH.pack(len(data)) + data)
+        elif not self.over.done():
+            self._process.say(message)
 
     def kill(self, why: str) -> None:
         """End the process, its group, and the command that it runs. ``over`` is done once it has ended.
 
         The process is first: it would report a command that is killed as one that has ended."""
         self.why = self.why or why
+        self._limit.cancel()
         if self._process is not None:
             end_group(self._process.pid, self._started)
         if self.command is not None:
             end_group(*self.command)
 
-    async def _read(self) -> None:
-        """Pass on what the process says, until it ends."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        buffer = bytearray()
-        with contextlib.suppress(OSError):
-            while chunk := await self._process.stdout.read(READ_BYTES):
-                self.alive_us = lease_clock_us()
-                buffer += chunk
-                for message in _messages(buffer):
-                    self._receive(message)
-
-    def _receive(self, message: Message) -> None:
-        if message["op"] == "ready":
-            self.is_ready = True
-        elif message["op"] == "started":
-            self.command = (message["group"], message["started"])
-            write_process(self._folder, *self.command, is_command=True)
-        elif message["op"] == "ended" and self.command is not None:
-            end_group(*self.command)  # what the command left behind
-            forget_process(self._folder, self.command[0])
-            self.command = None
-        self._on_message(self, message)
-
-
-def _messages(buffer: bytearray) -> Iterator[Message]:
-    """Take the messages that are complete out of the buffer."""
-    at = 0
-    while len(buffer) >= at + LENGTH.size:
-        (length,) = LENGTH.unpack_from(buffer, at)
-        end = at + LENGTH.size + length
-        if len(buffer) < end:
-            break
-        yield unpacked(bytes(buffer[at + LENGTH.size : end]))
-        at = end
-    del buffer[:at]
+    def _receive(self, messages: Iterable[Message]) -> None:
+        """Pass on what the process says."""
+        self.alive_us = lease_clock_us()
+        for message in messages:
+            if message["op"] == "ready":
+                self.is_ready = True
+            elif message["op"] == "started":
+                self.command = (message["group"], message["started"])
+                write_process(self._folder, *self.command, is_command=True)
+            elif message["op"] == "ended" and self.command is not None:
+                end_group(*self.command)  # what the command left behind
+                forget_process(self._folder, self.command[0])
+                self.command = None
+            self._on_message(self, message)
 
 
 class Family:

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import math
 from collections.abc import Callable
 from typing import Any
 
+from vinesim.live.alarm import Alarm
 from vinesim.live.manager.core import Core
 from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection
 
@@ -24,7 +24,7 @@ class Server:
         self._inbox: list[tuple[Any, Any]] = []
         self._peers: set[Connection] = set()
         self._is_due = self._is_closed = self._is_stopping = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._soon)
         self._keeping: asyncio.TimerHandle | None = None  # until the journal commits
         self._server: asyncio.Server | None = None
         self.port = 0
@@ -45,9 +45,9 @@ class Server:
     async def close(self) -> None:
         """Close all connections, and the journal."""
         self._is_closed = True
-        for timer in (self._timer, self._keeping):
-            if timer is not None:
-                timer.cancel()
+        self._alarm.cancel()
+        if self._keeping is not None:
+            self._keeping.cancel()
         if self._server is not None:
             self._server.close()
         for peer in list(self._peers):
@@ -111,23 +111,9 @@ class Server:
         self._wait()
 
     def _wait(self) -> None:
-        """Turn when something is due, also if no message comes. A timer that rings before that is left to ring."""
+        """Turn when something is due, also if no message comes."""
         wait_us = self.core.next_us() - self.core.clock.now_us()
-        if wait_us == math.inf:
-            return
-        loop = asyncio.get_running_loop()
-        due_s = loop.time() + max(LEAST_WAIT_S, wait_us / 1e6)
-        if self._timer is None or self._timer.when() > due_s:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = loop.call_at(due_s, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        if self.core.next_us() <= self.core.clock.now_us():
-            self._soon()
-        else:
-            self._wait()
+        self._alarm.set(asyncio.get_running_loop().time() + max(LEAST_WAIT_S, wait_us / 1e6))
 
     def _keep(self) -> None:
         """Keep what the turns of the last time have noted."""

@@ -26,6 +26,12 @@ NUMBERS = {  # of the counters: the name of each in status and metrics, and its 
     "n_turns": "Turns of the manager's loop",
 }
 
+AWAITED = {  # by the state of a node: what keeps work from it
+    "absent": "its agent has not come",
+    "silent": "its agent has gone, and its lease still runs",
+    "lost": "its agent has gone, and its lease has ended",
+}
+
 
 def status_of(core: "Core") -> dict[str, Any]:
     """Return the state of the cluster in plain values."""
@@ -45,6 +51,7 @@ def status_of(core: "Core") -> dict[str, Any]:
         "n_running": len(running),
         "n_clients": len(core.clients),
         "is_recovering": core.nodes.is_recovering,
+        "awaited": [words for node in core.nodes.all.values() if (words := _awaited(core, node))],
         "failures": core.failures.shown(),
         "counters": {name: getattr(core.counters, name) for name in NUMBERS},
         "response_us": _percentiles(core.counters.response_us),
@@ -82,7 +89,22 @@ def _state(node: Node) -> str:
         return str(node.state)
     if node.is_draining:
         return "draining"
-    return "up" if node.ready >= set(node.units) else "starting"
+    return "starting" if _loading(node) else "up"
+
+
+def _loading(node: Node) -> list[int]:
+    """Return the units of a node whose device processes still load their kernels."""
+    return [unit for unit in node.units if unit not in node.ready]
+
+
+def _awaited(core: "Core", node: Node) -> str:
+    """Return what a node waits for before it gets work, in words; empty if for nothing."""
+    why = AWAITED.get(node.state, "")
+    if not why and (units := _loading(node)):
+        center = core.cluster.datacenter
+        named = [f"{unit} ({center.processor_types[int(center.unit_type[unit])].name})" for unit in units]
+        why = f"the kernels of unit{'s' if len(units) > 1 else ''} {', '.join(named)} still load or warm up"
+    return why and f"node {node.name}: {why}"
 
 
 def _percentiles(values: Any) -> dict[str, float] | None:

@@ -25,6 +25,7 @@ IS_POSSIBLE = sys.platform == "linux" and hasattr(os, "memfd_create")
 LIBC = ctypes.CDLL(None) if IS_POSSIBLE else None
 PUNCH_HOLE = 3  # FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE
 MOST_PARTS = 1_000  # that the operating system writes at once
+BELL_BYTES = 2**16  # that are read of a pipe at a time
 RING_BYTES = 4_096  # what a pipe takes as a whole or not at all (PIPE_BUF)
 Place = list[int]  # where content lies in the file: offset, length
 
@@ -92,7 +93,9 @@ class Home:
     def received(self) -> list[dict[str, Any]]:
         """Return the answers that have come."""
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self.bell, 2**16):
+            data = None
+            while data is None or len(data) == BELL_BYTES:  # fewer: there are no more
+                data = os.read(self.bell, BELL_BYTES)
                 self._early += data
         found, at = [], 0
         while len(self._early) - at >= LENGTH.size:
