@@ -11,7 +11,7 @@ import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.tables import Tables
-from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED
+from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED, PREFILLED
 
 _CHANGES = """
 SELECT eligible_us AS t, 1 AS step, task_type FROM tasks WHERE eligible_us <= $end_us
@@ -100,7 +100,7 @@ def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: i
     segments, end_us = tables.segments, float(tables.makespan_us)
     came = np.flatnonzero(tables.task_eligible_us <= end_us)
     began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
-    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
+    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED, PREFILLED))
     gone, gone_us = tables.withdrawn
     time_us = np.r_[tables.task_eligible_us[came], segments.begin_us[began], segments.end_us[again], gone_us]
     step = np.repeat([1.0, -1.0, 1.0, -1.0], [len(came), len(began), len(again), len(gone)])

@@ -74,7 +74,8 @@ SEGMENTS = (
         "",
         False,
         "Why the segment ended: finished, preempted, moved, killed (by its limit), interrupted (by an outage), "
-        "failed (by a random failure), withdrawn or unfinished (the run ended)",
+        "failed (by a random failure), withdrawn, prefilled (it goes on on an engine that decodes) or unfinished (the "
+        "run ended)",
     ),
     Column("amount", "float64", "capacity", False, "What it held of the unit's capacity, as in tasks"),
 )
