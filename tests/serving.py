@@ -24,9 +24,10 @@ STEPS = (
     StepTime(base_us=0.1, prefill_token_us=0.3, sequence_us=0.7, memory_token_us=0.05),
     StepTime(profile=PROFILE, exchange=Exchange(base_us=0.5, token_us=0.01, times=2)),
 )
+NETWORK = vs.Network(local=100.0, intra_rack=50.0, inter_rack=20.0, hop_latency_us=0.5)
 
 
-def engine_type(dice: Dice, p: int) -> vs.ProcessorType:
+def engine_type(dice: Dice, p: int, role: str = "both") -> vs.ProcessorType:
     """A type of serving engines."""
     block_tokens, when_full = dice.pick((1, 2, 4, 16)), dice.pick(("recompute", "resume"))
     max_sequences = dice.pick((1, 2, 3, 8, 100))
@@ -38,6 +39,8 @@ def engine_type(dice: Dice, p: int) -> vs.ProcessorType:
         block_tokens=block_tokens,
         when_full=when_full,
         prefix_caching=when_full == "recompute" and dice.integer(0, 1) == 1,
+        role=role,
+        token_bytes=dice.pick((1, 1000, 100_000)) if role == "prefill" else 0,
     )
     return vs.ProcessorType(f"ENGINE_{p}", batching=batching)
 
@@ -64,6 +67,29 @@ def serving_scenario(dice: Dice, policy: str = "high", **options: object) -> vs.
         policy=policy,
         options=options,
         affinity=affinity,
+        horizon_us=float(dice.integer(1, 200)) if dice.integer(0, 3) == 3 else math.inf,
+        seed=dice.integer(0, 1000),
+    )
+
+
+def disaggregated(dice: Dice, policy: str = "high", **options: object) -> vs.Scenario:
+    """A scenario in which some engines only prefill, others only decode, and some may do both, or be plain units."""
+    roles = ["prefill", "decode", *(dice.pick(("prefill", "decode", "both")) for _ in range(dice.integer(0, 2)))]
+    types = [engine_type(dice, p, role) for p, role in enumerate(roles)]
+    longest = min(one.batching.longest for one in types if one.batching is not None)
+    if dice.integer(0, 3) == 3:
+        types.append(vs.ProcessorType("CPU", capacity=float(dice.integer(1, 2))))
+    unit_type = np.array([*range(len(types)), *(dice.integer(0, len(types) - 1) for _ in range(dice.integer(0, 2)))])
+    rack, shelf = (np.array([dice.integer(0, 1) for _ in unit_type]) for _ in range(2))
+    n_task_types = dice.integer(1, 2)
+    affinity = np.array([[dice.pick((1.0, 1.0, 2.0)) for _ in range(n_task_types)] for _ in types])
+    return vs.Scenario(
+        vs.Datacenter(unit_type, rack, shelf, tuple(types)),
+        requests(dice, n_task_types, longest),
+        policy=policy,
+        options=options,
+        affinity=affinity,
+        network=dice.pick((vs.Network(), NETWORK, vs.Network(None, None, None))),
         horizon_us=float(dice.integer(1, 200)) if dice.integer(0, 3) == 3 else math.inf,
         seed=dice.integer(0, 1000),
     )

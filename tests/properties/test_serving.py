@@ -6,7 +6,7 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.router import Router
 from tests.properties.equivalence import mostly_slow, run, unlike
-from tests.serving import serving_scenario
+from tests.serving import disaggregated, serving_scenario
 from tests.strategies import SeededDice
 
 POLICIES = {"router": Router(), "two_each": Router(most=2), "high": "high", "edf": "edf"}
@@ -27,6 +27,21 @@ def test_the_engines_agree(name):
     assert ends == {"ALL_DONE", "HORIZON"}
     assert n_compared > 80
     assert n_put_back > 40
+
+
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"router"}))
+def test_the_engines_agree_where_some_only_prefill_or_only_decode(name):
+    ends, n_put_back, n_sent = set(), 0, 0
+    for seed in range(60 if name == "router" else 200):
+        case = disaggregated(SeededDice(seed), POLICIES[name])
+        compiled, reference = run(case, "compiled"), run(case, "reference")
+        assert unlike(compiled, reference) == [], seed
+        ends.add(str(reference.exit_reason))
+        n_sent += len(reference.outcome.early.task)
+        n_put_back += reference.outcome.serving.n_preemptions.sum()
+    assert ends == {"ALL_DONE", "HORIZON"}
+    assert n_sent > 100
+    assert n_put_back > 20
 
 
 def test_each_request_makes_its_tokens_in_order():

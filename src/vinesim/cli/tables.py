@@ -78,6 +78,7 @@ def _latencies(summary: dict[str, Any], shown: Mapping[str, str], started: Mappi
         ("first token", "first_token_us", "serving"),
         ("per token", "token_us", "serving"),
         ("queue", "queue_us", "serving"),
+        ("transfer of the cache", "transfer_us", "serving"),
     ):
         if key not in summary.get(group, {}):
             continue

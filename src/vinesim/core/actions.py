@@ -2,7 +2,18 @@
 
 from vinesim.core import claims, fit, pending, pools, segments
 from vinesim.core.called import called
-from vinesim.core.features import BATCHING, CAPS, CHANGES, CONSOLIDATES, GANGS, OVERCOMMITS, QUOTAS, REFUSES, RESERVED
+from vinesim.core.features import (
+    BATCHING,
+    CAPS,
+    CHANGES,
+    CONSOLIDATES,
+    DISAGGREGATED,
+    GANGS,
+    OVERCOMMITS,
+    QUOTAS,
+    REFUSES,
+    RESERVED,
+)
 from vinesim.core.laws import batching
 from vinesim.core.reservations import reservations_allow
 from vinesim.core.rules import (
@@ -19,13 +30,14 @@ from vinesim.core.rules import (
     NOT_PENDING,
     NOT_RUNNING,
     ON_ENGINE,
+    OTHER_ROLE,
     OUTSIDE_PARTITION,
     OVER_CAP,
     OVER_QUOTA,
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
 )
-from vinesim.core.tasks import group, is_in_partition, is_of_gang, joinable, task_type
+from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import MOVED, PREEMPTED
 from vinesim.state import queries
@@ -76,6 +88,8 @@ def broken_rule(model, state, action):
         return OVER_QUOTA
     if RESERVED and not reservations_allow(model, state, task, unit):
         return IS_RESERVED
+    if DISAGGREGATED and not has_role(model, state, task, unit):
+        return OTHER_ROLE
     if not fit.is_in_room(model, state, task, unit):
         if CAPS and claims.is_held_back_by_cap(model, state, task, unit):
             return OVER_CAP

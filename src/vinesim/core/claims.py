@@ -11,7 +11,7 @@ from vinesim.core import ledger, offered, power
 from vinesim.core.called import called
 from vinesim.core.features import AHEAD, CAPS, SEVERAL, SLOTS
 from vinesim.core.reservations import reservations_allow
-from vinesim.core.tasks import is_in_partition, task_type
+from vinesim.core.tasks import has_role, is_in_partition, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import FULL, OVERFULL
@@ -126,6 +126,7 @@ def fits_itself(model, state, task, unit):
     return (
         has_room_for(model, state, unit, demand(model, state, task, unit))
         and is_in_partition(model, state, task, unit)
+        and has_role(model, state, task, unit)
         and reservations_allow(model, state, task, unit)
         and rest_fits(model, state, task, unit)
         and caps_allow(model, state, task, unit)

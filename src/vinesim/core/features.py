@@ -9,7 +9,7 @@ from typing import Any
 
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG
-from vinesim.state.layout import OF_REQUEST, has_shared_speed
+from vinesim.state.layout import OF_REQUEST, has_shared_speed, is_disaggregated
 
 # Facts about a scenario
 SLOTS = True  # several tasks may run on a unit: each segment has its own slot; else it has that of its unit
@@ -22,6 +22,7 @@ RESERVED = True  # nodes are reserved for a time
 SHARED = True  # tasks may share the speed of a unit
 CURVES = True  # ... each task type by its own speed curve
 BATCHING = True  # some units are serving engines
+DISAGGREGATED = True  # ... that only prefill, or only decode
 EARLY = True  # a segment may end before its task is done, or never
 LIMITS = True  # ... by the limit of its job
 CHANGES = True  # ... as nodes go down or jobs are withdrawn
@@ -121,6 +122,7 @@ def features_of(
         "SHARED": has_shared_speed(model),
         "CURVES": len(model.type_curve) > 0,
         "BATCHING": len(model.engine_unit) > 0,
+        "DISAGGREGATED": is_disaggregated(model),
         "EARLY": ends_early,
         "LIMITS": work.limit_us is not None,
         "CHANGES": scenario.has_changes,
@@ -155,6 +157,7 @@ def with_what_follows(facts: frozenset[str]) -> Features:
     """Return facts with the features that follow from them."""
     follows = {
         "SLOTS": not facts.isdisjoint(("SLOTS", "SEVERAL", "AHEAD")),
+        "DISAGGREGATED": {"BATCHING", "DISAGGREGATED"} <= facts,
         "TRIALS": not facts.isdisjoint(("TRIALS", "GANGS")),
         "WHOLE": facts.isdisjoint(
             ("SLOTS", "SEVERAL", "EARLY", "SHARED", "BATCHING", "GANGS", "CAPS", "RESERVED", "AHEAD")
@@ -162,7 +165,7 @@ def with_what_follows(facts: frozenset[str]) -> Features:
         "CHAINS": facts.isdisjoint(("EARLY", "SHARED", "BATCHING")),
         "TRACKS": not facts.isdisjoint(("EARLY", "BATCH")),
         "LINKS": not facts.isdisjoint(("SHARED", "AHEAD")),
-        "LATER": not facts.isdisjoint(("DATA", "AHEAD")),
+        "LATER": not facts.isdisjoint(("DATA", "AHEAD", "DISAGGREGATED")),
         "NOTES_NODES": not facts.isdisjoint(("SCORES", "COUNTS_TASKS")),
         "OFFERS": {"SCORES", "SEVERAL"} <= facts,
         "INDEX": "SEVERAL" in facts and ("SCORES" not in facts or not facts.isdisjoint(("GANGS", "SEARCHES"))),

@@ -14,6 +14,7 @@ from vinesim.core.features import (
     BATCHING,
     CHAINS,
     CHANGES,
+    DISAGGREGATED,
     OVERCOMMITS,
     PLACED,
     PREEMPTS,
@@ -66,7 +67,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
     if (BATCH or PLACED) and not orders.carry_out(model, state):
         return BROKEN
     for _ in range(max_events):
-        if (PREEMPTS or CHANGES) and not has_log_room(state):
+        if (PREEMPTS or CHANGES or DISAGGREGATED) and not has_log_room(state):
             return NEED_ROOM
         finish_us, arrival_us = calendar.next_us(state), dependencies.next_arrival_us(model, state)
         change_us = changes.next_us(state) if CHANGES else np.inf
@@ -99,15 +100,20 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
             run.to_ask, run.timer_us = 0, np.inf
         elif finish_us == now:
             event = np.int64(FINISH)
-            if BATCHING and queued_us > now:
-                task = segments.finish(model, state, batching.pop_done(model, state))
+            is_done = BATCHING and queued_us > now
+            slot = batching.pop_done(model, state) if BATCHING and is_done else calendar.pop(model, state)
+            if DISAGGREGATED and not is_done and batching.is_engine(model, state.slot[slot].unit):
+                event = np.int64(TIMER)
+                batching.receive(model, state, slot)
             else:
-                task = segments.finish(model, state, calendar.pop(model, state))
-            if task < 0:
-                return BROKEN
-            if CHAINS and run.n_pending == 0 and not sees_all(state):  # then no policy is called in between
-                task = drain(model, state, task)
-            unit = np.int64(state.task_unit[task])
+                task = segments.finish(model, state, slot)
+                if task < 0:
+                    return BROKEN
+                if CHAINS and run.n_pending == 0 and not sees_all(state):  # then no policy is called in between
+                    task = drain(model, state, task)
+                unit = np.int64(state.task_unit[task])
+                if DISAGGREGATED and unit < 0:  # it is pending again
+                    unit = np.int64(state.task_prefilled[task])
         elif arrival_us == now:
             event, job = np.int64(ARRIVAL), np.int64(pending.arrive(model, state))
         else:

@@ -5,7 +5,7 @@ import numpy as np
 from vinesim.core import claims, node_index
 from vinesim.core.bits import at_or_after, at_or_before
 from vinesim.core.called import called
-from vinesim.core.features import CAPS, GANGS, INDEX, QUOTAS, RESERVED, SLOTS, WHOLE
+from vinesim.core.features import CAPS, DISAGGREGATED, GANGS, INDEX, QUOTAS, RESERVED, SLOTS, WHOLE
 from vinesim.core.fit import fits, fits_called, note_found
 from vinesim.core.tasks import data_node, task_type
 from vinesim.jit.intrinsics import not_negative
@@ -34,7 +34,7 @@ def first_with_room(model, state, task, p, low, high):
     if unit < 0 or unit >= high:
         return np.int64(-1)
     unit = not_negative(unit)
-    if (SLOTS or GANGS or QUOTAS or CAPS or RESERVED) and not fits(model, state, task, unit):
+    if (SLOTS or GANGS or QUOTAS or CAPS or RESERVED or DISAGGREGATED) and not fits(model, state, task, unit):
         return next_that_fits(model, state, task, p, unit, high)
     note_found(state, task, unit)
     return unit
@@ -109,7 +109,7 @@ def first_at_distance(model, state, task, p, distance):
 @called
 def first_at_tier(model, state, task, p, distance):
     """The first unit of type p at one tier of distance from the task's data on which it fits."""
-    n_units, node = np.int64(model.unit_type.shape[0]), data_node(model, task)
+    n_units, node = np.int64(model.unit_type.shape[0]), data_node(model, state, task)
     rack = model.node_rack[node]
     near, near_end = np.int64(model.node_first[node]), np.int64(model.node_first[node + 1])
     side, side_end = np.int64(model.rack_first[rack]), np.int64(model.rack_first[rack + 1])
@@ -183,7 +183,7 @@ def closest_free(model, state, task):
 def closest_of_type(model, state, task, p):
     """The closest unit of type p, with its distances: (unit, rack distance, shelf distance)."""
     far = np.int64(1) << np.int64(40)
-    node = data_node(model, task)
+    node = data_node(model, state, task)
     rack, shelf = np.int64(model.node_rack[node]), np.int64(model.node_shelf[node])
     n_units = np.int64(model.unit_type.shape[0])
     best, best_v = closest_in_rack(model, state, task, p, rack, shelf, np.int64(-1), far)

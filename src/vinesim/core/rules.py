@@ -7,7 +7,7 @@ GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, ABANDONED, NEED_ROOM, NEED_CHANG
 # The rules that a policy may break; RULES has their words.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_NOT_LATER = range(1, 8)
 SHARES_SPEED, IS_DOWN, NO_ROOM_FOR_THE_REST, NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED = range(8, 14)
-IS_ATTACHED, IS_GANG, OUTSIDE_PARTITION, OVER_QUOTA, OVER_CAP, ON_ENGINE, IS_RESERVED = range(14, 21)
+IS_ATTACHED, IS_GANG, OUTSIDE_PARTITION, OVER_QUOTA, OVER_CAP, ON_ENGINE, IS_RESERVED, OTHER_ROLE = range(14, 22)
 OUT_OF_TIME = -1  # in place of a rule: the clock cannot represent the time of a task, whatever the policy did
 
 RULES = (
@@ -32,5 +32,6 @@ RULES = (
     "a policy may start a task only if the power caps of the rack and of the datacenter leave power for it",
     "a policy may not consolidate requests on a serving engine, which batches them itself: start each with start",
     "a policy may start a task only where no reservation that does not admit it begins before its expected end",
+    "a policy may start a request only on an engine with a role for its stage: prefill or decode",
     "a batch policy must return one unit for each task, -1 to leave it as it is",
 )

@@ -8,7 +8,7 @@ sections 4.5, 5.1 and 5.4.3.
 
 import numpy as np
 
-from vinesim.core import claims, dependencies, gang_members, laws, pending, pools, power, requests
+from vinesim.core import calendar, claims, dependencies, gang_members, laws, pending, pools, power, requests
 from vinesim.core.bits import insert, remove
 from vinesim.core.called import called
 from vinesim.core.features import (
@@ -18,6 +18,7 @@ from vinesim.core.features import (
     CHANGES,
     CONSOLIDATES,
     COUNTS_CLASSES,
+    DISAGGREGATED,
     EARLY,
     FACTORS,
     GANGS,
@@ -43,6 +44,7 @@ from vinesim.core.tasks import (
     group,
     has_limits,
     is_of_gang,
+    is_prefilled,
     next_attached,
     next_step,
     restart_us,
@@ -50,7 +52,7 @@ from vinesim.core.tasks import (
     transfer_us,
 )
 from vinesim.jit.intrinsics import not_negative
-from vinesim.model.result import WITHDRAWN
+from vinesim.model.result import PREFILLED, WITHDRAWN
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, DROPPED, PENDING, RESTART, RESUME
 
@@ -171,15 +173,26 @@ def begin(model, state, task, unit, n_tasks):
 
 @called
 def begin_request(model, state, task, unit):
-    """Begin the segment of a request on a serving engine, which says when it ends."""
+    """Begin the segment of a request on a serving engine, which says when it ends. Returns whether the clock can
+    represent when its cache comes, if another engine prefilled it."""
     now_us, slot = state.run[0].now_us, new_slot(state, unit)
+    start_us = now_us
+    if DISAGGREGATED and is_prefilled(state, task):
+        transfer = transfer_us(model, state, task, unit)
+        start_us = now_us + transfer
+        is_wrong = not (now_us < start_us and start_us < np.inf)
+        if is_wrong and is_out_of_time(model, state, task, unit, transfer, start_us):
+            return False
+        calendar.push(state, slot, start_us)
     state.slot[slot].task, state.slot[slot].unit = task, unit
+    if LIMITS:
+        state.slot[slot].killed = 0
     if TRACKS:
         state.task_slot[task] = slot
     state.task_unit[task] = unit
     if LATER:
         state.task_init_us[task] = now_us
-    state.task_start_us[task] = now_us
+    state.task_start_us[task] = start_us
     state.task_finish_us[task] = np.inf
     batching.join(model, state, slot, unit)
     count_task(model, state, task, unit, 1)
@@ -298,6 +311,8 @@ def finish(model, state, slot):
     run = state.run[0]
     task = not_negative(np.int64(state.slot[slot].task))
     unit = not_negative(np.int64(state.slot[slot].unit)) if SLOTS else slot
+    if DISAGGREGATED and batching.only_prefills(model, task, unit):
+        return hand_on(model, state, task, unit, slot)
     if EARLY:
         note_finish(model, state, task, unit, slot)
     if not free(model, state, task, unit, slot, True):
@@ -309,6 +324,19 @@ def finish(model, state, slot):
             dependencies.note_over(model, state, follower)
             follower = follower_of(state, follower)
     dependencies.note_over(model, state, task)
+    return task
+
+
+@called
+def hand_on(model, state, task, unit, slot):
+    """Let a request leave the engine that has prefilled it, and wait for one that decodes. Returns its task."""
+    free(model, state, task, unit, slot, True)
+    log(state, task, unit, PREFILLED, False)
+    n_tokens = model.task_output[task]
+    state.ended[state.run[0].n_ended - 1].left = (n_tokens - 1) / n_tokens
+    state.task_prefilled[task] = unit
+    state.task_finish_us[task] = np.nan
+    wait_again(model, state, task)
     return task
 
 

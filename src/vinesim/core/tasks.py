@@ -16,6 +16,7 @@ from vinesim.core.features import (
     BATCHING,
     CONSOLIDATES,
     DATA,
+    DISAGGREGATED,
     EARLY,
     FACTORS,
     GANGS,
@@ -26,7 +27,7 @@ from vinesim.core.features import (
 )
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, PENDING
+from vinesim.state.layout import ATTACHED, DECODE, PENDING, PREFILL, ROLE, TOKEN_BYTES
 
 NO_GANG = 0
 
@@ -88,8 +89,35 @@ def user(model, state, task):
     return np.int64(model.job_user[model.task_job[task]]) if model.job_user.shape[0] > 0 else np.int64(-1)
 
 
-def data_node(model, task):
+def data_node(model, state, task):
+    if DISAGGREGATED and is_prefilled(state, task):
+        return np.int64(model.unit_node[state.task_prefilled[task]])
     return np.int64(model.task_data_node[task]) if model.task_data_node.shape[0] > 0 else np.int64(0)
+
+
+def data_bytes(model, state, task):
+    """The data of a task, which is the cache of a request that another engine prefilled."""
+    if DISAGGREGATED and is_prefilled(state, task):
+        token_bytes = model.type_batching[model.unit_type[state.task_prefilled[task]], TOKEN_BYTES]
+        return np.float64(model.task_input[task] * token_bytes)
+    return model.task_data_bytes[task] if DATA and model.task_data_bytes.shape[0] > 0 else 0.0
+
+
+def is_prefilled(state, task):
+    """Whether an engine that only prefills has computed the prompt of a request."""
+    return state.task_prefilled[task] >= 0
+
+
+def has_role(model, state, task, unit):
+    return is_of_role(model, state, task, unit) if DISAGGREGATED else True
+
+
+@called
+def is_of_role(model, state, task, unit):
+    role = model.type_batching[model.unit_type[unit], ROLE]
+    if is_prefilled(state, task):
+        return model.unit_engine[unit] >= 0 and role != PREFILL
+    return role != DECODE
 
 
 def factor(model, task):
@@ -181,17 +209,20 @@ def execution_us(model, state, task, unit):
 
 
 def tier(model, state, task, unit):
-    data, node = data_node(model, task), np.int64(model.unit_node[unit])
+    data, node = data_node(model, state, task), np.int64(model.unit_node[unit])
     if node == data:
         return 0
     return 1 if model.node_rack[node] == model.node_rack[data] else 2
 
 
 def transfer_us(model, state, task, unit):
-    if not DATA or model.task_data_bytes.shape[0] == 0 or model.task_data_bytes[task] == 0.0:
+    if not DATA and not DISAGGREGATED:
+        return 0.0
+    n_bytes = data_bytes(model, state, task)
+    if n_bytes == 0.0:
         return 0.0
     t = tier(model, state, task, unit)
-    return model.tier_latency_us[t] + model.task_data_bytes[task] / model.tier_bandwidth[t]
+    return model.tier_latency_us[t] + n_bytes / model.tier_bandwidth[t]
 
 
 def estimate_us(model, state, task):

@@ -11,7 +11,7 @@ from vinesim.policies.contract import OnlinePolicy
 
 def may_end_early(scenario: Scenario, policy: OnlinePolicy) -> bool:
     """Whether a task may leave its unit before it is done, or never."""
-    return scenario.interrupts or policy.preempts or scenario.workload.may_end_early
+    return scenario.interrupts or policy.preempts or scenario.workload.may_end_early or scenario.is_disaggregated
 
 
 def with_killed(

@@ -13,7 +13,7 @@ from typing import Any
 from vinesim.core import rules
 from vinesim.core.rules import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS
 from vinesim.engine.contract import BrokenContract, decision, place_of
-from vinesim.engine.reference_ends import leave, stop
+from vinesim.engine.reference_ends import hand_on, leave, stop
 from vinesim.engine.reference_gangs import attached_to, is_of_gang
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.state import queries
@@ -59,10 +59,14 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
     """Start tasks on a unit, consolidated if they are several."""
     model, task = state.model, started[0]
     if unit in state.engines.of_unit:
-        state.engines.start(task, unit)
+        transfer = queries.transfer_us(model, state, task, unit)
         state.task_unit[task], state.followers[task] = unit, []
-        state.task_init_us[task] = state.task_start_us[task] = state.now_us
+        state.task_init_us[task], state.task_start_us[task] = state.now_us, state.now_us + transfer
         state.task_finish_us[task] = math.inf
+        if task in state.engines.prefilled:
+            state.check_time([task], unit, transfer, state.task_start_us[task])
+            state.queue(task, state.task_start_us[task])
+        state.engines.start(task, unit)
         state.running[unit].append(task)
         state.hold_all(task, unit)
         return
@@ -132,6 +136,8 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = rules.OVER_QUOTA
     elif not queries.reservations_allow(model, state, task, unit):
         rule = rules.IS_RESERVED
+    elif not queries.has_role(model, state, task, unit):
+        rule = rules.OTHER_ROLE
     elif not may_overcommit and not queries.fits(model, state, task, unit):
         is_over = is_held_back_by_cap(state, task, unit)
         rule = rules.OVER_CAP if is_over else rules.NO_ROOM
@@ -158,21 +164,30 @@ def is_held_back_by_cap(state: ReferenceState, task: int, unit: int) -> bool:
     )
 
 
-def finish(state: ReferenceState) -> tuple[int, int]:
-    """COMPUTATION_FINISH: remove the task that finishes earliest from its unit. Returns both."""
+def finish(state: ReferenceState) -> tuple[int, int, int]:
+    """COMPUTATION_FINISH: remove the task that finishes earliest from its unit. Returns the event and both.
+
+    Or let a cache come to a serving engine, which is a TIMER.
+    """
     if state.next_queued_us() == state.now_us:
         _, _, task = heapq.heappop(state.time_machine)
         del state.queued[task]
+        if state.task_unit[task] in state.engines.of_unit:
+            state.engines.receive(task)
+            return TIMER, -1, -1
     else:
         task = state.engines.finish()
         state.task_finish_us[task] = state.now_us
     unit = state.task_unit[task]
+    if state.engines.is_only_prefilled(task):
+        hand_on(state, task)
+        return FINISH, task, unit
     if state.progress is not None:
         state.progress.close(task)
     leave(state, task)
     for follower in state.followers[task]:
         state.task_finish_us[follower] = state.now_us
-    return task, unit
+    return FINISH, task, unit
 
 
 def arrive(state: ReferenceState) -> int:
@@ -215,7 +230,7 @@ def run_events(
         if state.to_ask:
             event, state.to_ask, state.timer_us = state.to_ask, 0, math.inf
         elif finish_us == now:
-            event, (task, unit) = FINISH, finish(state)
+            event, task, unit = finish(state)
         elif arrival_us == now:
             event, job = ARRIVAL, arrive(state)
         else:

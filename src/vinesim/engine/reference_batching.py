@@ -6,6 +6,10 @@ block of memory and none is free, the newest running one is put back at the head
 none was put back, waiting sequences are admitted in order while there are sequences, tokens and blocks left. A token of
 the answer is there at the end of the step that computes the last token before it.
 
+Engines may have a role. A request leaves one that only prefills with its first token; then it starts on one that
+decodes, as the policy says. Its cache takes the time of a transfer between the two; when it is there, the request
+waits in the queue of that engine, and takes memory when it is admitted.
+
 With prefix caching, tokens that were computed are found again in blocks of memory that were full and were not used
 since: by the sequence that computed them, once it was put back, and by all sequences with the same prefix. Free blocks
 are used in the order in which they became free, the last ones of a sequence first.
@@ -21,7 +25,20 @@ from vinesim.engine.contract import OutOfTime
 from vinesim.model.result import Serving
 from vinesim.model.step_times import step_us
 from vinesim.model.tokens import NO_PREFIX
-from vinesim.state.layout import BLOCK_TOKENS, BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS, RESUMES, STEP
+from vinesim.state.layout import (
+    BLOCK_TOKENS,
+    BLOCKS,
+    BOTH,
+    CACHES,
+    DECODE,
+    MAX_SEQUENCES,
+    MAX_TOKENS,
+    PREFILL,
+    RESUMES,
+    ROLE,
+    STEP,
+    TOKEN_BYTES,
+)
 
 Content = tuple[bool, int, int]  # tokens: of a prefix or a task, which one, and which block of it
 OF_TASK, OF_PREFIX = False, True
@@ -39,6 +56,7 @@ class Sequence:
         self.left = int(model.task_output[task])  # tokens of its answer that are not there yet
         self.computed = 0  # tokens in memory
         self.new = 0  # tokens that the step computes
+        self.n_sent = 0  # tokens that another engine computed, until it is in a step
         self.blocks: list[int] = []
         self.n_shared = 0  # the first of these, which others with its prefix find too
         self.n_full = 0  # those that it had filled when it was put back
@@ -64,11 +82,13 @@ class ServingEngine:
         self.model, self.unit = model, unit
         self.max_sequences, self.max_tokens = limits[MAX_SEQUENCES], limits[MAX_TOKENS]
         self.block_tokens, self.resumes = limits[BLOCK_TOKENS], limits[RESUMES]
-        self.caches, self.kind = limits[CACHES], limits[STEP]
+        self.caches, self.kind, self.role = limits[CACHES], limits[STEP], limits[ROLE]
+        self.token_bytes = limits[TOKEN_BYTES]
         self.free = OrderedDict.fromkeys(range(limits[BLOCKS]))  # blocks, in the order in which they are used again
         self.holders = Counter[int]()  # sequences that have a block
         self.cached: dict[Content, int] = {}  # block that can be found again, by whose tokens it holds, and which
         self.content: dict[int, Content] = {}  # the same by block
+        self.coming: list[Sequence] = []  # whose caches are on their way
         self.waiting: deque[Sequence] = deque()
         self.running: list[Sequence] = []
         self.at_us = 0.0  # when the last step ended, or when the first request came
@@ -125,7 +145,11 @@ class ServingEngine:
     def prefix_found(self, one: Sequence) -> list[int]:
         """The blocks with the first tokens of a sequence that others left or have; not all that it needs."""
         found: list[int] = []
-        while self.caches and (len(found) + 1) * self.block_tokens <= min(one.prefix_tokens, one.total - 1):
+        while (
+            self.caches
+            and not one.n_sent
+            and (len(found) + 1) * self.block_tokens <= min(one.prefix_tokens, one.total - 1)
+        ):
             block = self.cached.get((OF_PREFIX, one.prefix, len(found)))
             if block is None:
                 break
@@ -187,7 +211,7 @@ class ServingEngine:
         while self.waiting and budget > 0 and len(self.running) < self.max_sequences:
             one = self.waiting[0]
             found, n_shared = self.blocks_found(one)
-            computed = one.computed + len(found) * self.block_tokens
+            computed = one.computed + len(found) * self.block_tokens + one.n_sent
             new = min(one.total - computed, budget)
             if self.n_missing(one, computed + new) - len(found) > len(self.free.keys() - set(found)):
                 break
@@ -198,7 +222,7 @@ class ServingEngine:
                 if (OF_TASK, one.task, place) in self.cached:
                     self.forget(self.cached[OF_TASK, one.task, place])
             one.blocks, one.n_shared, one.n_full = found, n_shared, 0
-            one.computed, one.new = computed, new
+            one.computed, one.new, one.n_sent = computed, new, 0
             self.allocate(one)
             self.share_prompt(one)
             self.running.append(one)
@@ -244,10 +268,11 @@ class ServingEngine:
         return sum(one.computed for one in self.running) + n_new - self.n_twice
 
     def n_to_prefill(self, now_us: float) -> int:
-        """Tokens that sequences that do not decode must compute after the last step that ended."""
+        """Tokens that sequences that do not decode must compute, or get from another engine, after the last step that
+        ended."""
         prefill = [one for one in self.running if not one.decodes]
         n_new = sum(one.new for one in prefill) if self.end_us <= now_us else 0
-        return sum(one.total - one.computed for one in (*self.waiting, *prefill)) - n_new
+        return sum(one.total - one.computed for one in (*self.coming, *self.waiting, *prefill)) - n_new
 
 
 class Engines:
@@ -258,13 +283,45 @@ class Engines:
         self.of_unit = {int(unit): ServingEngine(model, int(unit)) for unit in model.engine_unit}
         self.ready: list[ServingEngine] = []  # whose next step begins when all events of this instant are over
         self.sequences: dict[int, Sequence] = {}  # by task
+        self.prefilled: dict[int, int] = {}  # the unit that only prefilled a task
+
+    def has_role(self, task: int, unit: int) -> bool:
+        role = self.of_unit[unit].role if unit in self.of_unit else None
+        return role in (BOTH, DECODE) if task in self.prefilled else role != DECODE
+
+    def cache_bytes(self, task: int) -> float:
+        """The cache of a request that another engine prefilled."""
+        return float(int(self.state.model.task_input[task]) * self.of_unit[self.prefilled[task]].token_bytes)
 
     def start(self, task: int, unit: int) -> None:
-        """Let a request wait in the queue of an engine."""
+        """Start a request on an engine: at once, or when its cache is there."""
         model, engine = self.state.model, self.of_unit[unit]
-        one = Sequence(model, task)
-        self.sequences[task] = one
-        engine.waiting.append(one)
+        if task in self.prefilled:
+            one = self.sequences[task]
+            one.n_sent, one.computed, one.left = one.prompt, 0, int(model.task_output[task]) - 1
+            engine.coming.append(one)
+            return
+        self.sequences[task] = Sequence(model, task)
+        if engine.role == PREFILL:
+            self.sequences[task].left = 1
+        self.wait(task, unit)
+
+    def receive(self, task: int) -> None:
+        """Let a request wait whose cache has come."""
+        unit = self.state.task_unit[task]
+        self.of_unit[unit].coming.remove(self.sequences[task])
+        self.wait(task, unit)
+
+    def is_only_prefilled(self, task: int) -> bool:
+        """Whether a request that leaves its engine goes on on another one."""
+        unit = self.state.task_unit[task]
+        only_prefills = unit in self.of_unit and self.of_unit[unit].role == PREFILL
+        return only_prefills and int(self.state.model.task_output[task]) > 1
+
+    def wait(self, task: int, unit: int) -> None:
+        """Let a request wait in the queue of an engine."""
+        engine = self.of_unit[unit]
+        engine.waiting.append(self.sequences[task])
         if not engine.running and engine not in self.ready:
             engine.at_us = self.state.now_us
             self.ready.append(engine)

@@ -6,7 +6,7 @@ from typing import Any
 from vinesim.core import rules
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.reference_gangs import is_of_gang
-from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
+from vinesim.model.result import MOVED, PREEMPTED, PREFILLED, WITHDRAWN
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action
 
@@ -150,6 +150,18 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
     if why != WITHDRAWN:
         state.followers[task] = []
         state.pending = sorted(state.pending + [m for m in members if state.task_unit[m] == PENDING])
+
+
+def hand_on(state: Any, task: int) -> None:
+    """Let a request leave the engine that has prefilled it, and wait for one that decodes."""
+    unit, n_tokens = state.task_unit[task], int(state.model.task_output[task])
+    leave(state, task)
+    times = (state.task_init_us[task], state.task_start_us[task], state.now_us)
+    state.progress.ended.append((task, unit, *times, (n_tokens - 1) / n_tokens, PREFILLED, False))
+    state.engines.prefilled[task] = unit
+    state.task_unit[task] = PENDING
+    state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
+    state.pending = sorted([*state.pending, task])
 
 
 def is_attached_again(state: Any, task: int) -> bool:

@@ -103,15 +103,18 @@ class ReferenceState:
         return self.quotas.held
 
     def queue_finish(self, task: int) -> None:
+        self.queue(task, self.task_finish_us[task])
+
+    def queue(self, task: int, time_us: float) -> None:
         self.sequence += 1
         self.queued[task] = self.sequence
-        heapq.heappush(self.time_machine, (self.task_finish_us[task], self.sequence, task))
+        heapq.heappush(self.time_machine, (time_us, self.sequence, task))
 
     def next_finish_us(self) -> float:
         return min(self.next_queued_us(), self.engines.next_done_us())
 
     def next_queued_us(self) -> float:
-        """When the next task finishes that is not on a serving engine."""
+        """When the next task finishes that is not on a serving engine, or the next cache comes to one."""
         while self.time_machine and self.queued.get(self.time_machine[0][2]) != self.time_machine[0][1]:
             heapq.heappop(self.time_machine)  # its event was moved
         return self.time_machine[0][0] if self.time_machine else math.inf
@@ -144,6 +147,18 @@ class ReferenceState:
             for member, own in zip([task, *attached_to(self, task)], units, strict=True):
                 places.note_rows(self.model, self, rows, member, own)
                 self.hold_all(member, own)
+
+    # --- where the data of tasks is ---
+
+    def data_node(self, task: int) -> int:
+        if task in self.engines.prefilled:
+            return int(self.model.unit_node[self.engines.prefilled[task]])
+        return int(self.model.task_data_node[task]) if len(self.model.task_data_node) else 0
+
+    def data_bytes(self, task: int) -> float:
+        if task in self.engines.prefilled:
+            return self.engines.cache_bytes(task)
+        return float(self.model.task_data_bytes[task]) if len(self.model.task_data_bytes) else 0.0
 
     # --- tasks that hold several units ---
 

@@ -13,7 +13,7 @@ from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.segments import Segments
 from vinesim.metrics.tables import Tables
-from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED
+from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED, PREFILLED
 
 _ROUNDING = 1e-9  # tasks
 _LOW = 0.1  # of the peak: below it the queue counts as served
@@ -70,7 +70,7 @@ def _changes(
     gone, gone_us = withdrawn
     came = np.flatnonzero(eligible_us <= end_us)
     began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
-    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
+    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED, PREFILLED))
     time_us = np.r_[eligible_us[came], segments.begin_us[began], segments.end_us[again], gone_us]
     step = np.repeat(np.array([1, -1, 1, -1], np.int8), [len(came), len(began), len(again), len(gone)])
     return time_us, step, np.r_[came, segments.task[began], segments.task[again], gone]

@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.metrics.record import Record
 from vinesim.metrics.tables import Tables
-from vinesim.model.result import Serving
+from vinesim.model.result import PREFILLED, Serving
 from vinesim.model.time import US_PER_S
 
 Spread = Callable[[np.ndarray, str], dict[str, Any]]  # the distribution of a time, given its name
@@ -25,6 +25,16 @@ def serving_of(tables: Tables) -> Serving:
 def queue_us(tables: Tables) -> np.ndarray:
     """[N] us from the arrival of each request until its engine first computes something for it; NaN: never."""
     return np.asarray(serving_of(tables).scheduled_us - tables.task_arrival_us)
+
+
+def transfer_us(tables: Tables) -> np.ndarray:
+    """[N] us from when each request left the engine that prefilled it, and the policy chose one that decodes, until its
+    cache was there; NaN: that did not happen."""
+    outcome, found = tables.outcome, np.full(tables.scenario.workload.n_tasks, np.nan)
+    if outcome.early is not None:
+        sent = outcome.early.task[outcome.early.why == PREFILLED]
+        found[sent] = (outcome.task_start_us - outcome.task_init_us)[sent]
+    return found
 
 
 def to_first_token_us(tables: Tables) -> np.ndarray:
@@ -81,6 +91,8 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
     """Return the numbers of the engines; the distributions are of the tasks that are ``kept``."""
     work, makespan_s = tables.scenario.workload, tables.makespan_us / US_PER_S
     times = {"first_token_us": to_first_token_us, "token_us": per_token_us, "queue_us": queue_us}
+    if tables.scenario.is_disaggregated:
+        times["transfer_us"] = transfer_us
     found: dict[str, Any] = {
         name: spread(of(tables)[kept], f"serving.{name}") for name, of in times.items() if record(f"serving.{name}")
     }

@@ -18,7 +18,7 @@ from vinesim.metrics.utilization import mean_of_units, weights_of
 from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.arrays import distinct
 from vinesim.model.power_caps import caps_w, pool_words
-from vinesim.model.result import CUT, FINISHED, OUTCOMES, ExitReason, Result
+from vinesim.model.result import FINISHED, OUTCOMES, PREFILLED, ExitReason, Result
 from vinesim.model.workload import Workload
 
 J_PER_KWH = 3.6e6
@@ -47,7 +47,7 @@ def summarize(
         summary["outages"] = plain({"restarts": len(rows), "lost_us": spent.sum()})
     if tables.outcome.early is not None and tables.counts_early_ends:
         counts = np.bincount(tables.outcome.early.why, minlength=len(OUTCOMES)).tolist()
-        summary["early_ends"] = {OUTCOMES[why]: counts[why] for why in range(FINISHED + 1, CUT)}
+        summary["early_ends"] = {OUTCOMES[why]: counts[why] for why in range(FINISHED + 1, PREFILLED)}
     if tables.outcome.peaks_w is not None:
         summary["power_caps"] = _power_caps(tables, tables.outcome.peaks_w)
     if any(one.quota for one in tables.scenario.partitions):

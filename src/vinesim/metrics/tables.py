@@ -12,7 +12,7 @@ from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.columns import JOBS, TASKS, UNITS, UTILIZATION
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, PREFILLED, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.tokens import TOKENS
 from vinesim.model.workload import ONE_SLOT
@@ -245,6 +245,8 @@ class Tables:
         """[..., U]: how many tasks started on each unit."""
         unit, n_units = self.outcome.task_unit, len(self.unit_type)
         started = numbered(unit, n_units)[unit >= 0]
+        if self.outcome.early is not None:  # a request starts on an engine that prefills it, and on one that decodes
+            started = np.append(started, self.outcome.early.unit[self.outcome.early.why == PREFILLED])
         runs = unit.shape[:-1]
         return np.bincount(started, minlength=int(np.prod(runs)) * n_units).reshape(*runs, n_units)
 

@@ -6,15 +6,17 @@ decodes; how long it takes follows from what is in it (``model/step_times.py``).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import Problem
 from vinesim.model.scalars import as_found, is_whole
 from vinesim.model.speed_curves import ANY_TASK
 from vinesim.model.step_times import StepTime
 
 WHEN_FULL = RECOMPUTE, RESUME = ("recompute", "resume")
+ROLES = BOTH, PREFILL, DECODE = ("both", "prefill", "decode")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Batching:
     block_tokens: int = 16  # memory is allocated in blocks of this size
     when_full: str = RECOMPUTE  # what a sequence that is put back must do: compute its tokens again, or only go on
     prefix_caching: bool = False  # what others with the same prefix left in memory is found again, if not used since
+    role: str = field(default=BOTH, metadata=IF_GIVEN)  # prefill: requests leave with their first token, for a decode
+    token_bytes: int = field(default=0, metadata=IF_GIVEN)  # of the cache of a token, which such a request sends
 
     @property
     def n_blocks(self) -> int:
@@ -60,6 +64,14 @@ def wrong_batching(name: str, batching: Batching) -> list[Problem]:
     ]
     if batching.when_full not in WHEN_FULL:
         problems.append(Problem((*where, "when_full"), "one of " + ", ".join(WHEN_FULL), repr(batching.when_full)))
+    if batching.role not in ROLES:
+        problems.append(Problem((*where, "role"), "one of " + ", ".join(ROLES), repr(batching.role)))
+    if not (is_whole(batching.token_bytes) and 0 <= batching.token_bytes < 2**31):
+        problems.append(Problem((*where, "token_bytes"), "bytes, 0 to 2^31 - 1", as_found(batching.token_bytes)))
+    if not problems and batching.role == PREFILL and batching.token_bytes == 0:
+        expected = "the size of the cache of a token, which an engine with role: prefill sends"
+        remedy = "It is 2 x layers x KV heads x head size x bytes of a number: 128 KiB for an 8B model with 16 bits."
+        problems.append(Problem((*where, "token_bytes"), expected, f"{batching.token_bytes}", remedy))
     if not problems and batching.max_batched_tokens < batching.max_sequences:
         expected = f"at least max_sequences ({batching.max_sequences}), so that each sequence can decode"
         problems.append(Problem((*where, "max_batched_tokens"), expected, f"{batching.max_batched_tokens}"))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vinesim.model.batching import DECODE, PREFILL
 from vinesim.model.errors import Problem
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def wrong_use_of_batching(scenario: "Scenario") -> Iterator[Problem]:
     yield from _not_modelled(scenario)
     for p in scenario.engine_types.tolist():
         yield from _wrong_type(scenario, p)
+        yield from _wrong_role(scenario, p)
         yield from _wrong_requests(scenario, p)
 
 
@@ -90,6 +92,23 @@ def _wrong_type(scenario: "Scenario", p: int) -> Iterator[Problem]:
             )
 
 
+def _wrong_role(scenario: "Scenario", p: int) -> Iterator[Problem]:
+    """Find engines that only prefill without any that decodes what they serve, and the reverse."""
+    types = scenario.datacenter.processor_types
+    of_others = {q: one.role for q in scenario.engine_types.tolist() if (one := types[q].batching) is not None}
+    wanted = {PREFILL: lambda role: role != PREFILL, DECODE: lambda role: role == PREFILL}
+    if (role := of_others[p]) not in wanted:
+        return
+    partners = [q for q, other in of_others.items() if wanted[role](other)]
+    for t in scenario.served_by(p):
+        if not any(scenario.affinity[q, t] > 0 for q in partners):
+            name = scenario.workload.task_types[t].name
+            needed = "decodes" if role == PREFILL else "only prefills"
+            expected = f"an engine in the datacenter that {needed} and serves {name}, as {types[p].name} is for {role}"
+            remedy = "Add one, or give it an affinity above 0."
+            yield Problem(("processor_types", types[p].name, "batching", "role"), expected, "none", remedy)
+
+
 def _wrong_requests(scenario: "Scenario", p: int) -> Iterator[Problem]:
     """Find requests that an engine of a type cannot serve though its affinity says so."""
     one, work = scenario.datacenter.processor_types[p], scenario.workload
@@ -99,10 +118,11 @@ def _wrong_requests(scenario: "Scenario", p: int) -> Iterator[Problem]:
             yield Problem(("workload", "input_tokens"), f"tokens of each request, as {one.name} has batching", "none")
         return
     type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
-    n_tokens = work.input_tokens + work.output_tokens
+    only_prefills = one.batching.role == PREFILL
+    n_tokens = work.input_tokens + (1 if only_prefills else work.output_tokens)
     is_too_long = (scenario.affinity[p][type_of_task] > 0) & (n_tokens > one.batching.longest)
     for t in np.flatnonzero(is_too_long)[:MAX_NAMED]:
         expected = f"at most {one.batching.longest:,} input and output tokens, which fit into the memory of {one.name}"
-        found = f"{work.input_tokens[t]:,} + {work.output_tokens[t]:,}"
+        found = f"{work.input_tokens[t]:,} + {1 if only_prefills else work.output_tokens[t]:,}"
         remedy = f"Give it more memory_tokens, or an affinity of 0 of {one.name} for such requests."
         yield Problem(("workload", "input_tokens", int(t)), expected, found, remedy)

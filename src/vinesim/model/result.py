@@ -88,8 +88,18 @@ class _Stream:
         self.__arrow_c_stream__ = table.__arrow_c_stream__
 
 
-FINISHED, PREEMPTED, MOVED, KILLED, INTERRUPTED, FAILED, WITHDRAWN, CUT = range(8)  # why a segment ended
-OUTCOMES = ("finished", "preempted", "moved", "killed", "interrupted", "failed", "withdrawn", "unfinished")
+FINISHED, PREEMPTED, MOVED, KILLED, INTERRUPTED, FAILED, WITHDRAWN, PREFILLED, CUT = range(9)  # why a segment ended
+OUTCOMES = (
+    "finished",
+    "preempted",
+    "moved",
+    "killed",
+    "interrupted",
+    "failed",
+    "withdrawn",
+    "prefilled",
+    "unfinished",
+)
 
 
 class EarlyEnds(NamedTuple):

@@ -58,6 +58,7 @@ NUMBERS = {
         Number("serving.first_token_us", "lower"),
         Number("serving.token_us", "lower"),
         Number("serving.queue_us", "lower"),
+        Number("serving.transfer_us", "lower"),
         Number("serving.input_tokens_per_s", "higher"),
         Number("serving.output_tokens_per_s", "higher"),
         Number("serving.goodput_per_s", "higher"),

@@ -14,6 +14,7 @@ from vinesim.model import affinity as affinity_table
 from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application, with_deadlines
 from vinesim.model.arrays import distinct
+from vinesim.model.batching import PREFILL
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.consolidation import single_times
 from vinesim.model.datacenter import Datacenter
@@ -178,6 +179,12 @@ class Scenario:
         types = self.datacenter.processor_types
         served = np.array([p for p, one in enumerate(types) if one.batching is not None], np.int64)
         return served[np.isin(served, self.datacenter.unit_type)] if len(served) else served
+
+    @property
+    def is_disaggregated(self) -> bool:
+        """Whether some serving engines only prefill, and send the cache of a request to one that decodes."""
+        engines = [self.datacenter.processor_types[p].batching for p in self.engine_types.tolist()]
+        return any(one is not None and one.role == PREFILL for one in engines)
 
     def served_by(self, p: int) -> np.ndarray:
         """Codes of the task types of the workload that a processor type can run."""

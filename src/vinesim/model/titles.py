@@ -62,6 +62,7 @@ NUMBERS = {  # by the start of the name; a statistic comes before the words, oth
     "serving.first_token_us": Title("time to the first token", "us"),
     "serving.token_us": Title("time per output token", "us"),
     "serving.queue_us": Title("time in the queue of an engine", "us"),
+    "serving.transfer_us": Title("time to send the cache of a request", "us"),
     "serving.input_tokens_per_s": Title("prompt tokens per second"),
     "serving.output_tokens_per_s": Title("output tokens per second"),
     "serving.goodput_per_s": Title("requests per second within both times"),

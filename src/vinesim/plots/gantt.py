@@ -40,7 +40,7 @@ COLOR_BY = ("auto", "type", "job")
 _BARS = """
 SELECT held.task, tasks.job, tasks.task_type, held.unit, held.begin_us, held.start_us,
     coalesce(held.end_us, $end_us) AS end_us, held.share,
-    held.outcome NOT IN ('finished', 'unfinished', 'moved') AS is_interrupted
+    held.outcome NOT IN ('finished', 'unfinished', 'moved', 'prefilled') AS is_interrupted
 FROM held JOIN tasks USING (task)
 WHERE held.begin_us < $to_us AND coalesce(held.end_us, $end_us) > $from_us ORDER BY held.begin_us, held.task
 """

@@ -47,6 +47,7 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
     queries.first_free_at,
     queries.fits,
     queries.fits_itself,
+    queries.has_role,  # changes with the task, but where engines have roles no policy may score nodes
     queries.gang_fits,  # of a single task, as score policies take no gangs
     queries.has_room,
     queries.has_room_for,

@@ -3,7 +3,9 @@
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
+from vinesim.policies.declarations import functions_of
 from vinesim.policies.places_ahead import against_ahead
+from vinesim.state import queries
 
 
 def check_demands(scenario: Scenario, policy: Policy) -> None:
@@ -87,6 +89,16 @@ def _why_not_on_engines(policy: Policy) -> str:
     return ""
 
 
+def _why_not_with_roles(policy: Policy) -> str:
+    """Say what a policy does that does not go with engines that only prefill or decode; empty if nothing."""
+    if isinstance(policy, OnlinePolicy):
+        if policy.keeps_tasks:
+            return "keeps tasks in its scratch, and a request that was prefilled is pending again"
+        if {queries.best_node, queries.random_node} & functions_of(policy.decide):
+            return "scores nodes, where engines of other roles may be"
+    return ""
+
+
 def check_policy(scenario: Scenario, policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not support what happens in the scenario between its events."""
     name, work = title_of(policy), scenario.workload
@@ -128,6 +140,9 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
     if len(scenario.engine_types) and (why := _why_not_on_engines(policy)):
         remedy = "Choose another policy, such as high."
         problems.append(Problem(("processor_types",), f"no batching; {name} {why}", "batching", remedy))
+    if scenario.is_disaggregated and (why := _why_not_with_roles(policy)):
+        remedy = "Choose another policy, such as least_requests."
+        problems.append(Problem(("processor_types",), f"no engines with role: prefill; {name} {why}", "one", remedy))
     if has_limits and is_fixed:
         problems.append(Problem(("workload", "limit"), f"none; {name} plans before the run", "limits"))
     if problems:

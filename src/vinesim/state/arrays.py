@@ -69,7 +69,7 @@ MODEL = (
     Fixed("engine_unit", "E", "i4", "engines", "the unit of each serving engine"),
     Fixed("engine_first", "E+1", "i8", "engines", "where the running sequences of each begin in batch"),
     Fixed("engine_block", "E+1", "i8", "engines", "where those begin in block that it caches; none without caching"),
-    Fixed("type_batching", "P,7", "i8", "engines", "the limits of its engines, as MAX_SEQUENCES to STEP"),
+    Fixed("type_batching", "P,9", "i8", "engines", "the limits of its engines, as MAX_SEQUENCES to TOKEN_BYTES"),
     Fixed("step_coefficients", "K,4", "f8", "engines", "us: time of a step, by base, prefill, sequence, memory"),
     Fixed("step_tokens_us", "K,*", "f8", "engines", "profiled us of a step, by its tokens"),
     Fixed("step_sequences_us", "K,*", "f8", "engines", "profiled us of a step, by its sequences"),
@@ -352,6 +352,7 @@ SLOT = (  # a segment: a task on its units, from when it gets them until it leav
     ("last", "i4", "BATCHING"),  # with prefix caching: the last of its blocks; once put back, of those it may find
     ("shared", "i4", "BATCHING"),  # its first blocks, which are those of its prefix
     ("found", "i4", "BATCHING"),  # once put back: the blocks after these that were not used since
+    ("sent", "i4", "DISAGGREGATED"),  # tokens that another engine computed, until it is in a step
 )
 
 
@@ -439,6 +440,7 @@ STATE = (
     Changing("task_scheduled_us", "N", "f8", "BATCHING", np.nan, "when an engine first computed something for it"),
     Changing("task_first_us", "N", "f8", "BATCHING", np.nan, "when its first token was there"),
     Changing("task_preempted", "N", "i8", "BATCHING", 0, "how often it was put back"),
+    Changing("task_prefilled", "N", "i4", "DISAGGREGATED", -1, "the unit that only prefilled it, -1 = none"),
     Changing("held_unit", "H", "i4", "SEVERAL", -1, "units that each task holds, or held last, besides its own"),
     Changing("undo", "undos", UNDO, "TRIALS", None, "changes since the first mark", NEVER),
     Changing("quota_held", "quotas", "f8", "QUOTAS", 0, "what the tasks of its accounts hold"),

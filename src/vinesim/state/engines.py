@@ -4,19 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.batching import RESUME
+from vinesim.model.batching import RESUME, ROLES
 from vinesim.model.scenario import Scenario
 from vinesim.model.step_times import StepTime, step_columns
 from vinesim.model.tokens import NO_PREFIX
 from vinesim.model.workload import Workload
-from vinesim.state.layout import BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS
+from vinesim.state.layout import BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS, RESUMES
 
 
 def engine_columns(scenario: Scenario, unit_type: np.ndarray) -> dict[str, Any]:
     """Return the columns of the model about serving engines; none if no unit is one."""
     types, work = scenario.datacenter.processor_types, scenario.workload
     steps: list[StepTime] = []
-    limits = np.zeros((len(types), 7), np.int64)
+    limits = np.zeros((len(types), 9), np.int64)
     for p in scenario.engine_types.tolist():
         b, step = types[p].batching, scenario.step_on(p)
         if b is None or step is None:
@@ -24,7 +24,8 @@ def engine_columns(scenario: Scenario, unit_type: np.ndarray) -> dict[str, Any]:
         n_blocks = min(b.n_blocks, _most_blocks(work, b.block_tokens))
         n_most = min(b.max_sequences, n_blocks, work.n_tasks)  # a running sequence has at least one block
         is_resumed = b.when_full == RESUME
-        limits[p] = n_most, b.max_batched_tokens, n_blocks, b.block_tokens, is_resumed, b.prefix_caching, len(steps)
+        limits[p, :RESUMES] = n_most, b.max_batched_tokens, n_blocks, b.block_tokens
+        limits[p, RESUMES:] = is_resumed, b.prefix_caching, len(steps), ROLES.index(b.role), b.token_bytes
         steps.append(step)
     if not steps or work.input_tokens is None or work.output_tokens is None:
         return {}

@@ -15,7 +15,8 @@ DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, als
 UNFIT = -(2**31)  # as the score of a node: the task cannot start there
 MOST_SCORE = 2**31 - 1
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
-MAX_SEQUENCES, MAX_TOKENS, BLOCKS, BLOCK_TOKENS, RESUMES, CACHES, STEP = range(7)  # of type_batching, by type
+MAX_SEQUENCES, MAX_TOKENS, BLOCKS, BLOCK_TOKENS, RESUMES, CACHES, STEP, ROLE, TOKEN_BYTES = range(9)  # of type_batching
+BOTH, PREFILL, DECODE = range(3)  # roles of serving engines
 ANY_NUMBER = 2.0**40  # as the capacity of a serving engine: of requests, each of which counts as 1
 NOTHING, START, DROP, PREEMPT, MOVE = range(5)  # kinds of actions; from PREEMPT on they end a segment
 RESUME, CHECKPOINT, RESTART = range(3)  # what a preempted task keeps: all, all up to its last checkpoint, nothing
@@ -24,6 +25,11 @@ RESUME, CHECKPOINT, RESTART = range(3)  # what a preempted task keeps: all, all 
 def has_shared_speed(model: Any) -> bool:
     """Whether any unit's tasks may share its speed."""
     return bool((model.unit_parallelism < model.unit_capacity).any())
+
+
+def is_disaggregated(model: Any) -> bool:
+    """Whether any unit is a serving engine that only prefills."""
+    return bool((model.type_batching[model.unit_type[model.engine_unit], ROLE] == PREFILL).any())
 
 
 class View(NamedTuple):

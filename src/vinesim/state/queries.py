@@ -400,9 +400,16 @@ def fits_itself(model: Any, state: Any, task: int, unit: int) -> bool:
         has_room_for(model, state, unit, demand(model, state, task, unit))
         and (len(model.class_units) == 0 or rest_fits(model, state, task, unit))
         and is_in_partition(model, state, task, unit)
+        and has_role(model, state, task, unit)
         and reservations_allow(model, state, task, unit)
         and caps_allow(model, state, task, unit)
     )
+
+
+def has_role(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether a unit takes a request at its stage: a serving engine that only prefills takes none that another one
+    prefilled, and one that only decodes takes no other. True where no engine has a role."""
+    return state.engines.has_role(task, unit)
 
 
 def reservations_allow(model: Any, state: Any, task: int, unit: int) -> bool:
@@ -502,8 +509,9 @@ def node_tasks_of(model: Any, state: Any, node: int, task_type: int) -> int:
 
 
 def tier(model: Any, state: Any, task: int, unit: int) -> int:
-    """Return how far a unit is from a task's data: LOCAL (same rack and shelf), INTRA_RACK or INTER_RACK."""
-    data = model.task_data_node[task] if len(model.task_data_node) else 0
+    """Return how far a unit is from a task's data, or from the engine that prefilled a request: LOCAL (same rack and
+    shelf), INTRA_RACK or INTER_RACK."""
+    data = state.data_node(task)
     node = model.unit_node[unit]
     if node == data:
         return LOCAL
@@ -511,8 +519,9 @@ def tier(model: Any, state: Any, task: int, unit: int) -> int:
 
 
 def transfer_us(model: Any, state: Any, task: int, unit: int) -> float:
-    """Return the time to transfer the task's data to the unit; 0 for a task without data."""
-    size = model.task_data_bytes[task] if len(model.task_data_bytes) else 0.0
+    """Return the time to transfer the task's data to the unit, or the cache of a request that another engine prefilled;
+    0 for a task without data."""
+    size = state.data_bytes(task)
     if size == 0.0:
         return 0.0
     t = tier(model, state, task, unit)
@@ -625,7 +634,8 @@ def unit_tokens(model: Any, state: Any, unit: int) -> int:
 
 def unit_tokens_waiting(model: Any, state: Any, unit: int) -> int:
     """Return how many tokens of prompts a serving engine still had to compute when its last step ended, of requests in
-    its queue and in steps; a request that was put back computes its answer so far like a prompt. 0 of another unit."""
+    its queue and in steps; a request that was put back computes its answer so far like a prompt. Tokens that another
+    engine computed count until the request is in a step. 0 of another unit."""
     return state.engines.n_to_prefill(unit)
 
 
@@ -690,7 +700,7 @@ def group(model: Any, state: Any, task: int) -> int:
 def closest_free(model: Any, state: Any, task: int) -> int:
     """Return the unit at the smallest (rack distance, shelf distance) from the task's data on which it can start; the
     first of several."""
-    data = model.task_data_node[task] if len(model.task_data_node) else 0
+    data = state.data_node(task)
     best, best_distance = -1, (math.inf, math.inf)
     for unit in range(len(model.unit_type)):
         node = model.unit_node[unit]

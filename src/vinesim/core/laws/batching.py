@@ -8,12 +8,13 @@ import numpy as np
 
 from vinesim.core.called import called
 from vinesim.core.engine_ends import DONE, OTHERS, first_to_end, next_end_us, set_end
-from vinesim.core.features import BATCHING
+from vinesim.core.features import BATCHING, DISAGGREGATED
 from vinesim.core.laws import blocks
 from vinesim.core.laws.steps import admit, keep, limit, release, slot_at
 from vinesim.core.laws.stretches import advance, allocate_begun, cut, end_stretch, make_ready, run_stretch
+from vinesim.core.tasks import is_prefilled
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state.layout import BLOCK_TOKENS, CACHES, MAX_SEQUENCES
+from vinesim.state.layout import BLOCK_TOKENS, CACHES, MAX_SEQUENCES, PREFILL, ROLE
 
 
 def is_engine(model, unit):
@@ -22,20 +23,49 @@ def is_engine(model, unit):
 
 @called
 def join(model, state, slot, unit):
-    """Let a request wait in the queue of an engine."""
+    """Let a request be on an engine, and wait in its queue, unless its cache is on its way from the one that prefilled
+    it."""
     e = not_negative(np.int64(model.unit_engine[unit]))
     engine, one = state.engine[e], state.slot[slot]
     one.prompt = one.total = model.task_input[one.task]
     one.left = model.task_output[one.task]
     one.computed = one.new = one.blocks = one.shared = one.found = 0
     one.after = one.last = -1
+    if DISAGGREGATED:
+        one.sent = 0
+        if is_prefilled(state, one.task):
+            one.sent = one.prompt
+            one.total += 1
+            one.left -= 1
+        elif limit(model, e, ROLE) == PREFILL:
+            one.left = 1
+    engine.to_prefill += one.total
+    if not DISAGGREGATED or one.sent == 0:
+        wait(model, state, e, slot)
+
+
+@called
+def receive(model, state, slot):
+    """Let a request wait whose cache has come."""
+    wait(model, state, not_negative(np.int64(model.unit_engine[state.slot[slot].unit])), slot)
+
+
+def only_prefills(model, task, unit):
+    """Whether a request that leaves an engine goes on on another one."""
+    role = model.type_batching[model.unit_type[unit], ROLE]
+    return is_engine(model, unit) and role == PREFILL and model.task_output[task] > 1
+
+
+@called
+def wait(model, state, e, slot):
+    """Let a request wait in the queue of an engine."""
+    engine = state.engine[e]
     if engine.n_waiting > 0:
         state.slot[not_negative(np.int64(engine.tail))].after = slot
     else:
         engine.head = slot
     engine.tail = slot
     engine.n_waiting += 1
-    engine.to_prefill += one.total
     if engine.n_running == 0:
         if engine.is_ready == 0:
             make_ready(state, e, state.run[0].now_us)

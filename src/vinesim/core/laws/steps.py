@@ -4,6 +4,7 @@ admission of others. The rules are those of ``engine/reference_batching.py``."""
 import numpy as np
 
 from vinesim.core.called import called
+from vinesim.core.features import DISAGGREGATED
 from vinesim.core.laws import blocks
 from vinesim.core.laws.blocks import limit
 from vinesim.jit.intrinsics import not_negative
@@ -102,11 +103,12 @@ def admit(model, state, e, budget):
         slot = not_negative(np.int64(engine.head))
         one = state.slot[slot]
         n_found, n_shared, n_free = np.int64(0), np.int64(0), limit(model, e, BLOCKS) - engine.n_used
-        if limit(model, e, CACHES) != 0:
+        n_sent = np.int64(one.sent) if DISAGGREGATED else np.int64(0)
+        if limit(model, e, CACHES) != 0 and n_sent == 0:
             n_shared = blocks.n_of_prefix(model, state, e, one.task, one.total)
             n_found = blocks.n_found(model, e, one, n_shared)
             n_free -= n_found - n_shared + blocks.n_free_of(model, state, e, one, n_shared)
-        computed = one.computed + n_found * block_tokens
+        computed = one.computed + n_found * block_tokens + n_sent
         new = min(one.total - computed, budget)
         n_more = blocks_for(computed + new, block_tokens) - n_found
         if n_more > n_free:
@@ -117,6 +119,8 @@ def admit(model, state, e, budget):
         if limit(model, e, CACHES) != 0:
             blocks.take(model, state, e, one, n_found, n_shared)
         one.computed, one.new = computed, new
+        if DISAGGREGATED:
+            one.sent = 0
         allocate(model, state, e, one, n_more)
         share_prompt(model, state, e, one)
         state.batch[not_negative(model.engine_first[e] + engine.n_running)] = slot

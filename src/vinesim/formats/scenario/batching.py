@@ -35,6 +35,7 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
         if found is None:
             return None
         steps[name] = found
+    n_bytes = part.token_bytes or 0.0
     return Batching(
         max_sequences=part.max_sequences,
         max_batched_tokens=part.max_batched_tokens,
@@ -43,4 +44,6 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
         block_tokens=part.block_tokens,
         when_full=part.when_full,
         prefix_caching=part.prefix_caching,
+        role=part.role,
+        token_bytes=int(n_bytes) if n_bytes.is_integer() else n_bytes,
     )

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from vinesim.formats.scenario.step_parts import StepRow
 from vinesim.formats.scenario.values import CurveRow, FileName, Name, Number, NumberRow, Positive, Time, TimeRow
+from vinesim.formats.scenario.values import Size as Bytes
 from vinesim.formats.source.parts import Part, wrong
 from vinesim.model.catalog import MOST_AHEAD
 from vinesim.model.consolidation import MOST_SIZES
@@ -35,6 +36,14 @@ class BatchingPart(Part):
         False,
         description="Requests with the same prefix find its blocks that others computed and that were not used since; "
         "so does a sequence that was put back.",
+    )
+    role: Literal["both", "prefill", "decode"] = Field(
+        "both",
+        description="A request leaves an engine for prefill with its first token, and goes on on one for decode "
+        "or both, as soon as the network has sent its cache there. The policy chooses both engines.",
+    )
+    token_bytes: Bytes | None = Field(
+        None, description="Size of the cache for each token of a prompt; an engine for prefill sends it."
     )
     step: StepRow = Field(
         description="How long a step takes; for all task types, or by task type. All that run on one engine need the "
