@@ -13,7 +13,7 @@ from vinesim.core.code import Own
 from vinesim.core.features import of_live
 from vinesim.core.loops import MODEL_TYPE, state_type, turn_for
 from vinesim.core.rules import BROKEN
-from vinesim.core.state import build_state, fields_of
+from vinesim.core.state import build_state
 from vinesim.engine.code import queries_of
 from vinesim.engine.compiling import announce_compilation
 from vinesim.engine.contract import BrokenContract, broken, call_policy
@@ -28,6 +28,7 @@ from vinesim.model.application import Application
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy, title_of
+from vinesim.state.arrays import FIELDS
 from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER
 from vinesim.state.model import ROWS, Model
 from vinesim.state.scratch import FACTOR, TASK_COUNT, build_options, build_scratch
@@ -235,7 +236,7 @@ class CompiledDecisions:
         self._begin()
         vars(self).update({name: content[name] for name in SAVED})
         if self._registered:
-            self._state = self._state._replace(**fields_of(self._state.unit))
+            self._state = self._state._replace(**{name: self._state.unit[field] for name, field in FIELDS})
             self._base, self._groups = compiled(self._cluster, self._registered, self._policy)
             self._name_places()
             self._hand_over()
