@@ -167,7 +167,7 @@ class Scenario:
     @property
     def resources(self) -> np.ndarray:
         """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
-        runs_any: np.ndarray = self.affinity.any(axis=1)
+        runs_any = np.any(self.affinity, axis=1)
         if runs_any.all():
             return self.datacenter.unit_type[:0]
         deployed = distinct(self.datacenter.unit_type)
