@@ -110,41 +110,15 @@ def _run_table(summary: dict[str, Any], undone: Mapping[str, int]) -> Table:
     for words, n_jobs in undone.items():
         if n_jobs:
             table.add_row(words, f"{n_jobs:,}")
-    shares = summary["utilization"]
-    are_two = differ(shares)
-    for title, of in (("allocated" if are_two else "utilisation", shares), *[("active", shares["active"])] * are_two):
-        table.add_row(f"{title}, overall", f"{of['overall']:.1%}")
-        for name, share in of["by_type"].items():
-            table.add_row(f"{title}, {name}", f"{share:.1%}")
+    for row in _shares(summary["utilization"]):
+        table.add_row(*row)
     table.add_row("makespan", time_or_dash(summary["makespan_us"]))
     if (load := summary["load"]["overall"]) is not None:
         table.add_row("load (work / capacity while jobs arrive)", f"{load:,.1%}")
-    cost, energy = summary["cost"]["purchase"], summary["energy_j"]
+    cost = summary["cost"]["purchase"]
     table.add_row("cost of purchase", "no price list" if cost is None else written(cost))
-    if energy is not None:
-        table.add_row("energy", joules(energy))
-        grid = summary["energy"]
-        for state, joule in grid["by_state"].items():
-            if joule > 0:
-                table.add_row(f"energy, {STATES[state]}", joules(joule))
-        if "cost" in grid or "carbon_g" in grid:
-            table.add_row("from the grid", f"{grid['kwh']:,.4g} kWh")
-        if "cost" in grid:
-            table.add_row("cost of electricity", f"{grid['cost']:,.4g}")
-        if "carbon_g" in grid:
-            table.add_row("carbon dioxide", f"{grid['carbon_g']:,.4g} g")
-    periods = summary.get("periods")
-    if periods is not None:
-        if periods["gap_pct"] is not None:
-            bound, gap = f"{joules(periods['bound_j'])}", f"{periods['gap_pct']:+.2f} %"
-            table.add_row("lower bound within capacity", f"{bound}; this run {gap}")
-        if periods.get("infeasible"):
-            found = f"none: too much for any placement in {periods['infeasible']:,} of {periods['count']:,} periods"
-            table.add_row("optimum within capacity", found)
-        elif periods.get("optimum_gap_pct") is not None:
-            least, gap = f"{joules(periods['optimum_j'])}", f"{periods['optimum_gap_pct']:+.2f} %"
-            table.add_row("optimum within capacity, proven", f"{least}; this run {gap}")
-        table.add_row("demand beyond capacity (SLAV)", written(periods["slav"]))
+    for row in (*_energy(summary), *_periods(summary.get("periods"))):
+        table.add_row(*row)
     if "bound" in summary:
         table.add_row("lower bound of any schedule", _bound(summary["bound"]))
         table.add_row("solved in", f"{provenance['plan_s']:.2f} s")
@@ -154,14 +128,57 @@ def _run_table(summary: dict[str, Any], undone: Mapping[str, int]) -> Table:
     for name, of in _applications(summary):
         shown = f"{of['missed_pct']:.3f} % of {of['requests']:,}; p99 {time_or_dash(of['latency_us']['p99'])}"
         table.add_row(f"missed, {name}", shown)
-    for title, shown in _serving(summary.get("serving")):
-        table.add_row(title, shown)
+    for row in _serving(summary.get("serving")):
+        table.add_row(*row)
     if "deadlines" in summary:
         table.add_row("deadlines missed", f"{summary['deadlines']['missed_pct']:.3f} %")
     wall = provenance["wall_s"]
     rate = summary["tasks"]["finished"] / wall if wall > 0 else 0.0
     table.add_row("simulated in", f"{wall:.3f} s, {rate:,.0f} tasks/s")
     return table
+
+
+def _shares(allocated: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows about what was allocated and, where it differs, active."""
+    are_two, rows = differ(allocated), []
+    shares = {"allocated": allocated, "active": allocated["active"]} if are_two else {"utilisation": allocated}
+    for title, of in shares.items():
+        rows.append((f"{title}, overall", f"{of['overall']:.1%}"))
+        rows += [(f"{title}, {name}", f"{share:.1%}") for name, share in of["by_type"].items()]
+    return rows
+
+
+def _energy(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows about energy, and what it costs and emits."""
+    if summary["energy_j"] is None:
+        return []
+    grid = summary["energy"]
+    rows = [("energy", joules(summary["energy_j"]))]
+    rows += [(f"energy, {STATES[state]}", joules(joule)) for state, joule in grid["by_state"].items() if joule > 0]
+    if "cost" in grid or "carbon_g" in grid:
+        rows.append(("from the grid", f"{grid['kwh']:,.4g} kWh"))
+    if "cost" in grid:
+        rows.append(("cost of electricity", f"{grid['cost']:,.4g}"))
+    if "carbon_g" in grid:
+        rows.append(("carbon dioxide", f"{grid['carbon_g']:,.4g} g"))
+    return rows
+
+
+def _periods(periods: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the rows about the periods of a batch policy: how close it came to the bound and to the optimum."""
+    if periods is None:
+        return []
+    rows = []
+    if periods["gap_pct"] is not None:
+        bound, gap = f"{joules(periods['bound_j'])}", f"{periods['gap_pct']:+.2f} %"
+        rows.append(("lower bound within capacity", f"{bound}; this run {gap}"))
+    if periods.get("infeasible"):
+        found = f"none: too much for any placement in {periods['infeasible']:,} of {periods['count']:,} periods"
+        rows.append(("optimum within capacity", found))
+    elif periods.get("optimum_gap_pct") is not None:
+        least, gap = f"{joules(periods['optimum_j'])}", f"{periods['optimum_gap_pct']:+.2f} %"
+        rows.append(("optimum within capacity, proven", f"{least}; this run {gap}"))
+    return [*rows, ("demand beyond capacity (SLAV)", written(periods["slav"]))]
 
 
 def _serving(serving: dict[str, Any] | None) -> list[tuple[str, str]]:

@@ -98,20 +98,7 @@ def record(folder: Path) -> Recorded:
     in_full = replace(
         scenario, workload=replace(work, times_us=None, time_factor=factor), overhead_us=cluster.overhead_us
     )
-    outcome = Outcome(
-        task_unit=columns["unit"].astype(np.int32),
-        task_init_us=columns["begun_us"],
-        task_start_us=columns["begun_us"],
-        task_finish_us=columns["ended_us"],
-        unit_order=np.arange(len(kinds)),
-        shares_units=True,
-        exit_reason=ExitReason.ALL_DONE,
-        reason="",
-        end_us=float(columns["ended_us"].max()),
-        n_events=len(done),
-        followers=np.setdiff1d(np.arange(len(done)), leaders),
-        granted_us=columns["issued_us"] if cluster.datacenter.takes_ahead else None,
-    )
+    outcome = _outcome(cluster, columns, leaders)
     made_by = provenance(cluster, outcome.end_us)
     result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
     dispatches = Dispatches(
@@ -122,6 +109,25 @@ def record(folder: Path) -> Recorded:
         _beyond(columns) / n_consolidated[batch],
     )
     return Recorded(scenario, result, in_full, len(rows) - len(ran), len(ran) - len(done), dispatches)
+
+
+def _outcome(cluster: Cluster, columns: dict[str, np.ndarray], leaders: np.ndarray) -> Outcome:
+    """Return what happened to the requests; those that are no leaders ran together with one."""
+    n_requests = len(columns["unit"])
+    return Outcome(
+        task_unit=columns["unit"].astype(np.int32),
+        task_init_us=columns["begun_us"],
+        task_start_us=columns["begun_us"],
+        task_finish_us=columns["ended_us"],
+        unit_order=np.arange(len(cluster.datacenter.unit_type)),
+        shares_units=True,
+        exit_reason=ExitReason.ALL_DONE,
+        reason="",
+        end_us=float(columns["ended_us"].max()),
+        n_events=n_requests,
+        followers=np.setdiff1d(np.arange(n_requests), leaders),
+        granted_us=columns["issued_us"] if cluster.datacenter.takes_ahead else None,
+    )
 
 
 def _beyond(columns: dict[str, Any]) -> np.ndarray:

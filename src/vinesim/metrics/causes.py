@@ -18,6 +18,7 @@ from vinesim.metrics.gang_shortages import GANG
 from vinesim.metrics.power_waits import POWER
 from vinesim.metrics.quota_waits import QUOTA
 from vinesim.metrics.reservation_waits import RESERVATION
+from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.shortages import BUSY, DOWN, IDLE, SCATTERED, Span, overlaid
 from vinesim.metrics.wait import Waiting
 from vinesim.metrics.waiting import explained, with_limits
@@ -38,14 +39,6 @@ CAUSES = {
     GANG: "no room for all tasks of its gang together",
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
-_WAITS = """
-SELECT job, waited_us(last.task, last.eligible_us, last.until_us) AS waited_us FROM (
-    SELECT job, task, eligible_us, coalesce(init_us, withdraw_us, greatest($end_us, eligible_us)) AS until_us FROM (
-        SELECT DISTINCT ON (job) job, task, eligible_us, init_us FROM tasks
-        ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
-    ) LEFT JOIN withdrawn USING (task)
-) AS last WHERE waited_us > 0 ORDER BY job
-"""  # of the task of each job that started last, as it is explained
 
 
 @dataclass(frozen=True)
@@ -62,8 +55,7 @@ class Causes:
 
 def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) -> Causes | None:
     """Return what the jobs of a recorded run waited for, with means between the ``edges``; None if none waited."""
-    rows = result.columns(_WAITS, {"end_us": float(result.summary["makespan_us"])})
-    waits = rows["waited_us"]
+    jobs, waits = _waits(result)
     if not len(waits):
         return None
     total = float(waits.sum())
@@ -72,15 +64,15 @@ def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) ->
     by_type: dict[str, dict[str, float]] = {}
     over_time = {cause: np.zeros(len(edges) - 1) for cause in CAUSES}
     for row, weight in zip(chosen, weights, strict=True):
-        found = explained(result, record, int(rows["job"][row]))
+        found = explained(result, record, int(jobs[row]))
         mine = by_type.setdefault(found.task_type, dict.fromkeys(CAUSES, 0.0))
         for span in parts(found):
             part = weight * (span.end_us - span.begin_us) / waits[row]
             share[span.state] += part
             mine[span.state] += part
             overlap = np.minimum(edges[1:], span.end_us) - np.maximum(edges[:-1], span.begin_us)
-            jobs = np.maximum(0.0, overlap) / np.diff(edges)
-            over_time[span.state] += jobs * weight * total / waits[row]
+            n_jobs = np.maximum(0.0, overlap) / np.diff(edges)
+            over_time[span.state] += n_jobs * weight * total / waits[row]
     there = [cause for cause in CAUSES if share[cause] > 0]
     return Causes(
         n_waited=len(waits),
@@ -90,6 +82,19 @@ def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) ->
         by_type={name: {cause: mine[cause] for cause in there} for name, mine in by_type.items()},
         over_time={cause: over_time[cause] for cause in there},
     )
+
+
+def _waits(result: ResultTables) -> tuple[np.ndarray, np.ndarray]:
+    """Return the jobs that waited, and how long, us: of each the task that started last, as it is explained."""
+    run = StoredColumns(result)
+    withdrawn, withdraw_us = run.withdrawn()
+    job, init_us, eligible_us = run.of("tasks", "job", "init_us", "eligible_us")
+    until_us = np.where(np.isnan(init_us), np.maximum(float(result.summary["makespan_us"]), eligible_us), init_us)
+    until_us[withdrawn] = np.where(np.isnan(init_us[withdrawn]), withdraw_us, init_us[withdrawn])
+    order = np.lexsort((init_us, job))  # stable, with NaN last
+    last = order[np.r_[np.flatnonzero(np.diff(job[order])), len(job) - 1]]
+    wait_us = run.wait_until_us(until_us)[last]
+    return job[last][wait_us > 0], wait_us[wait_us > 0]
 
 
 def parts(found: Waiting) -> list[Span]:

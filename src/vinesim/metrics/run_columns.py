@@ -48,11 +48,15 @@ class StoredColumns:
 
     def task_wait_us(self) -> np.ndarray:
         """As of any run."""
-        init_us, eligible_us = self.of("tasks", "init_us", "eligible_us")
+        return self.wait_until_us(*self.of("tasks", "init_us"))
+
+    def wait_until_us(self, until_us: np.ndarray) -> np.ndarray:
+        """Return the same with until when each task waited, us: its last start, or a time while it is pending."""
+        (eligible_us,) = self.of("tasks", "eligible_us")
         if "segments" not in self._result.names:
-            return init_us - eligible_us
+            return until_us - eligible_us
         earlier = self._result.columns(_EARLIER)
-        return waits_us(init_us, eligible_us, earlier["task"], earlier["begin_us"], earlier["end_us"])
+        return waits_us(until_us, eligible_us, earlier["task"], earlier["begin_us"], earlier["end_us"])
 
     def segments(self) -> Segments:
         """Return which task held how much of which unit from when to when, without a row for tasks that never had one;

@@ -12,6 +12,7 @@ from vinesim.metrics.fairness import fairness
 from vinesim.metrics.latency import QUANTILES, Method, distribution
 from vinesim.metrics.quota_use import quota_use
 from vinesim.metrics.record import EVERYTHING, Record
+from vinesim.metrics.serving import Spread
 from vinesim.metrics.serving import measured as measured_serving
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.utilization import mean_of_units, weights_of
@@ -74,51 +75,17 @@ def measure(
     """Return the wanted numbers of a run, or arrays [K] of K runs that all finished, with the summary's names and
     order; NaN where there is none. The warm-up of several runs must not depend on their latencies."""
     outcome, work = tables.outcome, tables.scenario.workload
-    finish, runs = outcome.task_finish_us, outcome.task_finish_us.shape[:-1]
+    runs = outcome.task_finish_us.shape[:-1]
     start = 0 if warm_up is None else kept_jobs(tables.job_latency_us.reshape(-1, work.n_jobs)[0], warm_up).start
     kept = slice(work.job_first[start], None)
-    found: dict[str, Any] = {"jobs": {}, "tasks": {}}
-    jobs, tasks = found["jobs"], found["tasks"]
 
     def spread(values: np.ndarray, name: str) -> dict[str, Any]:
         return distribution(values, method, record, name, quantiles)
 
-    if record("jobs.count"):
-        jobs["count"] = np.full(runs, work.n_jobs)
-    if record("jobs.finished"):
-        jobs["finished"] = np.isfinite(tables.job_finish_us).sum(axis=-1)
-    if work.limit_us is not None and record("jobs.killed"):
-        jobs["killed"] = np.full(runs, tables.job_is_killed.sum())
-    if work.withdraw_us is not None:
-        if record("jobs.withdrawn"):
-            jobs["withdrawn"] = np.full(runs, tables.job_is_withdrawn.sum())
-        if record("jobs.started"):
-            jobs["started"] = np.isfinite(tables.job_start_us).sum(axis=-1)
-    if outcome.dropped is not None and record("jobs.refused"):
-        jobs["refused"] = tables.job_is_refused.sum(axis=-1)
-    if record("jobs.latency_us"):
-        jobs["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")
-    if warm_up is not None and record("jobs.warm_up"):
-        jobs["warm_up"] = {"dropped": np.full(runs, start)}
-    if record("tasks.count"):
-        tasks["count"] = np.full(runs, work.n_tasks)
-    if record("tasks.finished"):
-        tasks["finished"] = np.isfinite(finish).sum(axis=-1)
-    if record("tasks.by_type"):
-        tasks["by_type"] = {name: tables.unit_tasks[..., units].sum(axis=-1) for name, units in _types(tables)}
-    if record("tasks.latency_us"):
-        tasks["latency_us"] = spread((finish - tables.task_arrival_us)[..., kept], "tasks.latency_us")
-    if record("tasks.wait_us"):
-        tasks["wait_us"] = spread(tables.task_wait_us[..., kept], "tasks.wait_us")
-    if record("tasks.response_us"):
-        tasks["response_us"] = spread((finish - outcome.task_init_us)[..., kept], "tasks.response_us")
-    if record("jobs.wait_us"):
-        jobs["wait_us"] = spread(tables.job_wait_us[..., start:], "jobs.wait_us")
-    if record("jobs.time_to_start_us"):
-        to_start_us = tables.job_start_us - tables.eligible_us
-        jobs["time_to_start_us"] = spread(to_start_us[..., start:], "jobs.time_to_start_us")
-    if record("jobs.bounded_slowdown"):
-        jobs["bounded_slowdown"] = spread(tables.job_slowdown[..., start:], "jobs.bounded_slowdown")
+    found: dict[str, Any] = {
+        "jobs": _jobs(tables, start, warm_up is not None, spread, record),
+        "tasks": _tasks(tables, kept, spread, record),
+    }
     if work.user is not None and record("fairness"):
         found["fairness"] = fairness(tables.job_slowdown[..., start:], _named_users(work)[start:])
     if record("utilization"):
@@ -141,6 +108,57 @@ def measure(
         found["serving"] = measured_serving(tables, kept, spread, record)
     if has_applications(tables) and record("applications"):
         found["applications"] = measured(tables, method, record)
+    return found
+
+
+def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Record) -> dict[str, Any]:
+    """The numbers of jobs; distributions are of those from ``start`` on, after the warm-up if one is cut off."""
+    work, runs = tables.scenario.workload, tables.outcome.task_finish_us.shape[:-1]
+    found: dict[str, Any] = {}
+    if record("jobs.count"):
+        found["count"] = np.full(runs, work.n_jobs)
+    if record("jobs.finished"):
+        found["finished"] = np.isfinite(tables.job_finish_us).sum(axis=-1)
+    if work.limit_us is not None and record("jobs.killed"):
+        found["killed"] = np.full(runs, tables.job_is_killed.sum())
+    if work.withdraw_us is not None:
+        if record("jobs.withdrawn"):
+            found["withdrawn"] = np.full(runs, tables.job_is_withdrawn.sum())
+        if record("jobs.started"):
+            found["started"] = np.isfinite(tables.job_start_us).sum(axis=-1)
+    if tables.outcome.dropped is not None and record("jobs.refused"):
+        found["refused"] = tables.job_is_refused.sum(axis=-1)
+    if record("jobs.latency_us"):
+        found["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")
+    if is_cut and record("jobs.warm_up"):
+        found["warm_up"] = {"dropped": np.full(runs, start)}
+    if record("jobs.wait_us"):
+        found["wait_us"] = spread(tables.job_wait_us[..., start:], "jobs.wait_us")
+    if record("jobs.time_to_start_us"):
+        to_start_us = tables.job_start_us - tables.eligible_us
+        found["time_to_start_us"] = spread(to_start_us[..., start:], "jobs.time_to_start_us")
+    if record("jobs.bounded_slowdown"):
+        found["bounded_slowdown"] = spread(tables.job_slowdown[..., start:], "jobs.bounded_slowdown")
+    return found
+
+
+def _tasks(tables: Tables, kept: slice, spread: Spread, record: Record) -> dict[str, Any]:
+    """The numbers of tasks; distributions are of those that are kept."""
+    outcome, runs = tables.outcome, tables.outcome.task_finish_us.shape[:-1]
+    finish = outcome.task_finish_us
+    found: dict[str, Any] = {}
+    if record("tasks.count"):
+        found["count"] = np.full(runs, tables.scenario.workload.n_tasks)
+    if record("tasks.finished"):
+        found["finished"] = np.isfinite(finish).sum(axis=-1)
+    if record("tasks.by_type"):
+        found["by_type"] = {name: tables.unit_tasks[..., units].sum(axis=-1) for name, units in _types(tables)}
+    if record("tasks.latency_us"):
+        found["latency_us"] = spread((finish - tables.task_arrival_us)[..., kept], "tasks.latency_us")
+    if record("tasks.wait_us"):
+        found["wait_us"] = spread(tables.task_wait_us[..., kept], "tasks.wait_us")
+    if record("tasks.response_us"):
+        found["response_us"] = spread((finish - outcome.task_init_us)[..., kept], "tasks.response_us")
     return found
 
 

@@ -13,6 +13,7 @@ from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.causes import CAUSES, Causes, causes_of
 from vinesim.metrics.queue import Queue, TippingPoint, queues_of, tipping_point
+from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.wait import Waiting
 from vinesim.metrics.waiting import explained, longest
 from vinesim.metrics.waiting_words import headline, lines_below, unit_rows
@@ -25,13 +26,10 @@ MAX_TYPES = 8
 N_SLOWEST = 8
 MAX_LINES = 5  # about what happened while a job waited
 _SLOW = """
-SELECT job, task_type, arrival_us, waited, data, latency - waited - data AS ran, latency FROM (
-    SELECT job, task_type, arrival_us, finish_us - arrival_us AS latency,
-        waited_us(tasks.task, tasks.eligible_us, tasks.init_us) AS waited,
-        (SELECT sum(coalesce(start_us, end_us) - begin_us) FROM held WHERE part = 0 AND task = tasks.task) AS data
-    FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, tasks.task LIMIT 1
-)
-"""  # waited, moved data and ran: in all runs of the task
+SELECT task, task_type, arrival_us, finish_us - arrival_us AS latency,
+    (SELECT sum(coalesce(start_us, end_us) - begin_us) FROM held WHERE part = 0 AND task = tasks.task) AS data
+FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, tasks.task LIMIT 1
+"""
 
 
 def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
@@ -107,20 +105,31 @@ def _causes(causes: Causes) -> str:
 
 def _slowest(result: ResultTables, record: ExplainRecord | None, jobs: list[int]) -> str:
     names = result.task_types
-    found = [result.rows(_SLOW, {"job": job})[0] for job in jobs]
     ids = dict(result.rows("SELECT job, job_id FROM jobs")) if result.has_job_ids else {}
     rows = [
         [
             f"job {ids.get(job, job)}" + (f" (--job {job})" if ids else ""),
             names[code],
             result.clock.at(arrival),
-            *(time_or_dash(us) for us in (latency, waited, data, ran)),
+            *map(time_or_dash, spans),
         ]
-        for job, code, arrival, waited, data, ran, latency in found
+        for job, (code, arrival, *spans) in zip(jobs, times_of(result, jobs), strict=True)
     ]
     head = ["", "type", "arrived", "latency", "waited", "moved its data", "ran"]
     text = table("The slowest jobs, by the task that finished last", head, rows)
     return text + ("" if record is None else "".join(_explained(explained(result, record, job)) for job in jobs))
+
+
+def times_of(result: ResultTables, jobs: list[int]) -> list[tuple[Any, ...]]:
+    """Return, of the task of each job that finished last: its type, its arrival, its latency, and for how long it
+    waited, moved its data and ran, in all of its runs, us; None for what did not happen."""
+    wait_us, found = StoredColumns(result).task_wait_us(), []
+    for job in jobs:
+        task, code, arrival, latency, data = result.rows(_SLOW, {"job": job})[0]
+        waited = None if np.isnan(wait_us[task]) else float(wait_us[task])
+        ran = None if latency is None or waited is None or data is None else latency - waited - data
+        found.append((code, arrival, latency, waited, data, ran))
+    return found
 
 
 def _explained(found: Waiting) -> str:

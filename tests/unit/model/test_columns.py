@@ -30,7 +30,7 @@ def test_a_column_that_is_not_declared_or_missing_or_of_another_kind_is_an_error
         SEGMENTS.of(VALUES | {"unit": np.ones(2)})
 
 
-def test_rows_are_told_apart_by_columns_that_are_never_left_out():
+def test_the_columns_that_tell_a_row_from_the_others_are_never_left_out():
     for table in TABLES:
         assert {*table.key.split(", ")} <= {*table.always}
         assert len({column.name for column in table.columns}) == len(table.columns)

@@ -17,9 +17,9 @@ import numpy as np
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.job_starts import started_s
-from vinesim.formats.importers.machines import PROCESSOR_TYPE, nodes_of, processors_of, read_clusters
+from vinesim.formats.importers.machines import PROCESSOR_TYPE, Clusters, nodes_of, processors_of, read_clusters
 from vinesim.formats.importers.report import Finding
-from vinesim.formats.importers.swf_header import read_header
+from vinesim.formats.importers.swf_header import SwfHeader, read_header
 from vinesim.formats.importers.swf_lines import (
     ALLOCATED,
     FIELDS,
@@ -95,9 +95,7 @@ def read_swf(
     """
     header = read_header(path)
     clusters = header.clusters if machines is None else read_clusters(machines)
-    _check_task(task, has_nodes=bool(clusters))
-    if processors not in PROCESSORS:
-        raise InputError([Problem("processors", " or ".join(PROCESSORS), repr(processors))])
+    _check_choices(task, processors, has_nodes=bool(clusters))
     is_whole = task == "job"
     report = SwfReport(str(path), left_out=LEFT_OUT_WHOLE if is_whole else LEFT_OUT)
     datacenter = (nodes_of if is_whole else processors_of)(clusters) if clusters else None
@@ -109,11 +107,7 @@ def read_swf(
     found = list(jobs_of(path, report, widest, is_whole, frozenset(partitions), processors))
     jobs = np.array(found, np.float64).reshape(-1, 7)
     _check_partitions(path, report, partitions)
-    if not len(jobs):
-        words = f"none in {report.n_lines} lines"
-        if report.dropped:
-            words += "; dropped: " + ", ".join(report.dropped)
-        raise InputError([Problem(str(path), "a log in the Standard Workload Format with at least one job", words)])
+    _check_any(path, report, len(jobs))
     order = np.argsort(jobs[:, 1], kind="stable")
     report.n_resorted = int((jobs[1:, 1] < np.maximum.accumulate(jobs[:-1, 1])).sum())
     job_id, submit_s, run_s, held, asked_s, other, wait_s = jobs[order].T
@@ -140,30 +134,49 @@ def read_swf(
     report.n_unasked = int((asked_s == 0).sum()) if is_whole else 0
     report.span_us = float(workload.arrival_us[-1])
     report.work_us = float((run_us * held).sum())
-    if machines is None and clusters:
-        report.notes.append(header.on_what)
-        if header.is_unequal:
-            words = "MaxProcs is no multiple of MaxNodes: nodes of two sizes"
-            report.findings.append(Finding("datacenter", words, True, {"clusters": clusters}))
-    if began := header.began(float(submit_s[0])):
-        report.time_zone = began
-    elif submit_s[0] > AFTER_1990_S:
-        report.time_zone = "UTC, as times since 1970"
-    if n_others := int((held != other).sum()):
-        report.notes.append(
-            f"jobs have the processors that were {processors}; for {n_others:,} of them another number was "
-            f"{REQUESTED if processors == ALLOCATED else ALLOCATED}, which --processors takes"
-        )
+    _note_header(report, header, float(submit_s[0]), clusters if machines is None else [])
+    _note_others(report, processors, int((held != other).sum()))
     report.conclude()
     return workload, datacenter, report
 
 
-def _check_task(task: str, *, has_nodes: bool) -> None:
+def _note_header(report: SwfReport, header: SwfHeader, first_s: float, clusters: Clusters) -> None:
+    """Note in the report what the header says: of the ``clusters``, if they are its own, and of when the log began."""
+    if clusters:
+        report.notes.append(header.on_what)
+        if header.is_unequal:
+            words = "MaxProcs is no multiple of MaxNodes: nodes of two sizes"
+            report.findings.append(Finding("datacenter", words, True, {"clusters": clusters}))
+    if began := header.began(first_s):
+        report.time_zone = began
+    elif first_s > AFTER_1990_S:
+        report.time_zone = "UTC, as times since 1970"
+
+
+def _note_others(report: SwfReport, processors: str, n_others: int) -> None:
+    if n_others:
+        report.notes.append(
+            f"jobs have the processors that were {processors}; for {n_others:,} of them another number was "
+            f"{REQUESTED if processors == ALLOCATED else ALLOCATED}, which --processors takes"
+        )
+
+
+def _check_any(path: str | os.PathLike[str], report: SwfReport, n_jobs: int) -> None:
+    if not n_jobs:
+        words = f"none in {report.n_lines} lines"
+        if report.dropped:
+            words += "; dropped: " + ", ".join(report.dropped)
+        raise InputError([Problem(str(path), "a log in the Standard Workload Format with at least one job", words)])
+
+
+def _check_choices(task: str, processors: str, *, has_nodes: bool) -> None:
     if task not in TASKS:
         raise InputError([Problem("task", " or ".join(TASKS), repr(task))])
     if task == "job" and not has_nodes:
         remedy = "Give the machines file: it says how many processors a node has."
         raise InputError([Problem("task job", "a machines file, or MaxNodes in the header", "none", remedy)])
+    if processors not in PROCESSORS:
+        raise InputError([Problem("processors", " or ".join(PROCESSORS), repr(processors))])
 
 
 def _check_partitions(path: str | os.PathLike[str], report: SwfReport, partitions: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.results.explain_record import ANY_NODE, COMPANION, REQUEST, ExplainRecord
+from vinesim.formats.results.explain_record import COLUMNS, COMPANION, REQUEST, ExplainRecord, OfTasks
 from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
 from vinesim.formats.results.parquet import read_table
 from vinesim.formats.results.tables import ResultTables
@@ -15,7 +15,6 @@ from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.partition import Partition
 from vinesim.model.reservation import Reservation
-from vinesim.model.workload import ANY_LEAD, NO_GANG, NO_PARTITION
 
 
 def read_record(result: ResultTables) -> ExplainRecord:
@@ -38,13 +37,9 @@ def _of_another_run(record: ExplainRecord, result: ResultTables) -> list[Problem
             f"{len(record.demand):,}: those of another run",
         )
         problems.append(Problem(where, expected, found, again))
-    for name, codes, n in (
-        ("lead", record.lead, len(record.lead_sets)),
-        ("node_list", record.node_list, len(record.node_lists)),
-        ("partition", record.partition, len(record.partitions)),
-        ("user", record.user, len(record.users)),
-    ):
-        if len(codes) and not -1 <= codes.min() <= codes.max() < n:
+    for name, column in COLUMNS.items():
+        codes, n = getattr(record, name), len(getattr(record, column.codes_of or "demand"))
+        if column.codes_of and len(codes) and not -1 <= codes.min() <= codes.max() < n:
             found = f"{codes.min()} to {codes.max()}"
             problems.append(Problem(f"{where}: {name}", f"-1 to {n - 1}", found, again))
     for what, names in (("processor_types", record.processor_types), ("task_types", record.task_types)):
@@ -69,38 +64,35 @@ def _read(folder: Path) -> ExplainRecord:
         found: dict[str, Any] = json.loads(read_text(types))
         columns = read_table(tasks)
         return ExplainRecord(
-            found["processor_types"],
-            found["task_types"],
-            found["attributes"],
-            np.array(found["affinity"], np.float64),
-            columns["demand"],
-            columns.get("units", np.ones(len(columns["demand"]), np.int32)),
-            columns.get("lead", np.full(len(columns["demand"]), ANY_LEAD)),
-            found.get("lead_sets", []),  # none in records of versions without it
-            columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
-            columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
-            columns.get("gang_nodes", np.zeros(len(columns["demand"]), np.int32)),
-            [[(rack, shelf) for rack, shelf in nodes] for nodes in found.get("node_lists", [])],
-            columns.get("node_list", np.full(len(columns["demand"]), ANY_NODE)),
-            [Partition(**one) for one in found.get("partitions", [])],
-            columns.get("partition", np.full(len(columns["demand"]), NO_PARTITION)),
-            found.get("users", []),
-            columns.get("user", np.full(len(columns["demand"]), -1)),
-            _named(COMPANION, columns),
-            _named(REQUEST, columns),
-            [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
-            found.get("reserves", ""),
-            found.get("starts_in_order", False),
-            columns.get("expected_us"),
-            {k: np.array(v) for k, v in found["power_caps"].items()} if "power_caps" in found else None,
-            {int(job): others for job, others in found.get("after", {}).items()},
-            [_reserved(one) for one in found.get("reservations", [])],
+            processor_types=found["processor_types"],
+            task_types=found["task_types"],
+            attributes=found["attributes"],
+            affinity=np.array(found["affinity"], np.float64),
+            lead_sets=found.get("lead_sets", []),  # none in records of versions without it
+            node_lists=[[(rack, shelf) for rack, shelf in nodes] for nodes in found.get("node_lists", [])],
+            partitions=[Partition(**one) for one in found.get("partitions", [])],
+            users=found.get("users", []),
+            companions=_named(COMPANION, columns),
+            requests=_named(REQUEST, columns),
+            outages=[(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
+            reserves=found.get("reserves", ""),
+            starts_in_order=found.get("starts_in_order", False),
+            power_caps={k: np.array(v) for k, v in found["power_caps"].items()} if "power_caps" in found else None,
+            after={int(job): others for job, others in found.get("after", {}).items()},
+            reservations=[_reserved(one) for one in found.get("reservations", [])],
+            **{name: _column(columns, name, one) for name, one in COLUMNS.items()},
         )
     except InputError:
         raise
     except Exception as wrong:  # errors of JSON, of missing keys, or of DuckDB
         found_text = f"{type(wrong).__name__}: {str(wrong).splitlines()[0]}"
         raise InputError([Problem(str(folder), "a record that can be read", found_text, "Run it again.")]) from None
+
+
+def _column(columns: dict[str, np.ndarray], name: str, declared: OfTasks) -> Any:
+    """Return a column of tasks, or what it is where the file lacks it; every file has the demands."""
+    absent = None if declared.absent is None else np.full(len(columns["demand"]), declared.absent)
+    return columns.get(declared.file or name, absent)
 
 
 def _reserved(one: dict[str, Any]) -> Reservation:

@@ -6,8 +6,8 @@ when tasks ran.
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,31 @@ import numpy as np
 
 from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
 from vinesim.formats.results.parquet import write_table
-from vinesim.model.application import listed_by_code, requests_on_nodes
+from vinesim.model.application import Application, listed_by_code, requests_on_nodes
 from vinesim.model.cohort import COHORT_FIELDS
 from vinesim.model.outage import Outage
 from vinesim.model.partition import Partition
 from vinesim.model.power_caps import cap_columns
 from vinesim.model.reservation import Reservation
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANYWHERE, NO_GANG, ONE_SLOT, Workload
+from vinesim.model.workload import ANY_LEAD, ANYWHERE, NO_GANG, NO_PARTITION, ONE_SLOT, Workload
 
+Listed = list[Application | None]
 REQUEST, COMPANION = "request.", "companion."
 ANY_NODE = -1
+
+
+@dataclass(frozen=True)
+class OfTasks:
+    """How ``explain.parquet`` has a column of the record."""
+
+    absent: float | None = None  # the value of every task in a file without the column; None: nothing
+    file: str = ""  # its name there, if it is another
+    codes_of: str = ""  # the field that it is an index into, or -1
+
+
+def _of_tasks(absent: float | None = None, **about: str) -> Mapping[str, OfTasks]:
+    return {"column": OfTasks(absent, **about)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,25 +50,29 @@ class ExplainRecord:
     task_types: list[str]
     attributes: list[dict[str, float]]  # [P]: the resources a unit provides
     affinity: np.ndarray  # [P, T]: operations per us, 0 = cannot run
-    demand: np.ndarray  # [N] float64, of each unit of the lead: NaN = one slot, infinite = the whole unit
-    n_units: np.ndarray  # [N]: units of the lead
-    lead: np.ndarray  # [N]: index into lead_sets, or ANY_LEAD
+    # [N] float64, of each unit of the lead: NaN = one slot, infinite = the whole unit
+    demand: np.ndarray = field(metadata=_of_tasks(ONE_SLOT))
+    n_units: np.ndarray = field(metadata=_of_tasks(1, file="units"))  # [N]: units of the lead
+    lead: np.ndarray = field(metadata=_of_tasks(ANY_LEAD, codes_of="lead_sets"))  # [N]
     lead_sets: list[list[str]]  # processor types of a lead
-    gang: np.ndarray  # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
-    tasks_per_node: np.ndarray  # [N]: the most of them at one node, 0: any number
-    gang_nodes: np.ndarray  # [N]: the number of nodes on each of which that many start, 0: any number of nodes
+    # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
+    gang: np.ndarray = field(metadata=_of_tasks(NO_GANG))
+    tasks_per_node: np.ndarray = field(metadata=_of_tasks(0))  # [N]: the most of them at one node, 0: any number
+    # [N]: the number of nodes on each of which that many start, 0: any number of nodes
+    gang_nodes: np.ndarray = field(metadata=_of_tasks(0))
     node_lists: list[list[tuple[int, int]]]  # (rack, shelf) of the nodes that hold an application's data
-    node_list: np.ndarray  # [N]: of these, or ANY_NODE
+    node_list: np.ndarray = field(metadata=_of_tasks(ANY_NODE, codes_of="node_lists"))  # [N]
     partitions: list[Partition]
-    partition: np.ndarray  # [N]: of these, or NO_PARTITION
+    partition: np.ndarray = field(metadata=_of_tasks(NO_PARTITION, codes_of="partitions"))  # [N]
     users: list[str]
-    user: np.ndarray  # [N]: of these, or -1
+    user: np.ndarray = field(metadata=_of_tasks(-1, codes_of="users"))  # [N]
     companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
     reserves: str  # for which waiting jobs the policy keeps units free: "first", "all", or "": for none
     starts_in_order: bool  # the policy starts tasks in the order of arrival
-    expected_us: np.ndarray | None  # [N]: how long the policy takes each task to run at most; None: not recorded
+    # [N]: how long the policy takes each task to run at most; None: not recorded
+    expected_us: np.ndarray | None = field(metadata=_of_tasks())
     power_caps: dict[str, np.ndarray] | None  # caps, and what units draw: model/power_caps.py; None: no caps
     after: dict[int, list[int]]  # the jobs that a job waited for; no entry: none
     reservations: list[Reservation]
@@ -68,14 +86,30 @@ class ExplainRecord:
         return found
 
 
+COLUMNS: dict[str, OfTasks] = {
+    one.name: one.metadata["column"] for one in fields(ExplainRecord) if "column" in one.metadata
+}
+
+
 def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = (), policy: Any = None) -> None:
     """Write both files; ``failures`` are those of the run, ``policy`` is the one that decided, with its declarations.
     Raises OSError."""
-    groups = getattr(policy, "groups", ())
-    outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
-    types, work = scenario.datacenter.processor_types, scenario.workload
-    heeds = "application" in groups and work.application is not None
+    work = scenario.workload
+    heeds = "application" in getattr(policy, "groups", ()) and work.application is not None
     listed = listed_by_code(work, scenario.applications) if heeds else []
+    outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
+    content = _types(scenario, listed, outages, policy)
+    (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
+    columns = _columns(scenario, listed, policy)
+    of_file = {COLUMNS[name].file or name: column for name, column in columns.items() if column is not None}
+    of_file |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
+    of_file |= {f"{COMPANION}{name}": values for name, values in (work.companions or {}).items()}
+    write_table(folder / EXPLAIN_TASKS, of_file)
+
+
+def _types(scenario: Scenario, listed: Listed, outages: Sequence[Outage], policy: Any) -> dict[str, Any]:
+    """Return what is not of single tasks; ``listed`` has the nodes with the data of each application."""
+    types, work = scenario.datacenter.processor_types, scenario.workload
     caps = {name: np.asarray(column).tolist() for name, column in cap_columns(scenario).items()}
     content = {
         "processor_types": [p.name for p in types],
@@ -105,33 +139,34 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
         first = work.after_first.tolist()
         waits = np.flatnonzero(np.diff(work.after_first)).tolist()
         content["after"] = {job: work.after[first[job] : first[job + 1]].tolist() for job in waits}
-    (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
-    columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}
-    columns |= {} if work.units is None else {"units": work.units}
-    columns |= {} if work.lead_types is None else {"lead": work.lead_types}
+    return content
+
+
+def _columns(scenario: Scenario, listed: Listed, policy: Any) -> dict[str, np.ndarray | None]:
+    """Return the columns of tasks, [N] each; None is not written."""
+    work, counts = scenario.workload, np.diff(scenario.workload.job_first)
+    columns: dict[str, np.ndarray | None] = {
+        "demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand,
+        "n_units": work.units,
+        "lead": work.lead_types,
+    }
     if work.gang_within is not None:
         per_node = np.zeros(work.n_jobs, np.int32) if work.tasks_per_node is None else work.tasks_per_node
-        counts = np.diff(work.job_first)
         columns |= {"gang": np.repeat(work.gang_within, counts), "tasks_per_node": np.repeat(per_node, counts)}
-        columns |= {} if work.gang_nodes is None else {"gang_nodes": np.repeat(work.gang_nodes, counts)}
-    on_nodes = requests_on_nodes(work, scenario.applications, groups)
+        columns["gang_nodes"] = None if work.gang_nodes is None else np.repeat(work.gang_nodes, counts)
+    on_nodes = requests_on_nodes(work, scenario.applications, getattr(policy, "groups", ()))
     if on_nodes is not None:
-        is_of_gang = np.repeat(on_nodes, np.diff(work.job_first))
+        is_of_gang = np.repeat(on_nodes, counts)
         within = np.where(is_of_gang, ANYWHERE, NO_GANG).astype(np.int8)
         columns |= {"gang": within, "tasks_per_node": is_of_gang.astype(np.int32)}
     if listed:
         place = np.array([ANY_NODE if one is None or not one.nodes else i for i, one in enumerate(listed)], np.int32)
-        columns |= {"node_list": np.repeat(place[work.application], np.diff(work.job_first))}
+        columns["node_list"] = np.repeat(place[work.application], counts)
     if work.partition is not None:
-        counts = np.diff(work.job_first)
-        columns |= {"partition": np.repeat(scenario.job_partition, counts)}
+        columns["partition"] = np.repeat(scenario.job_partition, counts)
     if work.user is not None and (work.partition is not None or scenario.reservations):
-        columns |= {"user": np.repeat(work.user, np.diff(work.job_first))}
-    if (expected_us := _expected_us(work)) is not None:
-        columns |= {"expected_us": expected_us}
-    columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
-    columns |= {f"{COMPANION}{name}": values for name, values in (work.companions or {}).items()}
-    write_table(folder / EXPLAIN_TASKS, columns)
+        columns["user"] = np.repeat(work.user, counts)
+    return columns | {"expected_us": _expected_us(work)}
 
 
 def _reserved(one: Reservation) -> dict[str, Any]:

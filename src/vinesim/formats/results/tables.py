@@ -36,14 +36,6 @@ WHERE withdraw_us <= {end_us!r} AND tasks.eligible_us <= withdraw_us
     AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
-_WAITED = """
-CREATE TEMP MACRO waited_us(of_task, since_us, until_us) AS (
-    SELECT CASE WHEN abs(without) < 1e-14 * until_us THEN 0.0 ELSE without END FROM (
-        SELECT until_us - since_us - coalesce(sum(run.end_us - run.begin_us), 0.0) AS without FROM held AS run
-        WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
-    )
-)
-"""  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
 _ELIGIBLE = """
 ALTER VIEW tasks RENAME TO kept_tasks;
 CREATE TEMP VIEW tasks AS SELECT kept_tasks.*, eligible_us FROM kept_tasks JOIN jobs USING (job)
@@ -64,9 +56,7 @@ class ResultTables:
     has one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and
     more for those that it held besides. A missing end means that it was there when the run ended. The view
     ``withdrawn`` has the tasks that were pending when their job was withdrawn. Jobs and tasks have a column
-    ``eligible_us``, their arrival where no job waits for others. The macro ``waited_us(task, eligible, time)``
-    gives how long a task waited until a time at which it is given to a unit or pending, without the time that it
-    was on units.
+    ``eligible_us``, their arrival where no job waits for others.
     """
 
     folder: Path
@@ -204,7 +194,6 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
                 has_parts = "part" in _column_names(connection, "segments")
                 given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
             connection.execute(_HELD.format(given=given))
-            connection.execute(_WAITED)
             has_withdrawals = "withdraw_us" in _column_names(connection, "jobs")
             end_us = float(summary["makespan_us"])
             connection.execute(_WITHDRAWN.format(end_us=end_us) if has_withdrawals else _NONE_WITHDRAWN)

@@ -29,6 +29,14 @@ SELECT task, job, {{job_id}} AS job_id, task_type, unit, part, units.rack, begin
 FROM (SELECT * {_IN_WINDOW}) AS stay JOIN (SELECT task, job, task_type, eligible_us FROM tasks) AS tasks USING (task)
 JOIN units USING (unit) ORDER BY begin_us, task, part LIMIT $n
 """  # noqa: S608
+_WAITED = """
+CREATE OR REPLACE TEMP MACRO waited_us(of_task, since_us, until_us) AS (
+    SELECT CASE WHEN abs(without) < 1e-14 * until_us THEN 0.0 ELSE without END FROM (
+        SELECT until_us - since_us - coalesce(sum(run.end_us - run.begin_us), 0.0) AS without FROM held AS run
+        WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
+    )
+)
+"""  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
 _SAMPLES = """
 SELECT t_start_us, "group", utilization, active FROM utilization WHERE t_start_us < $to_us AND t_end_us > $from_us
 ORDER BY t_start_us, "group"
@@ -92,6 +100,7 @@ def write_timeline(
             raise InputError(problems)
         window = {"from_us": since_us, "to_us": until_us}
         ended = {**window, "end_us": float(result.summary["makespan_us"])}
+        result.rows(_WAITED)
         in_window = result.rows(f"SELECT count(*) {_IN_WINDOW}", ended)[0][0]
         lanes = _Lanes()
         with _text_file(draft, is_packed=Path(output).suffix == ".gz") as text:

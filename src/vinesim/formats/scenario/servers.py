@@ -10,7 +10,7 @@ type: they replace the type's own, and must be equal for all servers of a type.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -34,21 +34,8 @@ def read_servers(
     path: str | os.PathLike[str], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> Datacenter:
     """Read the datacenter of a table, units in the order of its rows. Raises :class:`InputError`."""
-    columns = columns_of(path)
-    if "type" not in columns:
-        raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
-    codes = codes_of(processor_types)
-    known = [*COLUMNS, *(UNITS + name for name in codes)]
-    if unknown := [name for name in columns if name not in known]:
-        expected = "one of " + ", ".join([*COLUMNS, UNITS + "TYPE"])
-        raise InputError(
-            [
-                Problem(f"{path}: {name}", expected, repr(name), did_you_mean(name, known) or "Remove the column.")
-                for name in unknown
-            ]
-        )
-    if {"cores", "capacity"} <= columns.keys():
-        raise InputError([Problem(str(path), "a column cores or capacity", "both", "Keep one.")])
+    columns, codes = columns_of(path), codes_of(processor_types)
+    _check_columns(path, columns, codes)
     names = [str(name).strip() for name in columns["type"].tolist()]
     problems = [
         Problem(f"{path}: type[{row}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
@@ -64,12 +51,11 @@ def read_servers(
     sizes = {
         name: _amounts(path, name, columns[name], problems) for name in ("cores", "capacity", MEMORY) if name in columns
     }
-    if "cores" in sizes:
-        is_cpu = {p.name: p.is_cpu for p in processor_types}
-        for row in np.flatnonzero(~np.isnan(sizes["cores"])):
-            if not is_cpu.get(names[row], True):
-                expected = "cores of a CPU: a type whose name begins with CPU, or with the attribute cores"
-                problems.append(Problem(f"{path}: cores[{row}]", expected, f"cores of {names[row]}", "Use capacity."))
+    is_cpu = {p.name: p.is_cpu for p in processor_types}
+    for row in np.flatnonzero(~np.isnan(sizes["cores"])) if "cores" in sizes else ():
+        if not is_cpu.get(names[row], True):
+            expected = "cores of a CPU: a type whose name begins with CPU, or with the attribute cores"
+            problems.append(Problem(f"{path}: cores[{row}]", expected, f"cores of {names[row]}", "Use capacity."))
     if not names:
         problems.append(Problem(str(path), "at least one row", "none"))
     if problems:
@@ -79,6 +65,7 @@ def read_servers(
     none = np.full(len(names), np.nan)
     own = sizes.get("cores", sizes.get("capacity", none))
     memory = sizes.get(MEMORY, none)
+    # of each row: the type of its units, their capacity, and how many a server has
     pieces = [(np.array([codes[name] for name in names]), own, np.ones(len(names), np.int64))]
     pieces += [(np.full(len(names), codes[name.removeprefix(UNITS)]), none, n) for name, n in others]
     if MEMORY in sizes:
@@ -87,12 +74,7 @@ def read_servers(
     if n_units > MAX_UNITS:
         raise InputError([Problem(f"{path}: count", f"at most {MAX_UNITS:,} units", f"{n_units:,}")])
     server = np.repeat(np.arange(len(names)), count)  # the row of each server
-    units = [np.repeat(np.arange(len(server)), n[server]) for *_, n in pieces]  # the server of each unit
-    kind = np.concatenate([kind[server][of] for (kind, _, _), of in zip(pieces, units, strict=True)])
-    capacity = np.concatenate([size[server][of] for (_, size, _), of in zip(pieces, units, strict=True)])
-    of = np.concatenate(units)
-    order = np.argsort(of, kind="stable")
-    kind, capacity, of = kind[order], capacity[order], of[order]
+    kind, capacity, of = _units(pieces, server)
     rack = numbers["rack"][server][of] if "rack" in numbers else np.zeros(len(of), np.int64)
     shelf = numbers["shelf"][server][of] if "shelf" in numbers else of
     of_type = np.array([p.capacity for p in processor_types])[kind]
@@ -106,6 +88,35 @@ def read_servers(
         node_names=None if hosts is None else hosts[server][of],
         rack_names=rack_names,
     )
+
+
+def _units(
+    pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], server: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the type, the capacity and the server of each unit, server by server."""
+    units = [np.repeat(np.arange(len(server)), n[server]) for *_, n in pieces]
+    kind = np.concatenate([kind[server][of] for (kind, _, _), of in zip(pieces, units, strict=True)])
+    capacity = np.concatenate([size[server][of] for (_, size, _), of in zip(pieces, units, strict=True)])
+    of = np.concatenate(units)
+    order = np.argsort(of, kind="stable")
+    return kind[order], capacity[order], of[order]
+
+
+def _check_columns(path: str | os.PathLike[str], columns: Iterable[str], codes: Iterable[str]) -> None:
+    """Raise :class:`InputError` for columns that are missing, unknown, or do not go together."""
+    if "type" not in columns:
+        raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
+    known = [*COLUMNS, *(UNITS + name for name in codes)]
+    if unknown := [name for name in columns if name not in known]:
+        expected = "one of " + ", ".join([*COLUMNS, UNITS + "TYPE"])
+        raise InputError(
+            [
+                Problem(f"{path}: {name}", expected, repr(name), did_you_mean(name, known) or "Remove the column.")
+                for name in unknown
+            ]
+        )
+    if {"cores", "capacity"} <= {*columns}:
+        raise InputError([Problem(str(path), "a column cores or capacity", "both", "Keep one.")])
 
 
 def types_with_powers(

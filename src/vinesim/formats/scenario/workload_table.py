@@ -97,17 +97,7 @@ def read_with_places(
     select = ["_row", f"{count} AS _wrong"]
     for name in DEFAULTS | match:
         cell, scale = cells.get(name, DEFAULTS.get(name)), match[name][1] if name in match else 1.0
-        if name in names | sets | words:
-            position = f"list_position({list_of((names | sets | words)[name])}, {cell}::VARCHAR) - 1"
-            none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
-            select.append(f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}")
-        elif ATTRIBUTE.fullmatch(name) or name in AFTER:
-            select.append(f"{cell}::VARCHAR AS {name_of(name)}")
-        elif name == PERIOD:
-            select.append(f"TRY_CAST({cell} AS DOUBLE) * {period_us!r}::DOUBLE AS arrival_us")
-        else:
-            value = number_of(name, cell) + (f" * {scale!r}::DOUBLE" if scale != 1.0 else "")
-            select.append(f"{value} AS {name_of(name)}")
+        select.append(_selected(name, cell, scale, (names | sets | words).get(name), period_us))
     rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
     order = "" if "job" in match else " ORDER BY arrival_us, _row"
     table = source.query(f"SELECT {', '.join(select)} FROM {rows}{order}")
@@ -125,6 +115,20 @@ def read_with_places(
     demands = Demands(source, table, match, sets, offer).read()
     work = to_workload(source, table, names, tuple(task_types), match, demands)
     return work, lambda task: source.place(int(row_of[task])), _given_as(match, offer)
+
+
+def _selected(name: str, cell: str | None, scale: float, known: Sequence[str] | None, period_us: float | None) -> str:
+    """Return SQL for one of the workload's columns, given its cell: its place in the ``known`` names, or its value."""
+    if known is not None:
+        position = f"list_position({list_of(known)}, {cell}::VARCHAR) - 1"
+        none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
+        return f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}"
+    if ATTRIBUTE.fullmatch(name) or name in AFTER:
+        return f"{cell}::VARCHAR AS {name_of(name)}"
+    if name == PERIOD:
+        return f"TRY_CAST({cell} AS DOUBLE) * {period_us!r}::DOUBLE AS arrival_us"
+    value = number_of(name, cell) + (f" * {scale!r}::DOUBLE" if scale != 1.0 else "")
+    return f"{value} AS {name_of(name)}"
 
 
 def _given_as(match: Mapping[str, tuple[str, float]], offer: Offer) -> dict[str, str]:
