@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.strategies import all_options
 from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
 from vinesim.policies.declarations import check_declarations
 from vinesim.policies.registry import BUILT_IN, find, resolve
@@ -141,6 +142,17 @@ def test_what_is_not_said_follows_from_the_scratch_and_is_inherited():
 def test_built_in_policies_that_take_tasks_back_keep_some():
     online = [kind for kind in map(find, BUILT_IN) if issubclass(kind, OnlinePolicy)]
     assert all(kind.keeps_tasks for kind in online if kind.takes_back)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_policies_are_as_they_declare(name):
+    check_declarations(find(name).from_options({}))
+    for options in all_options(find(name)):
+        try:
+            policy = find(name).from_options(options)
+        except vs.InputError:  # values that it refuses
+            continue
+        check_declarations(policy)
 
 
 def test_task_numbers_name_whole_numbers_of_the_scratch():

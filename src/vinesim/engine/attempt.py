@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from vinesim.core.code import Code
 from vinesim.core.rules import ABANDONED, AT_HORIZON, AT_PAUSE, NO_EVENTS
 from vinesim.engine.compiling import NotCompiled, announce_compilation, timing_compilation
 from vinesim.engine.contract import BrokenContract, ErrorWithoutLine, OutOfTime
-from vinesim.engine.ends import joined, may_end_early
+from vinesim.engine.ends import may_end_early
 from vinesim.engine.engine_choice import EngineChoice
 from vinesim.engine.outcome import collect, why_over
 from vinesim.engine.periods import PeriodClock
@@ -184,11 +184,17 @@ class Attempt:
         """What the engine hands over."""
         scenario, model, run, clock = self.scenario, self.model, ended.run, ended.clock
         accounts = None if clock is None else clock.accounts
-        may_overcommit, may_drop, proven = self.policy.may_overcommit, self.policy.may_drop, self.plan.proven
-        ends_early = may_end_early(scenario, self.online)
-        outcome = collect(
-            scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, ends_early, may_drop, proven
+        return collect(
+            scenario,
+            model,
+            run,
+            ended.reason,
+            ended.words,
+            accounts,
+            None if clock is None or clock.moves is None else clock.moves.ends(),
+            self.policy.may_overcommit,
+            may_end_early(scenario, self.online),
+            self.online.preempts,
+            self.policy.may_drop,
+            self.plan.proven,
         )
-        moves = None if clock is None or clock.moves is None else clock.moves.ends()
-        early, preempts = joined(outcome.early, moves), self.online.preempts
-        return replace(outcome, early=early, failures=run.failures(), preempts=preempts)

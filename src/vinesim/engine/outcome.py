@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.engine.ends import joined
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.arrays import distinct
@@ -24,8 +25,10 @@ def collect(
     reason: ExitReason,
     words: str,
     accounts: PeriodAccounts | None,
+    moves: EarlyEnds | None,
     may_overcommit: bool,
     ends_early: bool,
+    preempts: bool,
     may_drop: bool,
     proven: Mapping[str, Any] | None = None,
 ) -> Outcome:
@@ -68,7 +71,9 @@ def collect(
         end_us=end_us,
         n_events=run.n_events,
         followers=followers,
-        early=early,
+        early=joined(early, moves),
+        failures=run.failures(),
+        preempts=preempts,
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,

@@ -94,7 +94,10 @@ def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
 
 
 def _checked(policy: Policy) -> Policy:
-    """Return the policy. Raises :class:`InputError` if its declaration is wrong or it uses wrong names."""
+    """Return the policy. Raises :class:`InputError` if its declaration is wrong or it uses wrong names. VineSim's own
+    ones are right: tests check them."""
+    if type(policy).__module__.startswith("vinesim."):
+        return policy
     check_declarations(policy)
     if problems := wrong_names(policy):
         raise InputError(problems)
