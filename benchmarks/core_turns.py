@@ -77,11 +77,13 @@ def least(turns: Sequence[Measured]) -> Measured:
 
 
 def in_turns(cases: Sequence[str], other: Path, n: int) -> dict[str, tuple[Measured, Measured]]:
-    """Of each case what was measured on the other checkout, and on this one."""
+    """Of each case what was measured on the other checkout, and on this one; each is printed when it is known."""
     found = {}
     for case in cases:
         turns = [(one(case, other), one(case, ROOT)) for _ in range(n)]
         found[case] = least([turn[0] for turn in turns]), least([turn[1] for turn in turns])
+        for row in rows_of({case: found[case]}):
+            print(" | ".join(row), flush=True)
     return found
 
 
