@@ -66,6 +66,14 @@ def test_a_run_has_waits_slowdown_and_load(capsys):
     assert f"{load:.1%}" in rows["load (work / capacity while jobs arrive)"]
 
 
+def test_options_that_would_take_a_screen_are_counted(capsys):
+    result = vs.simulate(read_scenario("examples/quickstart.yaml"), engine="reference")
+    for n, shown in ((1, "option_0=no"), (40, "(40 options, listed by --json)")):
+        result.summary["provenance"]["options"] = {f"option_{i}": False for i in range(n)}
+        print_summary(result, None)
+        assert shown in capsys.readouterr().out
+
+
 def test_a_run_has_a_line_for_each_application(capsys):
     short = read_scenario("examples/symphony.yaml", ["workload.options.duration_us=4 s"])
     result = vs.simulate(short, engine="reference")

@@ -58,6 +58,18 @@ def test_axes_of_names_are_compared_before_those_of_numbers(whole_sweep, monkeyp
     assert sweep_page(whole_sweep).data["sweep"]["verdicts"][0]["by"] == "policy"
 
 
+def test_points_of_one_run_have_differences_and_no_intervals(opened, tmp_path):
+    workload = {"generator": "500jobs"}
+    scenario = {"datacenter": {"racks": [{"units": {"GPU": 4}}]}, "workload": workload, "arrivals": {"iat": 9}}
+    axes = {"policy": ["high", "pref"], "workload.options.n_jobs": [2, 3]}
+    vs.sweep(vs.study({"scenario": scenario, "axes": axes}, folder=tmp_path), tmp_path / "one", workers=1)
+    page = opened(tmp_path / "one")
+    table = page.locator("#points table").filter(has_text="second - first")
+    assert table.locator("thead th").last.inner_text() == "second - first"
+    assert "Set replications in the study" in page.locator("#points").text_content()
+    assert "One run per point." in page.locator("#curves .note").first.text_content()
+
+
 def test_verdicts_are_those_of_compare(whole_sweep):
     found = sweep_page(whole_sweep).data["sweep"]["verdicts"]
     assert {(v["by"], v["of"]) for v in found} >= {("policy", "makespan_us"), ("deployment", "jobs.latency_us.p99")}

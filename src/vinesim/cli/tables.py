@@ -20,6 +20,7 @@ from vinesim.model.result import ExitReason, Result
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 LEFT_OUT = ("p90", "p50", "p99_9")  # dropped in this order if the terminal is too narrow; summary.json has them all
 MAX_APPLICATIONS = 12
+LONGEST_OPTIONS = 200  # characters; those of the site of a Slurm cluster take a screen
 WIDEST = 1000  # columns; wider than any table
 STATES = {"active": "active", "idle": "idle", "sleep": "asleep", "wake_up": "wake-ups", "migration": "migrations"}
 
@@ -104,6 +105,8 @@ def _run_table(summary: dict[str, Any], undone: Mapping[str, int]) -> Table:
     table.add_column("", overflow="fold")
     table.add_column("", justify="right", overflow="fold")
     options = options_text(provenance["options"])
+    if len(options) > LONGEST_OPTIONS:
+        options = f"{len(provenance['options'])} options, listed by --json"
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
     if "period_us" in provenance:
         table.add_row("period", time_or_dash(provenance["period_us"]))

@@ -1,4 +1,4 @@
-"""The page of a back-test: waits in truth and in the model, by job, by group and over time, and what is unexplained."""
+"""The page of a back-test: actual and predicted waits, by job, by group and over time, and what is unexplained."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,7 +53,7 @@ def _summary(document: Mapping[str, Any]) -> str:
     means = [document[of]["mean"] for of in ("actual_s", "predicted_s")]
     band_s = document["band_s"]
     items = [
-        ("Mean wait, in truth", _time(means[0]), f"{document['jobs']:,} of {document['jobs_started']:,} jobs"),
+        ("Mean wait, actual", _time(means[0]), f"{document['jobs']:,} of {document['jobs_started']:,} jobs"),
         ("Mean wait, predicted", _time(means[1]), f"{document['replications']:,} runs"),
         ("A job is off by", _time(document["error_s"]), "mean of the absolute errors"),
         ("Two runs differ by", "-" if band_s is None else _time(band_s), "a run of a perfect model is off as much"),
@@ -61,7 +61,7 @@ def _summary(document: Mapping[str, Any]) -> str:
     ]
     rows = [
         [words, *(_time(document[of][name]) for name in ("mean", *QUANTILES))]
-        for words, of in (("in truth", "actual_s"), ("predicted", "predicted_s"))
+        for words, of in (("actual", "actual_s"), ("predicted", "predicted_s"))
     ]
     return figures(items) + table("Waits", ["", "mean", *QUANTILES], rows)
 
@@ -69,7 +69,7 @@ def _summary(document: Mapping[str, Any]) -> str:
 def _groups(rows: list[dict[str, Any]]) -> str:
     kinds = list(dict.fromkeys(row["by"] for row in rows))
     text = "Marked means lie more than 10 % outside those of the runs. Groups with few jobs differ by chance."
-    head = ["", "jobs", "in truth", "predicted", "lowest run", "highest run", ""]
+    head = ["", "jobs", "actual", "predicted", "lowest run", "highest run", ""]
     found = note(text)
     for kind in kinds:
         lines = [
@@ -108,9 +108,7 @@ def _furthest(found: Backtest, rows: list[dict[str, Any]], steps: Waterfall | No
         lines.append(
             [f"job {row['job_id']}", _time(row["actual_s"]), _time(row["predicted_s"]), row.get("CPUs", ""), of, why]
         )
-    return table(
-        "Jobs", ["", "in truth", "predicted", "CPUs", "of", "why"], lines, is_caption_seen=False, has_texts=True
-    )
+    return table("Jobs", ["", "actual", "predicted", "CPUs", "of", "why"], lines, is_caption_seen=False, has_texts=True)
 
 
 def _provenance(found: Backtest) -> list[tuple[str, str]]:
@@ -122,7 +120,7 @@ def _provenance(found: Backtest) -> list[tuple[str, str]]:
         ("Options", shown or "none"),
         (
             "Jobs",
-            f"{scenario.workload.n_jobs:,}; {found.n_actual:,} started in truth, {len(found.job):,} also in each run",
+            f"{scenario.workload.n_jobs:,}; {found.n_actual:,} actually started, {len(found.job):,} also in each run",
         ),
         ("Runs", f"{len(found.predicted_s):,}, seeds from {scenario.seed}"),
     ]

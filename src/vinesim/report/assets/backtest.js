@@ -1,4 +1,4 @@
-// A back-test: each job's wait and place in the order, in truth and predicted, and what was in use over time.
+// A back-test: each job's wait and place in the order, actual and predicted, and what was in use over time.
 
 (() => {
   const place = section("jobs");
@@ -10,7 +10,7 @@
   const note = el("p", { class: "note" }), graph = el("div");
   const what = radios("Of each job", [["wait", "Wait"], ["rank", "Place in the order of starts"]], (v) => { of = v; draw(); });
   const scale = radios("Axes", [["log", "Log"], ["linear", "Linear"]], (v) => { axis = v; draw(); });
-  const values = tableOf("Jobs", () => [["job", "wait in truth", "predicted", "place in truth", "predicted"],
+  const values = tableOf("Jobs", () => [["job", "wait, actual", "predicted", "place, actual", "predicted"],
     jobs.name.map((name, i) => [String(name), seconds(jobs.actual[i]), seconds(jobs.predicted[i]), String(jobs.actual_rank[i]), String(jobs.predicted_rank[i])])]);
   place.append(el("div", { class: "controls" }, what.node, scale.node), note, graph, values.node);
   const plotted = chart(graph, spec, 420);
@@ -29,12 +29,12 @@
     const title = isWait ? `wait, ${unit}` : "place in the order";
     return {
       label: isWait ? "Waits of jobs" : "Places in the order of starts",
-      x: { title: `${title}, in truth`, log, range, format: (v, i) => `${i == null ? "" : `job ${jobs.name[order[i]]}: `}${format(v)} in truth` },
+      x: { title: `${title}, actual`, log, range, format: (v, i) => `${i == null ? "" : `job ${jobs.name[order[i]]}: `}${format(v)}, actual` },
       y: { title: `${title}, predicted`, log, range, format, tick: number },
       xs,
       series: [
         { name: "jobs", style: 1, points: true, scattered: true, values: order.map((i) => at(model[i])) },
-        { name: "as in truth", style: 2, values: xs },
+        { name: "predicted = actual", style: 2, values: xs },
       ],
     };
   }
@@ -49,8 +49,8 @@
 
   draw();
   const over = section("usage");
-  const both = ([truth, model]) => [{ name: "in truth", values: truth }, { name: "predicted", values: model }];
-  over.append(el("p", { class: "note" }, "In truth from when a job started first, for as long as it takes in the model; predicted: the mean of the runs."));
+  const both = ([truth, model]) => [{ name: "actual", values: truth }, { name: "predicted", values: model }];
+  over.append(el("p", { class: "note" }, "Actual: from when a job started first, for as long as it takes in the model. Predicted: the mean of the runs."));
   stepsView(over, "CPUs in use", "CPUs, mean", { edges, series: both(used), marks: [] });
   stepsView(over, "Jobs that wait", "jobs, mean", { edges, series: both(queued), marks: [] });
 })();

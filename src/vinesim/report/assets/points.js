@@ -87,15 +87,22 @@
       const own = axes.find((axis) => axis.columns.includes(by)).columns;
       const others = columns.filter((name) => !own.includes(name));
       const rule = found.n > 1 ? `corrected for ${found.n} comparisons (Bonferroni): all hold together at ${number(100 * confidence)}%` : "of one comparison";
-      note.textContent = `Runs are paired by their seeds. Intervals and p are ${rule}.`;
+      const judged = found.pairs.some((pair) => pair.difference[0] != null);
+      note.textContent = judged ? `Runs are paired by their seeds. Intervals and p are ${rule}.`
+        : "Each point has one run, so the differences have no intervals. Set replications in the study to get them.";
       table.replaceChildren(plainTable(`${titleOf(of)} by ${axisTitle(by)}`,
-        [others.length ? others.map(axisTitle).join(", ") : "at", "first", "second", "second - first", "interval", "p", "better"],
+        [others.length ? others.map(axisTitle).join(", ") : "at", "first", "second", "second - first", ...(judged ? ["interval", "p", "better"] : [])],
         found.pairs.map((pair) => [
           pair.point.map(labelText).join(", ") || "all", `${labelText(pair.first)} ${format(pair.means[0])}`, `${labelText(pair.second)} ${format(pair.means[1])}`,
-          format(pair.difference[1]), pair.difference[0] == null ? "-" : `${format(pair.difference[0])} to ${format(pair.difference[2])}`,
-          pair.p == null ? "-" : pair.p < 0.0001 ? "<0.0001" : pair.p.toFixed(4),
-          pair.difference[0] == null ? "-" : pair.equal ? "equal" : pair.significant ? (pair.better == null ? "they differ" : labelText(pair.better)) : "unclear",
+          format(pair.difference[1]), ...(judged ? verdict(pair, format) : []),
         ])));
+    }
+
+    function verdict(pair, format) {
+      if (pair.difference[0] == null) return ["-", "-", "-"];
+      return [`${format(pair.difference[0])} to ${format(pair.difference[2])}`,
+        pair.p == null ? "-" : pair.p < 0.0001 ? "<0.0001" : pair.p.toFixed(4),
+        pair.equal ? "equal" : pair.significant ? (pair.better == null ? "they differ" : labelText(pair.better)) : "unclear"];
     }
 
     draw();

@@ -112,7 +112,7 @@
     const each = few === many ? `${few}` : `${few} to ${many}`;
     const band = many > 1 ? ` Bands: ${number(100 * confidence)}% confidence intervals of the mean over them (Student's t).` : "";
     const what = lines < 0 ? "" : `One line for each value of ${axes[lines].titles.join(", ")}. `;
-    note.textContent = `${what}Means of ${each} ${many === 1 ? "run" : "runs"} a point.${band}`;
+    note.textContent = `${what}${many === 1 ? "One run" : `Means of ${each} runs`} per point.${band}`;
     plotted.draw();
     values.refresh();
   }
