@@ -168,7 +168,9 @@ def test_two_runs_are_compared_at_each_label(vinesim, runs):  # noqa: F811
     assert (rows["ann"]["first"], rows["ann"]["difference"], rows["ann"]["ratio"]) == (120e6, 0.0, 1.0)
     assert rows["eve"]["second"] is None
     shown = vinesim("compare", *runs, "--by", "user").out
-    assert all(words in shown for words in ("mean wait of jobs by user", "slowdown of jobs by user", "utilisation by user"))
+    assert all(
+        words in shown for words in ("mean wait of jobs by user", "slowdown of jobs by user", "utilisation by user")
+    )
     assert "latency" not in shown
 
 

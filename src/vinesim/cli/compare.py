@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    context: typer.Context,
+    ctx: typer.Context,
     folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a sweep, or of a run with OTHER."),
     other: Path = typer.Argument(None, metavar="[OTHER]", help="Another sweep or run, to be compared with the first."),
     by: str = typer.Option(..., help="The axis whose labels are compared, such as policy.", autocompletion=axes_of),
@@ -63,7 +63,7 @@ def compare(
     if other is not None:
         from vinesim.cli.compare_two import compare_two
 
-        compare_two(context, (folder, other), by, of, given, as_json)
+        compare_two(ctx, (folder, other), by, of, given, as_json)
         return
     if of is None:
         raise InputError([Problem("--of", "the number to compare, such as jobs.latency_us.mean", "none")])

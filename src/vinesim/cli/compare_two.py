@@ -27,19 +27,19 @@ OF_RUNS = ("baseline", "better", "confidence", "correction")  # and with two run
 
 
 def compare_two(
-    context: typer.Context, folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool
+    ctx: typer.Context, folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool
 ) -> None:
     """Print the comparison of two folders in a number, or in those that their page has. Raises :class:`InputError`."""
     if are_sweeps(*folders):
-        _refuse(context, OF_SWEEPS, "Of two sweeps each point of one is compared with that of the other.")
+        _refuse(ctx, OF_SWEEPS, "Of two sweeps each point of one is compared with that of the other.")
         _two_sweeps(folders, by, of, given, as_json)
     else:
-        _refuse(context, OF_RUNS, "Two runs have no replications: sweep both, with the same seeds.")
+        _refuse(ctx, OF_RUNS, "Two runs have no replications: sweep both, with the same seeds.")
         _two_runs(folders, by, of, as_json)
 
 
-def _refuse(context: typer.Context, names: Sequence[str], remedy: str) -> None:
-    sources = {name: context.get_parameter_source(name) for name in names}
+def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
+    sources = {name: ctx.get_parameter_source(name) for name in names}
     given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if given:
         raise InputError([Problem(f"--{name}", "the folder of one sweep", "two folders", remedy) for name in given])
