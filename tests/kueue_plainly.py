@@ -1,4 +1,4 @@
-"""The policy kueue without what it keeps and skips: queues, running tasks and victims are searched anew each time."""
+"""The policy kueue without what it keeps and skips: queues, running tasks and victims are searched each time."""
 
 from typing import Any
 
