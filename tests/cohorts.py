@@ -27,12 +27,13 @@ OPTIONS = (
 )
 
 
-def cohort_scenario(seed: int, policy: str = "kueue", options: dict | None = None) -> vs.Scenario:
-    """The scenario of a seed: 2 to 4 queues on two nodes of 6 GPUs and 16 cores; by default the options of a seed."""
+def cohort_scenario(seed: int, policy: str = "kueue", options: dict | None = None, n_nodes: int = 2) -> vs.Scenario:
+    """The scenario of a seed: 2 to 4 queues on nodes of 6 GPUs and 16 cores; by default the options of a seed."""
     dice = SeededDice(seed + 40_000)
     queues = []
     for i in range(dice.integer(2, 4)):
-        quota = {"GPU": float(dice.integer(0, 6))} | ({"CPU": 12.0} if dice.integer(0, 1) else {})
+        share = dice.integer(0, 6) * n_nodes / 2
+        quota = {"GPU": float(share)} | ({"CPU": 6.0 * n_nodes} if dice.integer(0, 1) else {})
         terms = {"cohort": dice.pick(("x", "x", "y")), "weight": dice.pick((0.0, 1.0, 1.0, 3.0))}
         if dice.integer(0, 3) == 0:
             terms["borrowing_limit"] = {"GPU": float(dice.integer(0, 4))}
@@ -40,7 +41,7 @@ def cohort_scenario(seed: int, policy: str = "kueue", options: dict | None = Non
             terms["lending_limit"] = {"GPU": min(quota["GPU"], float(dice.integer(0, 4)))}
         user_quota = {"GPU": 5.0} if dice.integer(0, 4) == 0 else {}
         queues.append(vs.Partition(f"q{i}", None, quota, user_quota, **terms))
-    n = dice.integer(12, 30)
+    n = dice.integer(12, 30) * n_nodes // 2
     cores = [float(dice.integer(0, 4)) for _ in range(n)]
     gpus = [dice.pick((1, 1, 2, 3)) for _ in range(n)]
     of = [dice.integer(0, len(queues) - 1) if dice.integer(0, 9) else -1 for _ in range(n)]
@@ -56,7 +57,8 @@ def cohort_scenario(seed: int, policy: str = "kueue", options: dict | None = Non
         user=[dice.integer(0, 1) for _ in range(n)], user_names=("ada", "bob"),
         partition=of, partition_names=tuple(one.name for one in queues),
     )  # fmt: skip
-    units = [("GPU", 0, node) for node in (0, 1) for _ in range(6)] + [("CPU", 0, 0), ("CPU", 0, 1)]
+    units = [("GPU", 0, node) for node in range(n_nodes) for _ in range(6)]
+    units += [("CPU", 0, node) for node in range(n_nodes)]
     center = vs.Datacenter.of(units, [vs.ProcessorType("GPU"), vs.ProcessorType("CPU", capacity=16.0)])
     chosen = OPTIONS[seed % len(OPTIONS)] if options is None and policy == "kueue" else options or {}
     return vs.Scenario(

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cohorts import OPTIONS, cohort_scenario
 from tests.invariants import violations
+from tests.kueue_plainly import search_plainly
 from tests.properties.equivalence import Refused, run, unlike
 from vinesim.model.result import PREEMPTED
 from vinesim.policies.registry import resolve
@@ -25,6 +26,20 @@ def test_the_engines_agree(policy):
         if not isinstance(compiled, Refused) and compiled.outcome.early is not None:
             n_preempted += int((compiled.outcome.early.why == PREEMPTED).sum())
     assert n_preempted > N_SCENARIOS or policy != "kueue"
+
+
+@pytest.mark.parametrize(("n_nodes", "n"), [(2, 2 * len(OPTIONS)), (4, len(OPTIONS))])
+def test_what_is_kept_and_skipped_changes_nothing(n_nodes, n, monkeypatch):
+    n_preempted = 0
+    for seed in range(n):
+        case = cohort_scenario(seed, n_nodes=n_nodes)
+        with monkeypatch.context() as patch:
+            search_plainly(patch)
+            plain = run(case, "reference")
+        assert unlike(run(case, "reference"), plain) == [], seed
+        if not isinstance(plain, Refused) and plain.outcome.early is not None:
+            n_preempted += int((plain.outcome.early.why == PREEMPTED).sum())
+    assert n_preempted > n
 
 
 @pytest.mark.parametrize("policy", ["kueue", "high", "easy_backfill", "priority"])

@@ -42,6 +42,33 @@ def folder(tmp_path_factory):
     return home / "out"
 
 
+@pytest.fixture(scope="module")
+def larger(folder):
+    """The same sweep on twice as many cores, where nobody waits, with another axis of the jobs recorded too."""
+    nodes = {"racks": [{"nodes": [{"count": 2, "units": {"CPU": {"cores": 4}}}]}]}
+    study = {"scenario": SCENARIO | {"datacenter": nodes}, "axes": {"policy": ["fcfs", "easy_backfill"]}}
+    with pytest.warns(match="does not look at"):
+        vs.sweep(
+            vs.study(study | {"record": ["by.user", "by.hour"]}, folder=folder.parent),
+            folder.parent / "large",
+            workers=1,
+        )
+    return folder.parent / "large"
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    """Two runs of these jobs; the second lacks the last one, of eve."""
+    home = folder.parent
+    (home / "fewer.csv").write_text("".join(JOBS.splitlines(keepends=True)[:-1]))
+    (home / "scenario.yaml").write_text(json.dumps(SCENARIO | {"policy": "fcfs"}))
+    for name, file in (("all", "jobs.csv"), ("fewer", "fewer.csv")):
+        with pytest.warns(match="does not look at"):
+            one = vs.read_scenario(home / "scenario.yaml", [f"workload.file={file}"])
+        vs.simulate(one, engine="reference").save(home / name)
+    return home / "all", home / "fewer"
+
+
 def test_labels_are_an_axis_with_the_numbers_of_each_label(folder):
     swept = read_sweep(folder)
     found = by_label(swept, "user")
@@ -102,3 +129,61 @@ def test_the_command_line_shows_compares_draws_and_reports_them(vinesim, folder,
 
 def test_a_file_whose_name_begins_like_an_axis_is_a_file():
     assert axes_of_jobs(("by.user", "by.hour.py:mean", "energy_j")) == ["user"]
+
+
+def test_two_sweeps_are_compared_at_each_label(vinesim, folder, larger):  # noqa: F811
+    done = vinesim("compare", folder, larger, "--by", "user", "--of", "wait_us", "--json")
+    (found,) = json.loads(done.out)["comparisons"]
+    first = {"ann": 20e6, "bob": 40e6, "eve": 120e6}, {"ann": 20e6, "bob": 0.0, "eve": 120e6}
+    wanted = [(label, us) for of_policy in first for label, us in of_policy.items()]
+    assert [(pair["point"]["user"], pair["first_mean"]) for pair in found["pairs"]] == wanted
+    second = by_label(read_sweep(larger), "user").table["wait_us"].tolist()
+    assert [pair["second_mean"] for pair in found["pairs"]] == second != [us for _, us in wanted]
+    assert (found["by"], found["of"]) == ("sweep", "wait_us")
+    words = vinesim("compare", folder, larger, "--by", "user").out
+    assert all(title in words for title in ("wait_us by sweep", "wait_p99_us by sweep", "slowdown by sweep"))
+    policies = json.loads(vinesim("compare", folder, larger, "--by", "policy", "--json").out)["comparisons"]
+    assert "jobs.latency_us.mean" in [one["of"] for one in policies]
+
+
+def test_what_does_not_go_with_two_sweeps_is_refused(vinesim, folder, larger, runs):  # noqa: F811
+    words = ("compare", folder, larger, "--by")
+    assert "record: [by.hour]" in vinesim(*words, "hour").err
+    assert "a number that both have, such as waits_us" in vinesim(*words, "user", "--of", "waits_us").err
+    done = vinesim(*words, "user", "--baseline", "ann")
+    assert (done.code, done.out) == (2, "")
+    assert "--baseline: expected the folder of one sweep" in done.err
+    assert "two runs or two sweeps" in vinesim("compare", folder, runs[0], "--by", "user").err
+    assert "--of: expected the number to compare" in vinesim("compare", folder, "--by", "user").err
+
+
+def test_the_page_of_two_sweeps_has_the_labels_that_both_recorded(vinesim, folder, larger, tmp_path):  # noqa: F811
+    assert vinesim("report", folder, larger, "-o", tmp_path / "two.html").code == 0
+    page = (tmp_path / "two.html").read_text()
+    assert "policy = fcfs, user = bob" in page
+    assert not any(f", {axis} = " in page for axis in ("hour", "size"))
+
+
+def test_two_runs_are_compared_at_each_label(vinesim, runs):  # noqa: F811
+    found = json.loads(vinesim("compare", *runs, "--by", "user", "--of", "latency_us", "--json").out)["numbers"]
+    rows = {row["label"]: row for row in found["latency_us"]}
+    assert list(found) == ["latency_us"]
+    assert set(rows) == {"ann", "bob", "eve"}
+    assert (rows["ann"]["first"], rows["ann"]["difference"], rows["ann"]["ratio"]) == (120e6, 0.0, 1.0)
+    assert rows["eve"]["second"] is None
+    shown = vinesim("compare", *runs, "--by", "user").out
+    assert all(
+        words in shown for words in ("mean wait of jobs by user", "slowdown of jobs by user", "utilisation by user")
+    )
+    assert "latency" not in shown
+
+
+def test_what_does_not_go_with_two_runs_is_refused(vinesim, runs):  # noqa: F811
+    done = vinesim("compare", *runs, "--by", "user", "--baseline", "ann", "--confidence", 0.95, "--better", "lower")
+    assert (done.code, done.out) == (2, "")
+    assert all(f"--{name}: expected" in done.err for name in ("baseline", "confidence", "better"))
+    assert "--correction" not in done.err
+    assert (
+        "expected one of user, task_type, size, hour, found account" in vinesim("compare", *runs, "--by", "account").err
+    )
+    assert "Did you mean wait_us?" in vinesim("compare", *runs, "--by", "user", "--of", "wait_uss").err

@@ -1,9 +1,9 @@
-"""``vinesim compare``: which of two policies, sizes or loads of a sweep is better, and by how much."""
+"""``vinesim compare``: which of two policies, sizes or loads is better, and by how much."""
 
 import math
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from vinesim.studies.compare import Comparison, Pair
+    from vinesim.studies.sweep import Sweep
 
 MAX_SHOWN = 5
 WIDEST = 1000  # columns; wider than any table
@@ -28,10 +29,15 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a sweep."),
+    ctx: typer.Context,
+    folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a sweep, or of a run with OTHER."),
+    other: Path = typer.Argument(None, metavar="[OTHER]", help="Another sweep or run, to be compared with the first."),
     by: str = typer.Option(..., help="The axis whose labels are compared, such as policy.", autocompletion=axes_of),
     of: str = typer.Option(
-        ..., metavar="NUMBER", help="The number to compare, such as jobs.latency_us.mean.", autocompletion=numbers_of
+        None,
+        metavar="NUMBER",
+        help="The number to compare, such as jobs.latency_us.mean; with OTHER some if none is given.",
+        autocompletion=numbers_of,
     ),
     baseline: str = typer.Option(None, metavar="LABEL", help="Compare each other label with this one only."),
     better: str = typer.Option(None, help="lower or higher, to override the number's own direction."),
@@ -41,35 +47,53 @@ def compare(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON and nothing else."),
 ) -> None:
-    """Compare the labels on an axis of a sweep in one number, pairing replications that share random numbers."""
-    from vinesim.cli.unfinished import overload_note
+    """Compare the labels on an axis of a sweep in one number, pairing replications that share random numbers.
+
+    With OTHER, two sweeps are compared at each point that both have, or two runs at each label of their jobs, such as
+    each user.
+    """
     from vinesim.formats.results.folder import to_json
-    from vinesim.studies.backtest_record import error_note, record_of
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.studies.backtest_record import record_of
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.same_workload import same_workload
     from vinesim.studies.sweep import read_sweep
 
+    given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
+    if other is not None:
+        from vinesim.cli.compare_two import compare_two
+
+        compare_two(ctx, (folder, other), by, of, given, as_json)
+        return
+    if of is None:
+        raise InputError([Problem("--of", "the number to compare, such as jobs.latency_us.mean", "none")])
     swept = read_sweep(folder)
-    found = compared(
-        swept,
-        by,
-        of,
-        confidence=confidence,
-        baseline=baseline,
-        better=better,
-        correction=correction,  # type: ignore[arg-type]
-    )
+    found = compared(swept, by, of, baseline=baseline, **given)
     if as_json:
-        names = ("by", "of", "direction", "confidence", "correction", "n_comparisons")
-        head = {name: getattr(found, name) for name in names}
+        from vinesim.cli.unfinished import overload_note
+
         notes: dict[str, object] = {"overloaded": overload_note(swept), "same_workload": same_workload(swept.study)}
-        notes["backtest"] = record_of(swept.study)
-        output().write(to_json({**head, **notes, "pairs": found.rows()}))
+        output().write(to_json({**document(found), **notes, "backtest": record_of(swept.study)}))
     else:
         print_comparison(found)
-        for note in (overload_note(swept), same_workload(swept.study), error_note(swept.study)):
-            if note:
-                say(note)
+        say_notes(swept)
+
+
+def document(found: "Comparison") -> dict[str, Any]:
+    """Return a comparison as JSON has it."""
+    names = ("by", "of", "direction", "confidence", "correction", "n_comparisons")
+    return {**{name: getattr(found, name) for name in names}, "pairs": found.rows()}
+
+
+def say_notes(swept: "Sweep") -> None:
+    """Say what a reader of a comparison must know of a sweep."""
+    from vinesim.cli.unfinished import overload_note
+    from vinesim.studies.backtest_record import error_note
+    from vinesim.studies.same_workload import same_workload
+
+    for note in (overload_note(swept), same_workload(swept.study), error_note(swept.study)):
+        if note:
+            say(note)
 
 
 def print_comparison(found: "Comparison") -> None:

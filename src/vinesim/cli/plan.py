@@ -74,6 +74,8 @@ def _again(folder: Path, out: Path | None, changes: list[str], as_json: bool) ->
     from vinesim.formats.plan.document import PlanDocument
     from vinesim.formats.plan.file import read_plan
     from vinesim.formats.results.folder import to_json
+    from vinesim.formats.scenario.document import ScenarioDocument
+    from vinesim.formats.source.suggestions import did_you_mean
     from vinesim.formats.source.yaml_source import steps_of
     from vinesim.model.errors import InputError, Problem
     from vinesim.plans.again import answered_again
@@ -84,6 +86,12 @@ def _again(folder: Path, out: Path | None, changes: list[str], as_json: bool) ->
         raise InputError([Problem("--set", expected, "a plan file" if folder.is_file() else "--out", remedy)])
     file = file_in(folder)
     keys = {change: str((steps_of(change.partition("=")[0].strip()) or ("",))[0]) for change in changes}
+    known = [*PlanDocument.model_fields, *ScenarioDocument.model_fields]
+    if unknown := {change: key for change, key in keys.items() if key and key not in known}:
+        expected = "a key of the plan or of its scenario"
+        raise InputError(
+            [Problem(f"--set {change}", expected, key, did_you_mean(key, known)) for change, key in unknown.items()]
+        )
     own = [change for change, key in keys.items() if key in PlanDocument.model_fields]
     was, asked = read_plan(file), read_plan(file, own)
     if prices := [change for change in changes if change not in own]:

@@ -85,6 +85,18 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
     return Table({name: column[order] for name, column in columns.items()})
 
 
+def side_by_side(one: Table, other: Table, number: str) -> Table:
+    """Return a number of each ``label`` in the tables of two runs by one axis: ``first`` and ``second``, NaN where a
+    run has no jobs with the label, and ``difference`` and ``ratio`` of the second to the first."""
+    axis = next(iter(one))
+    labels = list(dict.fromkeys([*one[axis].tolist(), *other[axis].tolist()]))
+    values = [dict(zip(rows[axis].tolist(), rows[number].tolist(), strict=True)) for rows in (one, other)]
+    first, second = (np.array([each.get(label, math.nan) for label in labels], np.float64) for each in values)
+    ratio = np.divide(second, first, out=np.full(len(labels), math.nan), where=first != 0)
+    columns = {"first": first, "second": second, "difference": second - first, "ratio": ratio}
+    return Table({"label": np.array(labels, object), **columns})
+
+
 def _of_tokens(tasks: Mapping[str, np.ndarray], rows: list[np.ndarray]) -> dict[str, np.ndarray]:
     """Return the times of tokens of each group's tasks, us, and the share of tasks within both of theirs, percent."""
     to_first_us = tasks["first_token_us"] - tasks["arrival_us"]

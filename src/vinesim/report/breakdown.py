@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
 from vinesim.formats.source.quantities import time_or_dash
-from vinesim.metrics.by import NONE, OWN, TABLES, by
+from vinesim.metrics.by import NONE, OWN, TABLES, by, side_by_side
 from vinesim.metrics.fairness import jain
 from vinesim.metrics.numbers import written
 from vinesim.model.result import Table
@@ -41,7 +41,7 @@ EXPLAINED = (
 )
 
 
-COMPARED = ("wait_us", "wait_p99_us", "first_token_p99_us", "token_p99_us", "slowdown", "utilization")  # of two runs
+COMPARED = ("wait_us", "wait_p99_us", "first_token_p99_us", "token_p99_us", "slowdown", "utilization")  # of two
 
 
 def breakdown(result: ResultTables) -> str:
@@ -57,28 +57,35 @@ def breakdown_of_two(names: Sequence[str], one: ResultTables, other: ResultTable
     text = ""
     for axis in [axis for axis in first if axis in second]:
         both = first[axis], second[axis]
-        labels = list(dict.fromkeys(str(label) for rows in both for label in rows[axis]))
+        found = {name: side_by_side(*both, name) for name in compared_of(both)}
+        labels = found["wait_us"]["label"].tolist()
         if len(labels) < 2:
             continue
-        compared = [name for name in COMPARED if all(name in rows for rows in both)]
-        lines = [[label, *_cells(both, axis, label, compared)] for label in labels[:MAX_ROWS]]
-        titles = [f"{COLUMNS[name][0]}, {name_of}" for name in compared for name_of in names]
+        columns = [(name, rows[which]) for name, rows in found.items() for which in ("first", "second")]
+        lines = [[label, *(_cell(*column, i) for column in columns)] for i, label in enumerate(labels[:MAX_ROWS])]
+        titles = [f"{COLUMNS[name][0]}, {name_of}" for name in found for name_of in names]
         more = [f"{len(labels) - MAX_ROWS:,} more with less work."] if len(labels) > MAX_ROWS else []
         even = [f"{name}: {said}" for name, rows in zip(names, both, strict=True) if (said := evenness(rows))]
         text += table(f"By {title_of(axis)}", [title_of(axis), *titles], lines) + note(" ".join([*more, *even]))
     return text
 
 
-def _cells(both: tuple[Table, Table], axis: str, label: str, compared: Sequence[str]) -> list[str]:
-    """Return the numbers of a label in two runs, each next to the other's."""
-    at = [next((i for i, own in enumerate(rows[axis]) if str(own) == label), None) for rows in both]
-    pairs = [(name, rows, i) for name in compared for rows, i in zip(both, at, strict=True)]
-    return ["-" if i is None else COLUMNS[name][1](rows[name][i]) for name, rows, i in pairs]
+def compared_of(both: Sequence[Table]) -> list[str]:
+    """Return the numbers in which the labels of two runs or sweeps are compared, of those that both have."""
+    return [name for name in COMPARED if all(name in rows for rows in both)]
+
+
+def _cell(name: str, values: np.ndarray, i: int) -> str:
+    return "-" if np.isnan(values[i]) else COLUMNS[name][1](values[i])
+
+
+def by_axis(result: ResultTables, axis: str) -> Table:
+    """Return a row per label of a stored run on an axis. Raises :class:`InputError` for an axis that it lacks."""
+    return by({name: result.table(name) for name in TABLES}, result.summary, axis)
 
 
 def _by_axis(result: ResultTables) -> dict[str, Table]:
-    tables = {name: result.table(name) for name in TABLES}
-    return {axis: by(tables, result.summary, axis) for axis in [*result.kinds_of_labels, *OWN]}
+    return {axis: by_axis(result, axis) for axis in [*result.kinds_of_labels, *OWN]}
 
 
 def shown(rows: Table, most: int = MAX_ROWS) -> tuple[list[str], list[list[str]]]:

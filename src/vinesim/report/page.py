@@ -34,12 +34,17 @@ def _is_sweep(folder: Path) -> bool:
     return (folder / "study.yaml").exists() and not (folder / SUMMARY).exists()
 
 
-def _of_two(first: Path, second: Path) -> Content:
+def are_sweeps(first: Path, second: Path) -> bool:
+    """Whether two folders are of sweeps, not of runs. Raises :class:`InputError` if they differ in that."""
     kinds = {_is_sweep(first), _is_sweep(second)}
     if len(kinds) > 1:
         found = ", ".join(f"{folder}: a {'sweep' if _is_sweep(folder) else 'run'}" for folder in (first, second))
-        raise InputError([Problem("vinesim report", "two runs or two sweeps", found)])
-    if True in kinds:
+        raise InputError([Problem("the folders", "two runs or two sweeps", found)])
+    return True in kinds
+
+
+def _of_two(first: Path, second: Path) -> Content:
+    if are_sweeps(first, second):
         from vinesim.report.two_sweeps import two_sweeps_page
 
         return two_sweeps_page(first, second)

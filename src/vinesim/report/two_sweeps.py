@@ -1,6 +1,6 @@
 """The page of two sweeps: what differs in their studies, and in the numbers of the points that both have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,13 @@ from vinesim.metrics.numbers import shown_number
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.titles import number_title
+from vinesim.report.breakdown import compared_of
 from vinesim.report.markup import Content, Section, note, table
 from vinesim.report.sweep import FIRST
 from vinesim.report.two_runs import names_of, settings_table
-from vinesim.studies.compare import Comparison, compare
+from vinesim.studies.compare import Comparison, Correction, compare
 from vinesim.studies.damage import STUDY
+from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.sweep import Sweep, read_sweep
 
 BY = "sweep"
@@ -33,39 +35,63 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
         "(Bonferroni), as vinesim compare does: those of one number hold together at 95 %."
     )
     html = note(rule) + "".join(_pairs(names, found) for found in compared)
+    sections = [
+        Section("settings", "What differs", settings_table(names, *settings)),
+        Section("numbers", "Numbers", html),
+    ]
+    if parts := _by_labels(names, sweeps):
+        sections.append(Section("breakdown", "Whose jobs", parts))
     return Content(
         title=f"{names[0]} and {names[1]}",
         lead=f"{len(compared)} numbers at {len(compared[0].pairs):,} points that both sweeps have",
-        sections=[
-            Section("settings", "What differs", settings_table(names, *settings)),
-            Section("numbers", "Numbers", html),
-        ],
+        sections=sections,
         data={},
         scripts=(),
     )
 
 
-def compared_sweeps(names: list[str], sweeps: list[Sweep]) -> list[Comparison]:
-    """Compare two sweeps at the points that both have, in the numbers that both have. Raises :class:`InputError`."""
+def compared_sweeps(
+    names: Sequence[str],
+    sweeps: Sequence[Sweep],
+    wanted: Sequence[str] = FIRST,
+    *,
+    confidence: float = 0.95,
+    better: str | None = None,
+    correction: Correction = "bonferroni",
+) -> list[Comparison]:
+    """Compare two sweeps at the points that both have, in those of the wanted numbers that both have; the rest is as
+    for :func:`~vinesim.studies.compare.compare`. Raises :class:`InputError`."""
     axes = [[name for axis in sweep.study.axes for name in axis.columns] for sweep in sweeps]
     if set(axes[0]) != set(axes[1]):
         found = f"{', '.join(axes[0]) or 'none'}; {', '.join(axes[1]) or 'none'}"
-        raise InputError([Problem("vinesim report", "sweeps with the same axes", found)])
+        raise InputError([Problem("the sweeps", "the same axes in both", found)])
     tables = [sweep.table for sweep in sweeps]
-    wanted = [name for name in FIRST if all(name in one for one in tables)]
+    shared = [name for name in wanted if all(name in one for one in tables)]
     rows = [_points(one, axes[0]) for one in tables]
     common = set(rows[0]) & set(rows[1])
-    if not common or not wanted:
-        what = "a point that both have" if wanted else "a number that both have"
-        raise InputError([Problem("vinesim report", what, "none")])
+    if not common or not shared:
+        what = "a point that both have" if shared else f"a number that both have, such as {wanted[0]}"
+        raise InputError([Problem("the sweeps", what, "none")])
     kept = [np.array([row in common for row in of], bool) for of in rows]
     joined = {
         name: np.concatenate([one[name][mine] for one, mine in zip(tables, kept, strict=True)])
-        for name in (*axes[0], "seed", *wanted)
+        for name in (*axes[0], "seed", *shared)
     }
     label = np.repeat(np.array(names, object), [int(mine.sum()) for mine in kept])
     both = Table({BY: label, **joined})
-    return [compare(both, BY, name, axes=(*axes[0], BY)) for name in wanted]
+    given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
+    return [compare(both, BY, name, axes=(*axes[0], BY), **given) for name in shared]
+
+
+def _by_labels(names: list[str], sweeps: list[Sweep]) -> str:
+    """Build the tables by user, size and so on, of what both sweeps recorded; nothing if that is nothing."""
+    text, there = "", axes_of_jobs(sweeps[1])
+    for axis in [axis for axis in axes_of_jobs(sweeps[0]) if axis in there]:
+        labelled = [by_label(sweep, axis) for sweep in sweeps]
+        if all(axis in sweep.study.columns for sweep in labelled):
+            wanted = compared_of([sweep.table for sweep in labelled])
+            text += "".join(_pairs(names, found) for found in compared_sweeps(names, labelled, wanted))
+    return text
 
 
 def _points(rows: Table, axes: list[str]) -> list[tuple[Any, ...]]:

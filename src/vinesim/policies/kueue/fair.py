@@ -96,8 +96,8 @@ def may_leave(model: Any, state: Any, view: Any, task: int, other: int, mine: fl
 
 
 def is_low(mine: float, theirs: float, by_final: bool) -> bool:
-    """Whether the share of a queue, with the task that is tried, is low enough compared with that of another, by a
-    strategy: before a task of that leaves, or by the final one after that."""
+    """Whether the share of a queue, with the task that is tried, is low enough against that of another, by a strategy:
+    before a task of that leaves, or by the final one after that."""
     if by_final:
         return bool(mine < math.inf and mine <= theirs * OVERFULL)
     return bool(mine * OVERFULL < theirs)

@@ -34,7 +34,7 @@ class Kueue(OnlinePolicy):
     after the other. Nobody leaves at the instant at which it started.
 
     A gang is one task. Ties: fastest type first, then (rack, shelf). Cost per decision: O(groups); if a task finds no
-    room, also the running tasks that it may preempt, times the logarithm of their number.
+    room and may preempt any, also the running tasks; and for each that leaves, about log n trials of the n that may.
     """
 
     name: ClassVar[str] = "kueue"

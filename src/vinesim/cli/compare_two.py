@@ -1,0 +1,115 @@
+"""``vinesim compare`` of two folders: two sweeps at the points that both have, or two runs by what jobs are labelled
+with."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from vinesim.cli.terminal import output
+from vinesim.formats.results.folder import to_json
+from vinesim.formats.results.tables import open_result
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.metrics.by import side_by_side
+from vinesim.metrics.numbers import shown_number
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Table
+from vinesim.report.breakdown import MAX_ROWS, by_axis, compared_of, title_of
+from vinesim.report.page import are_sweeps
+from vinesim.report.sweep import FIRST
+from vinesim.report.two_runs import names_of
+from vinesim.report.two_sweeps import compared_sweeps
+
+OF_SWEEPS = ("baseline",)  # options that do not go with two sweeps
+OF_RUNS = ("baseline", "better", "confidence", "correction")  # and with two runs
+
+
+def compare_two(
+    ctx: typer.Context, folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool
+) -> None:
+    """Print the comparison of two folders in a number, or in those that their page has. Raises :class:`InputError`."""
+    if are_sweeps(*folders):
+        _refuse(ctx, OF_SWEEPS, "Of two sweeps each point of one is compared with that of the other.")
+        _two_sweeps(folders, by, of, given, as_json)
+    else:
+        _refuse(ctx, OF_RUNS, "Two runs have no replications: sweep both, with the same seeds.")
+        _two_runs(folders, by, of, as_json)
+
+
+def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
+    sources = {name: ctx.get_parameter_source(name) for name in names}
+    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if given:
+        raise InputError([Problem(f"--{name}", "the folder of one sweep", "two folders", remedy) for name in given])
+
+
+def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool) -> None:
+    from vinesim.cli.compare import document, print_comparison, say_notes
+    from vinesim.studies.labels import by_label, check_recorded
+    from vinesim.studies.sweep import read_sweep
+
+    sweeps = [read_sweep(folder) for folder in folders]
+    is_label = any(by not in sweep.study.columns for sweep in sweeps)
+    if is_label:
+        for sweep in sweeps:
+            check_recorded(sweep, [by])
+    labelled = [by_label(sweep, by) for sweep in sweeps]
+    usual = compared_of([sweep.table for sweep in labelled]) if is_label else FIRST
+    found = compared_sweeps(names_of(*folders), labelled, [of] if of else usual, **given)
+    if as_json:
+        output().write(to_json({"by": by, "comparisons": [document(one) for one in found]}))
+        return
+    for one in found:
+        print_comparison(one)
+    for sweep in sweeps:
+        say_notes(sweep)
+
+
+def _two_runs(folders: tuple[Path, Path], by: str, of: str | None, as_json: bool) -> None:
+    tables, problems = [], []
+    for folder in folders:
+        with open_result(folder) as result:
+            try:
+                tables.append(by_axis(result, by))
+            except InputError as error:
+                problems += [replace(problem, at=f"{folder}: {problem.at}") for problem in error.problems]
+    if problems:
+        raise InputError(problems)
+    one, other = tables
+    known = [name for name in one if name != by and name in other]
+    if of is not None and of not in known:
+        raise InputError([Problem("--of", f"one of {', '.join(known)}", of, did_you_mean(of, known))])
+    found = {name: side_by_side(one, other, name) for name in ([of] if of else compared_of((one, other)))}
+    if as_json:
+        output().write(to_json({"by": by, "numbers": {name: _rows(table) for name, table in found.items()}}))
+        return
+    for name, table in found.items():
+        _print(by, name, names_of(*folders), table)
+
+
+def _rows(table: Table) -> list[dict[str, Any]]:
+    columns = [column.tolist() for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _print(by: str, number: str, names: list[str], found: Table) -> None:
+    from rich.box import SIMPLE
+    from rich.table import Table as Printed
+
+    from vinesim.cli.console import Console
+    from vinesim.model.titles import number_title
+
+    console, printed = Console(), Printed(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    printed.add_column(title_of(by), overflow="fold")
+    for name in (*names, "second - first", "ratio"):
+        printed.add_column(name, justify="right", overflow="fold")
+    for i in range(min(found.n_rows, MAX_ROWS)):
+        shown = [shown_number(number, float(found[name][i])) for name in ("first", "second", "difference")]
+        ratio = found["ratio"][i]
+        printed.add_row(str(found["label"][i]), *shown, "-" if ratio != ratio else f"{ratio:.4g}")
+    console.print(f"{number_title(number).words} by {title_of(by)}", style="italic")
+    console.print(printed)
+    if found.n_rows > MAX_ROWS:
+        console.print(f"... and {found.n_rows - MAX_ROWS:,} more; --json has them all.")
