@@ -66,37 +66,6 @@ def test_reservations_and_events_are_of_the_scenario(tmp_path: Path) -> None:
     assert site.options["reservations"]["fix"] == {"start_s": 600.0, "end_s": 1200.0, "nodes": ["c1", "c2"]}
 
 
-LOG = """[{}.100] slurmctld version 22.05.8 started on cluster small
-[{}.538] update_node: node c1 reason set to: x
-[{}.539] update_node: node c1 state set to DRAINING
-[{}.001] update_node: node c2 state set to DRAINING
-[{}.700] update_node: node c2 state set to IDLE
-"""
-
-
-def test_a_drain_begins_with_its_request(tmp_path: Path) -> None:
-    """The log of slurmctld has it; the event begins when the node is drained, and there is none if it never was. Who
-    runs there when it goes down is lost."""
-    log = LOG.format(at(0), at(100), at(100), at(30), at(90))
-    rows = [f"small|c1|{at(250)}|{at(300)}|DRAIN|x\n", f"small|c1|{at(200)}|{at(250)}|DOWN*|lost\n"]
-    head = EVENTS.split("\n")[0] + "\n"
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "slurmctld.log").write_text(log)
-    drained = imported(tmp_path, job(1, 0, 60, "-n1"), events=head + rows[0])
-    assert [(o.shelf, o.down_us, o.up_us, o.running) for o in drained.outages] == [
-        (0, 100e6, 300e6, "finish"), (1, 30e6, 90e6, "finish"),
-    ]  # fmt: skip
-    (tmp_path / "site" / "slurmctld.log").write_text(log + f"[{at(300)}.200] update_node: node c1 state set to IDLE\n")
-    lost = imported(tmp_path, job(1, 0, 250, "-N1 -n4"), events=head + rows[1])
-    assert [(o.down_us, o.up_us, o.running) for o in lost.outages if o.shelf == 0] == [
-        (100e6, 200e6, "finish"), (200e6, 300e6, "requeue"),
-    ]  # fmt: skip
-    segments = vs.simulate(lost, engine="reference").segments
-    assert segments is not None
-    assert segments["outcome"].tolist() == ["interrupted", "finished"]
-    assert segments["end_us"][0] == 200e6
-
-
 def test_what_is_not_modelled_is_counted(tmp_path: Path) -> None:
     """Each thing by its name, with the number of jobs that it touches."""
     imported(tmp_path, job(1, 0, 60, "-n1 -L matlab"), job(2, 5, 60, "-n1"))

@@ -87,8 +87,7 @@ def scenario_of(site: Site, nodes: Nodes, begin_s: float, output: Path) -> dict[
 
 
 def _outages(site: Site, nodes: Nodes, begin_s: float) -> list[dict[str, Any]]:
-    """Return when nodes took no jobs; events of a node that follow one another are one, but one that goes down while
-    it is drained loses its jobs then."""
+    """Return when nodes took no jobs; events of a node that follow one another are one."""
     place = {node.name: (rack, i) for rack, (_, run) in enumerate(nodes.groups()) for i, node in enumerate(run)}
     found = []
     events = sorted((one for one in site.events if one.node in place), key=lambda one: (one.node, one.start_s))
@@ -108,11 +107,7 @@ def _joined(events: list[NodeEvent]) -> list[tuple[float, float, str]]:
     for event in events:
         end_s = np.inf if event.end_s is None else event.end_s
         if found and event.start_s <= found[-1][1] + FEW_S:
-            first_s, until_s, state = found.pop()
-            if event.state.startswith("DOWN") and not state.startswith("DOWN"):
-                found.append((first_s, event.start_s, state))
-                first_s, state = event.start_s, event.state
-            found.append((first_s, max(until_s, end_s), state))
+            found[-1] = found[-1][0], max(found[-1][1], end_s), found[-1][2]
         else:
             found.append((event.start_s, end_s, event.state))
     return [one for one in found if one[1] > one[0]]

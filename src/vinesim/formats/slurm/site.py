@@ -7,14 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from vinesim.formats.slurm.accounts import Association, Qos, read_associations, read_dump, read_qos
-from vinesim.formats.slurm.availability import (
-    NodeEvent,
-    Reservation,
-    read_drains,
-    read_events,
-    read_reservations,
-    with_drains,
-)
+from vinesim.formats.slurm.availability import NodeEvent, Reservation, read_events, read_reservations
 from vinesim.formats.slurm.blocks import read_blocks
 from vinesim.formats.slurm.config import Config, read_config
 from vinesim.formats.slurm.jobs import JobTable, read_jobs
@@ -23,7 +16,7 @@ from vinesim.formats.source.files import lines_of, read_text
 from vinesim.model.errors import InputError, Problem
 
 HEAD_LINES, HEAD_BYTES = 50, 16_384  # of a file that are looked at to know what it is
-NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology", "slurmctld.log": "log"}
+NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology"}
 COMMAND = (
     "sacct --allusers --allocations --duplicates --parsable2 --noconvert --starttime ... --endtime ... > sacct.txt"
 )
@@ -41,8 +34,7 @@ class Site:
     nodes: list[dict[str, str]] = field(default_factory=list)  # scontrol show nodes
     partitions: list[dict[str, str]] = field(default_factory=list)  # scontrol show partitions
     reservations: list[Reservation] = field(default_factory=list)
-    events: list[NodeEvent] = field(default_factory=list)  # sacctmgr show event, and the drains
-    drains: list[NodeEvent] = field(default_factory=list)  # slurmctld.log
+    events: list[NodeEvent] = field(default_factory=list)
     associations: list[Association] = field(default_factory=list)
     qos: list[Qos] = field(default_factory=list)
     jobs: JobTable = field(default_factory=JobTable)
@@ -97,7 +89,6 @@ def read_site(folder: Path) -> Site:
         site.files[kind] = paths[0].name
         site.unused |= {path.name: f"{paths[0].name} says the same" for path in paths[1:]}
         _READERS[kind](site, paths[0])
-    site.events = with_drains(site.events, site.drains)
     if not site.jobs.jobs and not site.queue:
         files = ", ".join(sorted(path.name for paths in found.values() for path in paths)) or "no files"
         remedy = f"Write them with: {COMMAND}"
@@ -142,7 +133,6 @@ _READERS: dict[str, Callable[[Site, Path], None]] = {
     "reservations": _set("reservations", read_reservations),
     "jobs": _set("jobs", read_jobs),
     "events": _set("events", read_events),
-    "log": _set("drains", read_drains),
     "shares": _set("shares", lambda path: list(read_snapshots(path))),
     "qos": _set("qos", read_qos),
     "priorities": _set("priorities", lambda path: list(read_snapshots(path, None))),
