@@ -2,7 +2,9 @@
 
 DIR has a folder for each configuration, with the files of its runs in r1, r2 ...; of each run, every ``EACH``-th
 snapshot of the queue is predicted, from ``AFTER_S`` after its first job on and as long as jobs are submitted for
-another ``BEFORE_S``: the queue of a site does not run dry, as those of the logs do at their ends.
+another ``BEFORE_S``: the queue of a site does not run dry, as those of the logs do at their ends. A start that is
+predicted for a time behind the last submission of the log is judged by a queue that has run dry, so a table without
+these follows that of all forecasts. Jobs that somebody holds are left out: nobody can know when they are released.
 
 A row for each lead time, from the snapshot to the start: true minus predicted start, mean and mean absolute error, of
 the prediction and of what Slurm planned (``squeue --start``), for jobs that have both; and the part of all true starts
@@ -38,6 +40,7 @@ class Forecast(NamedTuple):
     low_s: float
     high_s: float
     planned_s: float  # by Slurm; NaN: no plan
+    left_s: float  # for how long jobs are still submitted
 
 
 def main(arguments: list[str]) -> int:
@@ -68,12 +71,15 @@ def forecasts(run: Path) -> Iterator[Forecast]:
         except InputError:
             continue  # nothing is pending
         for job in predicted.jobs:
+            if job.reason.startswith("JobHeld"):
+                continue
             later = [at for key in keys_of(job.job) for at in starts.get(key, ()) if at > now_s]
             if later:
                 planned_s = np.nan if job.planned_s is None else job.planned_s - now_s
                 yield Forecast(
-                    min(later) - now_s, job.median_s - now_s, job.low_s - now_s, job.high_s - now_s, planned_s
-                )
+                    min(later) - now_s, job.median_s - now_s, job.low_s - now_s, job.high_s - now_s, planned_s,
+                    max(submits) - now_s,
+                )  # fmt: skip
 
 
 def _starts(site: Site) -> dict[tuple[int, int | None], list[float]]:
@@ -87,11 +93,13 @@ def _starts(site: Site) -> dict[tuple[int, int | None], list[float]]:
 def print_rows(name: str, found: list[Forecast]) -> None:
     """Print a row for each lead time, predicted and true."""
     print(f"{name}: {len(found):,} forecasts; error: true minus predicted start, s")
-    table = np.array(found, float).reshape(-1, 5)
-    for words, lead_s in (("predicted", table[:, 1]), ("true", table[:, 0])):
-        print(f"{words:9} lead, min  jobs   mean    mae   Slurm   mean    mae   in 80 %  never")
+    table = np.array(found, float).reshape(-1, len(Forecast._fields))
+    inside = table[table[:, 1] <= table[:, 5]]
+    for words, rows, column in (("predicted", table, 1), ("... inside", inside, 1), ("true", table, 0)):
+        print(f"{words:10} lead, min jobs   mean    mae   Slurm   mean    mae   in 80 %  never")
         for low, high in pairwise(LEADS_S):
-            mine = table[(lead_s >= low) & ((lead_s < high) | np.isinf(high))]
+            lead_s = rows[:, column]
+            mine = rows[(lead_s >= low) & ((lead_s < high) | np.isinf(high))]
             if len(mine):
                 _print_row(f"{low / 60:.0f}-{high / 60:.0f}" if np.isfinite(high) else f"{low / 60:.0f} or more", mine)
 

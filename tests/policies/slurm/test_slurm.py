@@ -142,6 +142,18 @@ def test_an_upper_tier_requeues_jobs_of_a_lower_one(tmp_path: Path) -> None:
     assert 60 + 121 + 300 <= float(result.jobs["finish_us"][0]) / 1e6 < 60 + 121 + 300 + 4 * TICK_S
 
 
+def test_a_job_on_fewer_nodes_is_requeued_first(tmp_path: Path) -> None:
+    """Though the one on two nodes has begun earlier; of those on one node it is the first."""
+    rows = [job(1, 0, 300, "-N2 --ntasks-per-node=4", partition="low"), job(2, 20, 300, "-N1 -n4", partition="low"),
+            job(3, 40, 300, "-N1 -n4", partition="low"), job(4, 60, 30, "-N1 -n4", partition="top")]  # fmt: skip
+    result = run(tmp_path, rows, TIERS.replace("c[1-2]", "c[1-4]"))
+    ended_s = [float(us) / 1e6 for us in result.jobs["finish_us"]]
+    assert starts_s(result)[3] < 60 + 2 * TICK_S
+    assert ended_s[0] < 300 + 2 * TICK_S
+    assert ended_s[1] > 60 + 121 + 300
+    assert ended_s[2] < 340 + 2 * TICK_S
+
+
 def test_an_upper_tier_suspends_jobs_of_a_lower_one(tmp_path: Path) -> None:
     """The job goes on with what is left when the other one is over."""
     conf = TIERS.replace("REQUEUE", "SUSPEND")

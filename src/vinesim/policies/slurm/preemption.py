@@ -1,8 +1,8 @@
 """Preemption: jobs are requeued, cancelled or suspended for those of upper tiers, or of a QOS that may preempt theirs.
 
 Requeue and cancel: of the jobs on its nodes that it may preempt, and that have run for their exempt time, as few as
-suffice: those of the lowest tier or QOS priority first, and of these the one that started first, or, with
-``preempt_youngest_first``, the one that started last. What follows says tier for both.
+suffice: those of the lowest tier or QOS priority first, of these the one on the fewest nodes, and of these the one that
+started first, or, with ``preempt_youngest_first``, simply the one that started last. What follows says tier for both.
 Suspend: a job above the lowest tier takes free CPUs first; if it finds none, it takes what it would find if the jobs
 of the lowest tier were not there. At its nodes it takes free CPUs, then those of suspended jobs, then the running job
 that started last is suspended. A job goes on when nobody has any of its CPUs. To jobs of the lowest tier the CPUs of
@@ -84,7 +84,18 @@ def goes_before(s, options, one, other):
     others = s.class_rank[class_of(s, other, s.job_in[other])]
     if tier != others:
         return tier < others
+    n_nodes, n_others = nodes_of(s, one), nodes_of(s, other)
+    if n_nodes != n_others:
+        return n_nodes < n_others
     return s.job_start_us[one] < s.job_start_us[other]
+
+
+def nodes_of(s, job):
+    """On how many nodes a job is."""
+    n, row = 0, s.job_row[job]
+    while row >= 0:
+        n, row = n + 1, s.row_next[row]
+    return n
 
 
 def keep_needed(s, n_got):
