@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.gpu.stages import NOTED, NOTES, table
 from benchmarks.live_cluster import is_up, one_node
@@ -19,6 +20,13 @@ from vinesim.live.clock import lease_clock_us
 from vinesim.live.folder import JOURNAL
 
 KERNEL_US = 300.0
+FIRST = 50  # requests before several are under way
+PROGRAMS = {  # a word by which each is known
+    "client": "",
+    "manager": "manager",
+    "agent": "agent",
+    "device": "vinesim.live.agent.device_process",
+}
 WARM = 20  # requests before those that count
 CLUSTER = """
 processor_types: [{name: GPU, ahead: 0}]
@@ -129,28 +137,46 @@ def _executions(folder: Path, n: int) -> list[float]:
 def busy(n: int, n_under_way: int, ahead: int = 0) -> tuple[float, float]:
     """The share of time in which the unit computes, and requests a second, with ``n_under_way`` requests under way; the
     unit takes requests ahead."""
-
-    async def all_of(folder: Path) -> float:
-        session: Session
-        async with connect(folder) as session:
-            await is_up(session)
-            mine = session.application("WORK")
-            left = iter(range(n))
-
-            async def one_after_another() -> None:
-                for i in left:
-                    await mine.request(i)
-
-            for i in range(50):
-                await mine.request(i)
-            begin_s = time.perf_counter()
-            await asyncio.gather(*(one_after_another() for _ in range(n_under_way)))
-            return time.perf_counter() - begin_s
-
     with one_node(CLUSTER.replace("ahead: 0", f"ahead: {ahead}"), KERNELS) as folder:
-        wall_s = asyncio.run(all_of(folder))
-        computed_s = sum(_executions(folder, n + 50)[50:]) / 1e6
+        wall_s, _ = asyncio.run(_many(folder, n, n_under_way))
+        computed_s = sum(_executions(folder, n + FIRST)[FIRST:]) / 1e6
     return computed_s / wall_s, n / wall_s
+
+
+def cpu(n: int, n_under_way: int, ahead: int) -> dict[str, float]:
+    """The CPU time that each program takes for a request whose kernel does nothing, us."""
+    with one_node(CLUSTER.replace("ahead: 0", f"ahead: {ahead}"), KERNELS.replace("compute(N)", "pass")) as folder:
+        return asyncio.run(_many(folder, n, n_under_way))[1]
+
+
+async def _many(folder: Path, n: int, n_under_way: int) -> tuple[float, dict[str, float]]:
+    """Send requests, some of them under way at a time. Returns the time, s, and the CPU time of a request, us."""
+    session: Session
+    async with connect(folder) as session:
+        await is_up(session)
+        mine = session.application("WORK")
+        left = iter(range(n))
+
+        async def one_after_another() -> None:
+            for i in left:
+                await mine.request(i)
+
+        for i in range(FIRST):
+            await mine.request(i)
+        begin_s, before_us = time.perf_counter(), _cpu_us()
+        await asyncio.gather(*(one_after_another() for _ in range(n_under_way)))
+        wall_s, after_us = time.perf_counter() - begin_s, _cpu_us()
+    return wall_s, {name: (after_us[name] - before_us[name]) / n for name in PROGRAMS}
+
+
+def _cpu_us() -> dict[str, float]:
+    """The CPU time of each program of the cluster so far, us; this process is the client."""
+    found = dict.fromkeys(PROGRAMS, 0.0)
+    for one in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        words, times = one.cmdline(), one.cpu_times()
+        name = next((name for name, word in PROGRAMS.items() if word in words), "client")
+        found[name] += 1e6 * (times.user + times.system)
+    return found
 
 
 def payloads(n: int) -> dict[str, list[np.ndarray]]:

@@ -26,6 +26,10 @@ def report(quick: bool) -> Report:
     columns = [words for ahead in AHEAD for words in (f"ahead {ahead}: %", "requests a second")]
     note = f"Kernels of {path.KERNEL_US / 1e3:g} ms, `fcfs`, no consolidation, one unit."
     tables.append(Table("Share of time that the device computes", ["under way", *columns], rows, note))
+    spent = path.cpu(n, UNDER_WAY[-1], AHEAD[-1])
+    rows = [[name, figure(us)] for name, us in (*spent.items(), ("all", sum(spent.values())))]
+    note = f"{UNDER_WAY[-1]} under way, `ahead: {AHEAD[-1]}`, a kernel that does nothing."
+    tables.append(Table("CPU time of a small request by program, us", ["program", "us"], rows, note))
     calls = 20 if quick else 100
     times, hops = path.payloads(calls), path.hops(calls)
     measured = [times["bytes"], times["array"], hops]

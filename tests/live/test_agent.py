@@ -11,6 +11,8 @@ import pytest
 from tests.live.clusters import KERNELS, eventually
 from vinesim.live import clock
 from vinesim.live.address import make_token, write_place
+from vinesim.live.agent.agent import Agent
+from vinesim.live.agent.device import Device, Family
 from vinesim.live.agent.processes import descendants, end_descendants, end_group, is_alive, started_at
 from vinesim.live.clock import ClusterClock
 from vinesim.live.folder import node_folder
@@ -361,3 +363,20 @@ def test_an_agent_that_comes_back_says_what_waits_too(tmp_path):
         await eventually(lambda: outcomes(manager) == {1: "done", 2: "done"})
 
     played(tmp_path, work)
+
+
+def test_ends_that_come_together_are_reported_together(tmp_path):
+    said = []
+
+    async def inside():
+        one = Agent("n0", "", 0, b"", tmp_path)
+        one._say = said.append
+        device = Device(0, "CPU", Family(tmp_path), one._from_device)
+        device.orders.extend([{"op": "run", "attempt": attempt} for attempt in (1, 2, 3)])
+        ends = [{"op": "ended", "attempt": attempt, "outcome": "raised", "why": "x"} for attempt in (1, 2)]
+        device._receive(ends)
+        device._receive([{"op": "alive"}])
+        device._receive([{"op": "ended", "attempt": 3, "outcome": "raised", "why": "x"}])
+
+    asyncio.run(inside())
+    assert [[end["attempt"] for end in message["ends"]] for message in said] == [[1, 2], [3]]

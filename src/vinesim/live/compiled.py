@@ -208,6 +208,9 @@ class CompiledDecisions:
         self._given = *arrays, self._options.ctypes.data, self._words.ctypes.data
         self._answers = np.zeros(self._n_tasks, ANSWER)
         self._requests = np.zeros(self._n_tasks, np.int64)
+        self._gang_sizes = [one.application.gang_size for one in self._registered]
+        run = self._state.run
+        self._now, self._timer, self._n_pending = run["now_us"], run["timer_us"], run["n_pending"]
 
     def _applications(self) -> dict[str, np.ndarray]:
         """Return the window's columns of applications."""
@@ -261,8 +264,7 @@ class CompiledDecisions:
                 assert isinstance(one, SetUp)  # nothing else is possible without an application
                 self._down = self._down - set(one.units) if one.is_up else self._down | set(one.units)
             return outcome
-        sizes = self._window.application_size
-        n_new = int(sum([sizes[one.application] for one in operations if isinstance(one, Arrive)]))
+        n_new = sum([self._gang_sizes[one.application] for one in operations if isinstance(one, Arrive)])
         while self._n_arrived + n_new >= self._n_tasks:
             self._n_tasks *= 1 + (n_new >= self._n_tasks // 2)
             self._renew()
@@ -270,8 +272,7 @@ class CompiledDecisions:
         rows, n_requests = self._rows_of(now_us, operations)
         outcome.numbers = list(range(first, first + n_requests))
         self._n_arrived += n_new
-        run = self._state.run
-        run["now_us"] = self._now_us = now_us
+        self._now[0] = self._now_us = now_us
         n_answers = self._do(rows, may_grant)
         grants, given_up = self._answered(n_answers, now_us)
         outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), (*given_up[NOTHING], *lost)
@@ -279,7 +280,7 @@ class CompiledDecisions:
             outcome.grants, self._ready = self._ready + grants, []
         else:
             self._ready += grants
-        outcome.ask_again_us = float(run["timer_us"][0]) if run["n_pending"][0] else math.inf
+        outcome.ask_again_us = float(self._timer[0]) if self._n_pending[0] else math.inf
         return outcome
 
     def _lose_ready(self, lost: set[int]) -> list[int]:

@@ -11,7 +11,6 @@ The write-ahead log survives the death of the process; a power failure may take 
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +56,19 @@ CREATE INDEX attempts_job ON attempts (job);
 """
 STEPS = (SCHEMA, OPENINGS, DECISIONS, CALLS)  # what each version has added
 VERSION = len(STEPS)
+
+
+class Step:
+    """The context of a step: each message is one, and a generator would cost it more."""
+
+    def __init__(self, journal: "Journal"):
+        self._journal = journal
+
+    def __enter__(self) -> None:
+        self._journal.begin_step()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._journal.end_step(kind is None)
 
 
 class Journal:
@@ -120,22 +132,24 @@ class Journal:
             self._begin()
             self._write_notes(len(self._notes))
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self) -> "Step":
         """Keep all that is written inside, or nothing of it after an error."""
+        return Step(self)
+
+    def begin_step(self) -> None:
+        """Begin what is kept as a whole."""
         self._is_in_step, self._n_before = True, len(self._notes)
-        try:
-            yield
-        except BaseException:
+
+    def end_step(self, is_kept: bool) -> None:
+        """End it: keep it, or undo it."""
+        if not is_kept:
             del self._notes[self._n_before :]
-            if self._is_step_open:
+        if self._is_step_open:
+            if not is_kept:
                 self._db.execute("ROLLBACK TO step")
-            raise
-        finally:
-            if self._is_step_open:
-                self._db.execute("RELEASE step")
-            self._is_in_step = self._is_step_open = False
-            self._n_before = 0
+            self._db.execute("RELEASE step")
+        self._is_in_step = self._is_step_open = False
+        self._n_before = 0
 
     def commit(self) -> None:
         """Keep what was written and noted since the last commit."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Agent:
         self._early: dict[int, list[tuple[str, Message]]] = {}  # payloads that came before their order, by attempt
         self._far = FarClients(token, self._brought)
         self._ends: dict[int, Message] = {}  # by attempt: not acknowledged by the manager
+        self._unreported: list[Message] = []  # ends
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gone = asyncio.Event()  # the connection has ended
         self._ending: asyncio.Task[Any] | None = None  # ends what belongs to an epoch that is over
@@ -212,6 +214,7 @@ class Agent:
                 return
         if message["attempt"] not in self._ends:
             self._ended(message["attempt"], {"outcome": "killed", "why": "it did not run here"})
+            self._report()
 
     def _is_known(self, attempt: int) -> None:
         """The manager knows how an attempt ended."""
@@ -300,8 +303,13 @@ class Agent:
         if not self._is_stopping and self._manager is not None and n_left < n_wanted:
             self._start(device.unit)
 
-    def _from_device(self, device: Device, message: Message) -> None:
-        """Handle what a device says, or that its process has ended."""
+    def _from_device(self, device: Device, messages: Sequence[Message]) -> None:
+        """Handle what a device says, or that its process has ended; report all ends at once."""
+        for message in messages:
+            self._handle(device, message)
+        self._report()
+
+    def _handle(self, device: Device, message: Message) -> None:
         if message["op"] == "ready":
             device.watch()
             if device.unit not in self._ready and all(one.is_ready for one in self._devices[device.unit]):
@@ -337,9 +345,15 @@ class Agent:
             self._later(self._replace(device))  # so that the next order finds one
 
     def _ended(self, attempt: int, end: Message) -> None:
-        """Report an end; it is kept until the manager acknowledges it."""
+        """Note an end; it is kept until the manager acknowledges it."""
         self._ends[attempt] = {"attempt": attempt, "epoch": self.epoch, **end}
-        self._say({"op": "agent.ended", "ends": [self._ends[attempt]]})
+        self._unreported.append(self._ends[attempt])
+
+    def _report(self) -> None:
+        """Report the ends that were noted."""
+        if self._unreported:
+            self._say({"op": "agent.ended", "ends": self._unreported})
+            self._unreported = []
 
     async def _end_devices(self, why: str) -> None:
         """End the devices, and forget what they ran."""

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,11 @@ class Device:
         unit: int,
         processor_type: str,
         family: "Family",
-        on_message: Callable[["Device", Message], None],
+        on_messages: Callable[["Device", Sequence[Message]], None],
         gpu: str = "",
     ):
         self._gpu = gpu  # that the process can see; empty: all that the agent can see
-        self.unit, self._type, self._family, self._on_message = unit, processor_type, family, on_message
+        self.unit, self._type, self._family, self._on_messages = unit, processor_type, family, on_messages
         self._folder = family.folder
         self.orders: deque[Message] = deque()  # the first is what it runs; given_us is by the lease clock
         self.why = ""  # it was killed for this reason
@@ -63,7 +63,7 @@ class Device:
         for pid in (self.pid, 0 if self.command is None else self.command[0]):
             forget_process(self._folder, pid)
         self.over.set_result(None)
-        self._on_message(self, {"op": "over"})
+        self._on_messages(self, [{"op": "over"}])
 
     async def _start(self, kernels: dict[str, str], limit_bytes: int) -> Piped:
         environment = dict.fromkeys(THREADS, "1") | os.environ | {"VINESIM_UNIT": str(self.unit)}
@@ -163,7 +163,7 @@ class Device:
         if self.command is not None:
             end_group(*self.command)
 
-    def _receive(self, messages: Iterable[Message]) -> None:
+    def _receive(self, messages: Sequence[Message]) -> None:
         """Pass on what the process says."""
         self.alive_us = lease_clock_us()
         for message in messages:
@@ -176,7 +176,7 @@ class Device:
                 end_group(*self.command)  # what the command left behind
                 forget_process(self._folder, self.command[0])
                 self.command = None
-            self._on_message(self, message)
+        self._on_messages(self, messages)
 
 
 class Family:

@@ -2,7 +2,7 @@
 stream costs a turn of the event loop more for each."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from vinesim.live.wire.frames import LENGTH
@@ -14,7 +14,7 @@ Message = dict[str, Any]
 class Piped(asyncio.SubprocessProtocol):
     """A process that was started."""
 
-    def __init__(self, on_messages: Callable[[Iterator[Message]], None]):
+    def __init__(self, on_messages: Callable[[list[Message]], None]):
         loop = asyncio.get_running_loop()
         self._on_messages, self._buffer = on_messages, bytearray()
         self._transport: Any = None
@@ -43,7 +43,7 @@ class Piped(asyncio.SubprocessProtocol):
             return
         self._buffer += data
         try:
-            self._on_messages(_messages(self._buffer))
+            self._on_messages(_taken(self._buffer))
         except Exception as wrong:
             self.said_all.set_exception(wrong)
 
@@ -62,7 +62,7 @@ class Piped(asyncio.SubprocessProtocol):
 
 
 async def started(
-    on_messages: Callable[[Iterator[Message]], None], words: list[str], environment: dict[str, str], errors: BinaryIO
+    on_messages: Callable[[list[Message]], None], words: list[str], environment: dict[str, str], errors: BinaryIO
 ) -> Piped:
     """Start a process in a session of its own. Raises :class:`OSError`."""
     pipe = asyncio.subprocess.PIPE
@@ -73,14 +73,15 @@ async def started(
     return process
 
 
-def _messages(buffer: bytearray) -> Iterator[Message]:
+def _taken(buffer: bytearray) -> list[Message]:
     """Take the messages that are complete out of the buffer."""
-    at = 0
+    found, at = [], 0
     while len(buffer) >= at + LENGTH.size:
         (length,) = LENGTH.unpack_from(buffer, at)
         end = at + LENGTH.size + length
         if len(buffer) < end:
             break
-        yield unpacked(bytes(buffer[at + LENGTH.size : end]))
+        found.append(unpacked(bytes(buffer[at + LENGTH.size : end])))
         at = end
     del buffer[:at]
+    return found

@@ -29,8 +29,10 @@ class Field:
 def read(fields: Mapping[str, Field], values: Mapping[Any, Any], where: str = "") -> dict[str, Any]:
     """Return the values of the fields. Raises :class:`ValueError` with all that is wrong."""
     found: dict[str, Any] = {}
-    unknown = [name for name in values if name not in fields and name not in OF_ALL]
-    wrong = [f"{where}expected one of {', '.join(fields)}, found {name}" for name in sorted(map(reprlib.repr, unknown))]
+    wrong: list[str] = []
+    if not values.keys() - OF_ALL <= fields.keys():
+        unknown = sorted(reprlib.repr(name) for name in values.keys() - OF_ALL - fields.keys())
+        wrong = [f"{where}expected one of {', '.join(fields)}, found {name}" for name in unknown]
     for name, field in fields.items():
         value = values.get(name)
         if value is None and field.default is not MISSING:
@@ -58,24 +60,29 @@ def _ensure(is_right: bool) -> None:
 
 def _text(most: int) -> Callable[[Any], str]:
     def read_text(value: Any) -> str:
-        _ensure(isinstance(value, str) and len(value) <= most and "\0" not in value)
-        value.encode()  # not all text of Python is Unicode
-        return str(value)
+        if not isinstance(value, str) or len(value) > most or "\0" in value:
+            raise ValueError
+        if not value.isascii():
+            value.encode()  # not all text of Python is Unicode
+        return value
 
     return read_text
 
 
 def _number(is_right: Callable[[float], bool]) -> Callable[[Any], float]:
     def read_number(value: Any) -> float:
-        _ensure(isinstance(value, int | float) and not isinstance(value, bool) and is_right(value))
+        # a tuple of types: a union would be made for each value
+        if not isinstance(value, (int, float)) or value is True or value is False or not is_right(value):
+            raise ValueError
         return float(value)
 
     return read_number
 
 
 def _whole(value: Any) -> int:
-    _ensure(isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_WHOLE)
-    return int(value)
+    if not isinstance(value, int) or value is True or value is False or not 0 <= value <= MOST_WHOLE:
+        raise ValueError
+    return value
 
 
 def _code(value: Any) -> int:

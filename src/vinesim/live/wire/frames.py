@@ -39,23 +39,28 @@ class Opener:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Add a chunk, and return the messages that are complete. Raises :class:`WrongFrame` at the first wrong one."""
-        self._buffer += chunk
-        at = 0
-        while len(self._buffer) - at >= HEAD_BYTES:
-            (length,) = LENGTH.unpack_from(self._buffer, at)
+        is_whole = not self._buffer  # nothing of it came before
+        if not is_whole:
+            self._buffer += chunk
+        data, at = chunk if is_whole else self._buffer, 0
+        while len(data) - at >= HEAD_BYTES:
+            (length,) = LENGTH.unpack_from(data, at)
             if length > self.max_bytes:
                 raise WrongFrame(f"a message of {length:,} bytes; the limit is {self.max_bytes:,}")
-            if len(self._buffer) - at < HEAD_BYTES + length:
+            end = at + HEAD_BYTES + length
+            if len(data) < end:
                 break
-            mac = bytes(self._buffer[at + LENGTH.size : at + HEAD_BYTES])
-            with memoryview(self._buffer) as view:
-                message = bytes(view[at + HEAD_BYTES : at + HEAD_BYTES + length])
+            with memoryview(data) as view:
+                mac, message = bytes(view[at + LENGTH.size : at + HEAD_BYTES]), bytes(view[at + HEAD_BYTES : end])
             if mac != _mac(self._key, self._n, message):
                 raise WrongFrame("a message that its sender did not write, or not here")
             self._n += 1
-            at += HEAD_BYTES + length
+            at = end
             yield message
-        del self._buffer[:at]
+        if is_whole:
+            self._buffer += chunk[at:]
+        else:
+            del self._buffer[:at]
 
 
 def _mac(key: bytes, n: int, message: bytes) -> bytes:
