@@ -17,7 +17,7 @@ _CHANGES = """
 SELECT eligible_us AS t, 1 AS step, task_type FROM tasks WHERE eligible_us <= $end_us
 UNION ALL SELECT begin_us, -1, task_type FROM held JOIN tasks USING (task) WHERE part = 0
 UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
-    WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
+    WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed', 'prefilled')
 UNION ALL SELECT withdraw_us, -1, task_type FROM withdrawn JOIN tasks USING (task)
 ORDER BY t, step
 """
