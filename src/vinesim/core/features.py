@@ -9,7 +9,7 @@ from typing import Any
 
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG
-from vinesim.state.layout import OF_REQUEST, has_shared_speed, is_disaggregated
+from vinesim.state.layout import OF_REQUEST, has_shared_speed
 
 # Facts about a scenario
 SLOTS = True  # several tasks may run on a unit: each segment has its own slot; else it has that of its unit
@@ -122,7 +122,7 @@ def features_of(
         "SHARED": has_shared_speed(model),
         "CURVES": len(model.type_curve) > 0,
         "BATCHING": len(model.engine_unit) > 0,
-        "DISAGGREGATED": is_disaggregated(model),
+        "DISAGGREGATED": scenario.is_disaggregated,
         "EARLY": ends_early,
         "LIMITS": work.limit_us is not None,
         "CHANGES": bool(scenario.outages or scenario.failures or scenario.reservations) or work.withdraw_us is not None,

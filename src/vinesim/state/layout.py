@@ -27,11 +27,6 @@ def has_shared_speed(model: Any) -> bool:
     return bool((model.unit_parallelism < model.unit_capacity).any())
 
 
-def is_disaggregated(model: Any) -> bool:
-    """Whether any unit is a serving engine that only prefills."""
-    return bool((model.type_batching[model.unit_type[model.engine_unit], ROLE] == PREFILL).any())
-
-
 class View(NamedTuple):
     """What a policy sees besides the model and the state when it is called."""
 
