@@ -34,7 +34,8 @@ ORDER BY tasks.task
 """
 _EARLIER = """
 SELECT task, begin_us, end_us FROM held
-WHERE part = 0 AND outcome IN ('preempted', 'interrupted', 'failed') AND begin_us <= $until_us ORDER BY task, begin_us
+WHERE part = 0 AND outcome IN ('preempted', 'interrupted', 'failed', 'prefilled')
+    AND begin_us <= $until_us ORDER BY task, begin_us
 """
 
 

@@ -13,12 +13,12 @@ from vinesim.metrics.shortages import Fragmentation, Shortage, Span
 from vinesim.metrics.types_of_units import TypeOfUnit
 
 TERMINAL = ("killed", "withdrawn")  # the task never runs again
-LOSSES = ("preempted", "interrupted", "failed")  # ends after which a task is pending again
+LOSSES = ("preempted", "interrupted", "failed", "prefilled")  # ends after which a task is pending again
 
 
 @dataclass(frozen=True)
 class LostRun:
-    """A run of the waiting task that ended before the task was done."""
+    """A run of the waiting task that ended before the task was done; or its prefill on another engine."""
 
     unit: int
     begin_us: float

@@ -6,7 +6,8 @@ import pytest
 
 import vinesim as vs
 from tests.properties import test_invariants as kinds
-from tests.strategies import Limits, seeded_scenario
+from tests.serving import disaggregated
+from tests.strategies import Limits, SeededDice, seeded_scenario
 from vinesim.engine.simulate import result_of
 from vinesim.formats.results.folder import TABLES
 from vinesim.formats.results.outcome import read_outcome
@@ -41,6 +42,11 @@ def _same_again(scenario: vs.Scenario, folder: Path) -> list[str]:
 @pytest.mark.parametrize("name", MADE)
 def test_each_kind_of_run_comes_back(name, tmp_path):
     assert _same_again(MADE[name](), tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_of_engines_that_only_prefill_or_decode_come_back(seed, tmp_path):
+    assert _same_again(disaggregated(SeededDice(seed), "least_requests"), tmp_path / "out") == []
 
 
 @pytest.mark.parametrize("make", [kinds.plain, kinds.shared, kinds.ending])

@@ -33,7 +33,7 @@ CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USIN
     SELECT task, arg_max(outcome, segment) AS outcome FROM held WHERE part = 0 GROUP BY task
 ) USING (task)
 WHERE withdraw_us <= {end_us!r} AND tasks.eligible_us <= withdraw_us
-    AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
+    AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed', 'prefilled')
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
 _ELIGIBLE = """

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from vinesim.formats.scenario.names import Names
 from vinesim.formats.scenario.step_times import step_time
@@ -35,7 +36,7 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
         if found is None:
             return None
         steps[name] = found
-    n_bytes = part.token_bytes or 0.0
+    n_bytes: Any = part.token_bytes or 0.0
     return Batching(
         max_sequences=part.max_sequences,
         max_batched_tokens=part.max_batched_tokens,
