@@ -85,8 +85,8 @@ def compared_sweeps(
 
 def _by_labels(names: list[str], sweeps: list[Sweep]) -> str:
     """Build the tables by user, size and so on, of what both sweeps recorded; nothing if that is nothing."""
-    text, there = "", axes_of_jobs(sweeps[1])
-    for axis in [axis for axis in axes_of_jobs(sweeps[0]) if axis in there]:
+    text, there = "", axes_of_jobs(sweeps[1].study.record)
+    for axis in [axis for axis in axes_of_jobs(sweeps[0].study.record) if axis in there]:
         labelled = [by_label(sweep, axis) for sweep in sweeps]
         if all(axis in sweep.study.columns for sweep in labelled):
             wanted = compared_of([sweep.table for sweep in labelled])

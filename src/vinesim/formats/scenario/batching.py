@@ -46,5 +46,5 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
         when_full=part.when_full,
         prefix_caching=part.prefix_caching,
         role=part.role,
-        token_bytes=int(n_bytes) if n_bytes.is_integer() else n_bytes,  # type: ignore[arg-type]  # refused by Batching
+        token_bytes=int(n_bytes) if n_bytes.is_integer() else n_bytes,
     )
