@@ -7,10 +7,11 @@ import numpy as np
 import vinesim as vs
 from tests.real_nodes import real_scenario
 from vinesim.state.build import build_model
+from vinesim.state.model import ROWS
 
 
 def kinds(case):
-    arrays = build_model(case).arrays(lambda name: True)._asdict()
+    arrays = build_model(case).arrays(ROWS)._asdict()
     return {name: (array.dtype, array.flags.c_contiguous) for name, array in arrays.items()}
 
 

@@ -92,11 +92,15 @@ def restore_capacities(model: Any, state: Any, scratch: Any) -> None:
     """Let tasks find all units as they are; those whose node has gone down since stay down."""
     begin_at(model, state, -math.inf)
     for i in range(int(scratch.n_supposed[0])):
-        unit = int(scratch.supposed[i])
-        scratch.is_supposed[unit], scratch.extra_capacity[unit] = 0, 0.0
-        if state.unit_open[unit] != DOWN:
-            set_hypothetical_capacity(model, state, unit, model.unit_capacity[unit])
+        restore_capacity(model, state, scratch, int(scratch.supposed[i]))
     scratch.n_supposed[0] = 0
+
+
+def restore_capacity(model: Any, state: Any, scratch: Any, unit: int) -> None:
+    """Let tasks find one unit as it is."""
+    scratch.is_supposed[unit], scratch.extra_capacity[unit] = 0, 0.0
+    if state.unit_open[unit] != DOWN:
+        set_hypothetical_capacity(model, state, unit, model.unit_capacity[unit])
 
 
 def update(model: Any, state: Any, view: Any) -> int:

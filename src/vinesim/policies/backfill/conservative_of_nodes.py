@@ -17,6 +17,7 @@ from vinesim.policies.backfill.ahead import (
     n_tiers,
     note_end,
     restore_capacities,
+    restore_capacity,
     suppose_more,
     update,
 )
@@ -45,11 +46,14 @@ class ConservativeBackfillOfNodes(Backfill):
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **AHEAD,
         "plan": ("u1", "tasks"),  # UNPLANNED, PLANNED or NOWHERE
-        "taken": ("f8", "units"),  # of a unit at a time, beyond what is taken now
-        "peak": ("f8", "units"),  # the most of it in a window of time
-        "touched": ("i4", "units"),  # units of which that is not 0
+        "before": ("f8", "units"),  # taken of a unit at the beginning of a window of time, beyond what is taken now
+        "taken": ("f8", "units"),  # the same at a time in it
+        "peak": ("f8", "units"),  # the most of it in the window
+        "touched": ("i4", "units"),  # units of which something changes, those first that do so before the window
         "n_touched": ("i8", "one"),
+        "n_before": ("i8", "one"),
         "is_touched": ("u1", "units"),
+        "upcoming": ("i4", "one"),  # the first change that is not in ``before``
         "is_freed": ("u1", "one"),  # there may be earlier times for what has reservations
     }
 
@@ -163,7 +167,10 @@ def earliest(model: Any, state: Any, scratch: Any, task: int, now_us: float, bef
         while change > 0 and (is_begin(change) or not (is_now or scratch.change_us[change - 1] > begin_us)):
             change = int(scratch.change_next[change - 1])
         end_us = max(now_us, scratch.change_us[change - 1]) if change > 0 else math.inf
-        begin_us, is_now = min(end_us, next_reservation_end_us(model, begin_us)), False
+        begin_us = min(end_us, next_reservation_end_us(model, begin_us))
+        if is_now:
+            start_over(scratch)
+            is_now = False
         if begin_us == math.inf:
             break
     return math.inf
@@ -200,23 +207,27 @@ def next_end_us(model: Any, state: Any, scratch: Any, task: int, begin_us: float
 
 
 def look_through(model: Any, state: Any, scratch: Any, begin_us: float, is_now: bool, until_us: float) -> None:
-    """Let tasks find what is free from a time to before another one. Now, what runs longer than expected is there."""
-    restore_capacities(model, state, scratch)
-    change, first = int(scratch.change_first[0]), int(scratch.change_first[0])
+    """Let tasks find what is free from a time to before another one. Now, what runs longer than expected is there.
+    Unless it is now, the window that was looked through before must not begin later."""
+    if is_now:
+        start_over(scratch)
+    first, change = int(scratch.upcoming[0]), int(scratch.upcoming[0])
     while change > 0 and scratch.change_us[change - 1] <= begin_us:
         if not (is_now and is_late(scratch, change)):
-            add(model, scratch, change)
+            add(model, scratch, scratch.before, change)
         change = int(scratch.change_next[change - 1])
-    for i in range(int(scratch.n_touched[0])):
-        scratch.peak[scratch.touched[i]] = scratch.taken[scratch.touched[i]]
+    scratch.upcoming[0], scratch.n_before[0] = change, scratch.n_touched[0]
+    for i in range(int(scratch.n_before[0])):
+        unit = int(scratch.touched[i])
+        scratch.taken[unit] = scratch.peak[unit] = scratch.before[unit]
     while is_now and first != change:
         if is_late(scratch, first):
-            add(model, scratch, first)
+            add(model, scratch, scratch.taken, first)
         first = int(scratch.change_next[first - 1])
     while change > 0 and scratch.change_us[change - 1] < until_us:
         first, time_us = change, scratch.change_us[change - 1]
         while change > 0 and scratch.change_us[change - 1] == time_us:
-            add(model, scratch, change)
+            add(model, scratch, scratch.taken, change)
             change = int(scratch.change_next[change - 1])
         while first != change:
             other = task_of(first)
@@ -224,11 +235,34 @@ def look_through(model: Any, state: Any, scratch: Any, begin_us: float, is_now: 
                 unit = int(scratch.row_unit[row])
                 scratch.peak[unit] = max(scratch.peak[unit], scratch.taken[unit])
             first = int(scratch.change_next[first - 1])
+    suppose_peaks(model, state, scratch)
+    for i in range(int(scratch.n_before[0]), int(scratch.n_touched[0])):
+        scratch.is_touched[scratch.touched[i]] = 0
+    scratch.n_touched[0] = scratch.n_before[0]
+
+
+def start_over(scratch: Any) -> None:
+    """Let the next window be anywhere."""
+    for i in range(int(scratch.n_touched[0])):
+        scratch.is_touched[scratch.touched[i]] = 0
+    scratch.n_touched[0], scratch.upcoming[0] = 0, scratch.change_first[0]
+
+
+def suppose_peaks(model: Any, state: Any, scratch: Any) -> None:
+    """Let tasks find of each unit what its peak leaves. Few units differ from what was supposed before."""
+    n = 0
+    for i in range(int(scratch.n_supposed[0])):
+        unit = int(scratch.supposed[i])
+        if scratch.is_touched[unit] == 1:
+            scratch.supposed[n] = unit
+            n += 1
+        else:
+            restore_capacity(model, state, scratch, unit)
+    scratch.n_supposed[0] = n
     for i in range(int(scratch.n_touched[0])):
         unit = int(scratch.touched[i])
-        suppose_more(model, state, scratch, unit, -scratch.peak[unit])
-        scratch.is_touched[unit] = 0
-    scratch.n_touched[0] = 0
+        if scratch.is_supposed[unit] == 0 or scratch.extra_capacity[unit] != -scratch.peak[unit]:
+            suppose_more(model, state, scratch, unit, -scratch.peak[unit])
 
 
 def is_late(scratch: Any, change: int) -> bool:
@@ -236,16 +270,17 @@ def is_late(scratch: Any, change: int) -> bool:
     return scratch.is_running[task_of(change)] == 1
 
 
-def add(model: Any, scratch: Any, change: int) -> None:
-    """Take what the change takes of units, or frees."""
+def add(model: Any, scratch: Any, taken: Any, change: int) -> None:
+    """Add what the change takes of units, or frees."""
     task = task_of(change)
     for row in range(first_row(model, task), first_row(model, task + 1)):
         unit = int(scratch.row_unit[row])
         if scratch.is_touched[unit] == 0:
-            scratch.is_touched[unit], scratch.taken[unit], scratch.peak[unit] = 1, 0.0, 0.0
+            scratch.is_touched[unit] = 1
+            scratch.before[unit] = scratch.taken[unit] = scratch.peak[unit] = 0.0
             scratch.touched[scratch.n_touched[0]] = unit
             scratch.n_touched[0] += 1
-        scratch.taken[unit] += scratch.row_amount[row] if is_begin(change) else -scratch.row_amount[row]
+        taken[unit] += scratch.row_amount[row] if is_begin(change) else -scratch.row_amount[row]
 
 
 def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
