@@ -20,7 +20,7 @@ import numpy as np
 
 import vinesim as vs
 from benchmarks import cases, pods, training
-from benchmarks.measure import best_of, forget_peak, memory_bytes
+from benchmarks.measure import best_of, forget_peak, give_back_free_memory, memory_bytes
 from vinesim.model.workload import ANYWHERE, NO_GANG
 
 SIZES = {1: 0.5, 2: 0.15, 4: 0.12, 8: 0.1, 16: 0.07, 32: 0.04, 64: 0.02}  # nodes: share of the jobs
@@ -123,6 +123,7 @@ def measured(name: str, n: int) -> dict[str, Any]:
         return {"took_s": taken}
     scenario = RUNS[name]()
     finishes(scenario)
+    give_back_free_memory()
     forget_peak()
     before = memory_bytes("VmRSS")
     took_s, found = best_of(n, lambda: lambda: finishes(scenario))

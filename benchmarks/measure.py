@@ -5,6 +5,7 @@ of one thread. On a machine of 2 cores with 3 others at work, wall times of one 
 times by 2 %. The best, not the mean: whatever else the machine does only ever adds time.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -46,6 +47,11 @@ def in_process(command: list[str], cache: str | None = None, root: Path = ROOT) 
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
     return took, done.stdout
+
+
+def give_back_free_memory() -> None:
+    """Give what earlier runs have freed back to the system (glibc), else a run that takes it again needs nothing."""
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 def forget_peak() -> None:
