@@ -136,7 +136,7 @@ def test_a_scenario_is_checked_with_the_changes_that_a_run_takes(vinesim, folder
     s = folder / "s.yaml"
     done = vinesim("validate", s, "--policy", "flat", "--set", "workload.options.n_jobs=7")
     assert done.code == 0, done.err
-    assert "7 jobs of " in done.out
+    assert "; 7 jobs, " in done.out
     assert "policy flat" in done.out
     options = ("--policy", "delay", "--option")
     assert vinesim("validate", s, *options, "wait_us=5").code == 0
