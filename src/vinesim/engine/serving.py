@@ -18,7 +18,8 @@ def serving_columns(model: Any, state: Any, end_us: float) -> Serving:
         n_running, n_tokens, at_us = int(engine["n_running"]), int(engine["memory"]), float(engine["at_us"])
         n_tokens += int(engine["grows"]) * int(engine["n_ended"])
         twice = int(engine["twice"])
-        peak[unit] = max(peak[unit], n_tokens - twice)
+        if engine["n_ended"] > 0:  # else it has what was admitted to a step that runs
+            peak[unit] = max(peak[unit], n_tokens - twice)
         for _ in range(int(engine["n_ended"]) + 1, int(engine["n_steps"])):
             n_tokens += n_running
             took_us = float(step_us(model, kind, 0, 0, 0, n_running, n_tokens))

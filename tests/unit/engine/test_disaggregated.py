@@ -124,6 +124,12 @@ def test_a_run_may_end_while_a_cache_is_on_its_way(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_peak_of_a_memory_has_no_step_that_the_end_cuts_off(engine):
+    result = vs.simulate(apart((0, 20, 5), horizon_us=400.0), engine=engine)  # the first step of 113 began at 342
+    assert result.outcome.serving.memory_peak.tolist() == [20, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_the_router_chooses_both_engines(engine):
     """Two at once take both engines that prefill; when both are prefilled, both that decode."""
     places = (("P", 0, 0), ("P", 0, 1), ("D", 0, 2), ("D", 0, 3))
