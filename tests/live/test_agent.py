@@ -160,11 +160,11 @@ def test_a_fenced_agent_comes_back_once_nothing_of_it_runs(tmp_path):
 
 
 def test_a_limit_does_not_count_the_start_of_a_process(tmp_path, monkeypatch):
-    monkeypatch.setattr("tests.live.test_agent.KERNELS", f"import time\ntime.sleep(0.5)\n{KERNELS}")
+    monkeypatch.setattr("tests.live.test_agent.KERNELS", f"import time\ntime.sleep(2.5)\n{KERNELS}")
 
     async def work(manager):
         manager.welcome()
-        manager.run(1, "exit 3", limit_us=0.4e6)
+        manager.run(1, "exit 3", limit_us=2.4e6)
         await eventually(manager.ends)
         assert (manager.ends()[0]["outcome"], manager.ends()[0]["exit_code"]) == ("done", 3)
 
