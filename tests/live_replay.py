@@ -25,8 +25,8 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
     record: list[tuple[Any, ...]] = []
 
     def finish(state, _finish=reference.finish):
-        found = _finish(state)
-        record.append(("finish", state.now_us, found[0]))
+        found = _finish(state)  # event, task, unit
+        record.append(("finish", state.now_us, found[1]))
         return found
 
     def arrive(state, _arrive=reference.arrive):

@@ -34,6 +34,7 @@ from vinesim.core.rules import (
     NO_ROOM_FOR_THE_REST,
     NOT_RUNNING,
     ON_ENGINE,
+    OTHER_ROLE,
     OUTSIDE_PARTITION,
     OVER_CAP,
     OVER_QUOTA,
@@ -521,7 +522,7 @@ def test_every_rule_is_tried():
     of_ends = {NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED}  # tests/unit/engine/test_early_ends.py
     of_gangs = {IS_ATTACHED, IS_GANG}  # test_gangs.py there
     of_partitions = {OUTSIDE_PARTITION, OVER_QUOTA}  # tests/unit/engine/test_partitions.py
-    of_engines = {ON_ENGINE}  # test_batching.py there
+    of_engines = {ON_ENGINE, OTHER_ROLE}  # test_batching.py and test_disaggregated.py there
     of_reservations = {IS_RESERVED}  # test_reservations.py there
     elsewhere = (
         {IS_DOWN, NO_ROOM_FOR_THE_REST, OVER_CAP} | of_reservations | of_engines | of_ends | of_gangs | of_partitions

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from vinesim.core.fingerprint import of_own
-
 
 @dataclass(frozen=True)
 class Wrong:
@@ -28,8 +26,6 @@ class Wrong:
     def in_place(self) -> Iterator[None]:
         """While this is open, the wrong version runs."""
         with ExitStack() as stack:
-            stack.callback(of_own.cache_clear)  # after the patches are undone
             for owner, attribute, instead in self.patches:
                 stack.enter_context(patch.object(owner, attribute, instead))
-            of_own.cache_clear()
             yield

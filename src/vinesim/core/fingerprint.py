@@ -4,7 +4,6 @@ import hashlib
 import inspect
 from collections.abc import Mapping
 from enum import EnumMeta
-from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -12,21 +11,7 @@ import numpy as np
 
 
 def fingerprint(function: Any) -> bytes:
-    """Return the digest of a function as it is loaded now; equal in every process until something in it is edited.
-
-    That of the package's own functions is found once: they are not edited while a process runs. Who patches one in
-    place calls ``of_own.cache_clear()``.
-    """
-    is_own = inspect.isfunction(function) and function.__module__.startswith("vinesim.") and not function.__closure__
-    return of_own(function) if is_own else _found(function)
-
-
-@lru_cache(1000)
-def of_own(function: Any) -> bytes:
-    return _found(function)
-
-
-def _found(function: Any) -> bytes:
+    """Return the digest of a function as it is loaded now; equal in every process until something in it is edited."""
     digest = hashlib.sha256()
     _feed(digest, function, set())
     return digest.digest()
