@@ -85,7 +85,7 @@ def disaggregated(dice: Dice, policy: str = "high", **options: object) -> vs.Sce
     affinity = np.array([[dice.pick((1.0, 1.0, 2.0)) for _ in range(n_task_types)] for _ in types])
     return vs.Scenario(
         vs.Datacenter(unit_type, rack, shelf, tuple(types)),
-        requests(dice, n_task_types, longest),
+        requests(dice, n_task_types, longest, dice.pick((1, 4))),
         policy=policy,
         options=options,
         affinity=affinity,
@@ -95,13 +95,13 @@ def disaggregated(dice: Dice, policy: str = "high", **options: object) -> vs.Sce
     )
 
 
-def requests(dice: Dice, n_task_types: int, longest: int) -> vs.Workload:
-    """Requests that fit into memories for ``longest`` tokens."""
+def requests(dice: Dice, n_task_types: int, longest: int, part: int = 1) -> vs.Workload:
+    """Requests that fit into memories for ``longest`` tokens, their prompts into a part of it."""
     n_jobs = dice.integer(1, 14)
     n_tasks = [dice.pick((1, 1, 1, 3)) for _ in range(n_jobs)]
     first = np.concatenate([[0], np.cumsum(n_tasks)])
     gaps = [dice.pick((0.0, 0.0, 1.0, 2.0, 0.3, 20.0)) for _ in range(n_jobs)]
-    prompts = np.array([dice.integer(1, longest - 1) for _ in range(first[-1])])
+    prompts = np.array([dice.integer(1, max(1, (longest - 1) // part)) for _ in range(first[-1])])
     answers = np.array([dice.integer(1, max(1, min(longest - prompt, dice.pick((1, 5, 70))))) for prompt in prompts])
     after = np.array([[j - 1] if j and dice.integer(0, 3) == 3 else [] for j in range(n_jobs)], dtype=object)
     has_after = dice.integer(0, 3) == 3

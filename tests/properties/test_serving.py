@@ -41,7 +41,7 @@ def test_the_engines_agree_where_some_only_prefill_or_only_decode(name):
         n_put_back += reference.outcome.serving.n_preemptions.sum()
     assert ends == {"ALL_DONE", "HORIZON"}
     assert n_sent > 100
-    assert n_put_back > 20
+    assert n_put_back > 10
 
 
 def test_each_request_makes_its_tokens_in_order():

@@ -17,6 +17,7 @@ OF_STATE = (
     "power",
     "queries",
     "reservations",
+    "shortcuts",
     "skew_heap",
     "until",
     "window",

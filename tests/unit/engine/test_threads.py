@@ -10,7 +10,7 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.endless import N_STARTED, Endless
-from vinesim.engine import code, compiled, threads, watchdog
+from vinesim.engine import attempt, code, compiled, threads, watchdog
 from vinesim.engine.threads import Abandoned, run_interruptibly
 
 
@@ -134,7 +134,7 @@ def test_ctrl_c_in_a_script_says_where_it_was(thoughts, monkeypatch):
 
 
 def test_small_runs_of_policies_that_answer_need_no_thread(monkeypatch):
-    """A run of one chunk does not; a longer one, and any policy that is not VineSim's own, does."""
+    """A run of brief chunks does not; a longer one, and any policy that is not VineSim's own, does."""
     n_calls, original = 0, compiled.run_interruptibly
 
     def counted(works, look=None):
@@ -151,6 +151,7 @@ def test_small_runs_of_policies_that_answer_need_no_thread(monkeypatch):
         return n_calls
 
     assert calls(replace(scenario(100), policy="high")) == 0
+    monkeypatch.setattr(attempt, "BRIEF_S", 0.0)
     assert calls(replace(scenario(20_000), policy="high")) > 0
     assert calls(replace(scenario(5), policy=Endless)) > 0
 
