@@ -1,5 +1,6 @@
 """``vinesim plan`` as a shell calls it, and killed while it runs."""
 
+import contextlib
 import json
 import os
 import random
@@ -132,7 +133,10 @@ def start(file, out):
 
 
 def journaled(folder: Path) -> int:
-    lines = sum(file.read_bytes().count(b"\n") for file in folder.glob("journal/*.jsonl"))
+    lines = 0
+    for file in folder.glob("journal/*.jsonl"):
+        with contextlib.suppress(FileNotFoundError):  # its runs have just become a file of the folder runs
+            lines += file.read_bytes().count(b"\n")
     return lines + len(list(folder.glob("runs/*.parquet")))
 
 

@@ -266,7 +266,6 @@ def test_a_wrong_row_is_reported_as_it_was_written_whatever_is_drawn(tmp_path, r
 
 
 def test_the_commands_tell_it(folder, capsys):
-    from vinesim.cli.compare import compare
     from vinesim.cli.sweep import sweep as command
 
     (folder / "study.yaml").write_text(
@@ -275,8 +274,8 @@ def test_the_commands_tell_it(folder, capsys):
     words = "Every replication has the same jobs"
     command(folder / "study.yaml", folder / "out", "loky", 1, None, None, [], False)
     assert words in capsys.readouterr().out
-    compare(folder / "out", "policy", "jobs.latency_us.mean", None, None, 0.95, "bonferroni", False)
-    assert words in capsys.readouterr().out
+    compared = ["compare", str(folder / "out"), "--by", "policy", "--of", "jobs.latency_us.mean"]
+    assert words in CliRunner().invoke(app, compared).output
     assert CliRunner().invoke(app, ["report", str(folder / "out")]).exit_code == 0
     assert any(words in page.read_text() for page in (folder / "out").glob("*.html"))
     assert words in CliRunner().invoke(app, ["validate", str(folder / "study.yaml")]).output
