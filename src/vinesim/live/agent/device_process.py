@@ -21,9 +21,9 @@ from vinesim.live.agent.content import payload_of, result_of_job, result_of_requ
 from vinesim.live.agent.processes import adopt_orphans, end_descendants
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.kernels import kernel_for, load, prepare_all
-from vinesim.live.wire.frames import LENGTH
 from vinesim.live.wire.memory import Visit, Visits
-from vinesim.live.wire.messages import WrongMessage, packed, unpacked
+from vinesim.live.wire.messages import WrongMessage
+from vinesim.live.wire.piping import piped, taken
 
 STARTING_US = 60e6  # the time to start: until the first renewal of the lease
 ALARM_LATE_S = 0.25  # the alarm comes this long after the lease clock should have ended the process
@@ -58,9 +58,9 @@ class Device:
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message to the agent."""
-        data = packed(message)
+        data = piped(message)
         with self._lock:
-            _write(self._outbox, LENGTH.pack(len(data)) + data)
+            _write(self._outbox, data)
 
     def carry_out(self, order: dict[str, Any]) -> None:
         """Run an order from the agent, and report its end."""
@@ -177,12 +177,7 @@ def _read(inbox: BinaryIO, orders: "queue.SimpleQueue[dict[str, Any]]", device: 
         if not chunk:
             device.end_all()  # the agent has ended
         buffer += chunk
-        while len(buffer) >= LENGTH.size:
-            (length,) = LENGTH.unpack_from(buffer)
-            if len(buffer) < LENGTH.size + length:
-                break
-            message = unpacked(bytes(buffer[LENGTH.size : LENGTH.size + length]))
-            del buffer[: LENGTH.size + length]
+        for message in taken(buffer):
             if message["op"] == "lease":
                 device.lease_until_us = message["until_us"]
                 left_s = max(0.001, (device.lease_until_us - lease_clock_us()) / 1e6)

@@ -5,8 +5,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from vinesim.live.wire.frames import LENGTH
-from vinesim.live.wire.messages import packed, unpacked
+from vinesim.live.wire.piping import piped, taken
 
 Message = dict[str, Any]
 
@@ -28,8 +27,7 @@ class Piped(asyncio.SubprocessProtocol):
 
     def say(self, message: Message) -> None:
         """Send a message to the process; one that has ended does not get it."""
-        data = packed(message)
-        self._transport.get_pipe_transport(0).write(LENGTH.pack(len(data)) + data)
+        self._transport.get_pipe_transport(0).write(piped(message))
 
     # --- called by asyncio ---
 
@@ -43,7 +41,7 @@ class Piped(asyncio.SubprocessProtocol):
             return
         self._buffer += data
         try:
-            self._on_messages(_taken(self._buffer))
+            self._on_messages(taken(self._buffer))
         except Exception as wrong:
             self.said_all.set_exception(wrong)
 
@@ -71,17 +69,3 @@ async def started(
         env=environment,
     )  # fmt: skip
     return process
-
-
-def _taken(buffer: bytearray) -> list[Message]:
-    """Take the messages that are complete out of the buffer."""
-    found, at = [], 0
-    while len(buffer) >= at + LENGTH.size:
-        (length,) = LENGTH.unpack_from(buffer, at)
-        end = at + LENGTH.size + length
-        if len(buffer) < end:
-            break
-        found.append(unpacked(bytes(buffer[at + LENGTH.size : end])))
-        at = end
-    del buffer[:at]
-    return found

@@ -18,8 +18,8 @@ import numpy as np
 
 from vinesim.live.clock import boot_id
 from vinesim.live.wire.contents import Parts, n_bytes_of
-from vinesim.live.wire.frames import LENGTH
-from vinesim.live.wire.messages import WrongMessage, packed, unpacked
+from vinesim.live.wire.messages import WrongMessage
+from vinesim.live.wire.piping import piped, taken
 
 IS_POSSIBLE = sys.platform == "linux" and hasattr(os, "memfd_create")
 LIBC = ctypes.CDLL(None) if IS_POSSIBLE else None
@@ -88,7 +88,7 @@ class Home:
         os.set_blocking(self.bell, False)
         files = [[file, os.fstat(file).st_ino] for file in (self.memory.file, self._write_end)]
         self.address = {"shared_by": shared_by(), "pid": os.getpid(), "memory": files[0], "bell": files[1]}
-        self._early = b""
+        self._early = bytearray()
 
     def received(self) -> list[dict[str, Any]]:
         """Return the answers that have come."""
@@ -97,15 +97,7 @@ class Home:
             while data is None or len(data) == BELL_BYTES:  # fewer: there are no more
                 data = os.read(self.bell, BELL_BYTES)
                 self._early += data
-        found, at = [], 0
-        while len(self._early) - at >= LENGTH.size:
-            (length,) = LENGTH.unpack_from(self._early, at)
-            if len(self._early) - at < LENGTH.size + length:
-                break
-            found.append(unpacked(self._early[at + LENGTH.size : at + LENGTH.size + length]))
-            at += LENGTH.size + length
-        self._early = self._early[at:]
-        return found
+        return taken(self._early)
 
     def close(self) -> None:
         """Give everything back."""
@@ -129,11 +121,11 @@ class Visit:
 
     def ring(self, answer: dict[str, Any]) -> bool:
         """Send an answer, if it is short and the client reads what it gets. Returns whether it was sent."""
-        data = packed(answer)
-        if len(data) + LENGTH.size > RING_BYTES:
+        data = piped(answer)
+        if len(data) > RING_BYTES:
             return False
         try:
-            return os.write(self._bell, LENGTH.pack(len(data)) + data) > 0
+            return os.write(self._bell, data) > 0
         except OSError:
             return False
 
