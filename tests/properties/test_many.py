@@ -9,7 +9,7 @@ import pytest
 import vinesim as vs
 from tests.properties.equivalence import LIMITS, every_policy, mostly_slow, options_of
 from tests.strategies import Limits, seeded_scenario
-from vinesim.core import code
+from vinesim.core import code, loops
 from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
 from vinesim.policies.contract import BatchPolicy
@@ -90,6 +90,8 @@ def test_many_tasks_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
     policy = every_policy()["pref"]
     taken = []
     loop_for = blocks.loop_for
+    monkeypatch.setattr(loops, "_loops", {})  # other tests may have compiled the same code, here or beside this process
+    monkeypatch.setattr(code, "is_kept", lambda source, digest: False)
     monkeypatch.setattr(blocks, "loop_for", lambda *given: taken.append(loop_for(*given)) or taken[-1])
     case, times, _ = family(1, policy)
     seeds = np.arange(N_RUNS)
