@@ -37,7 +37,7 @@ def scenario(tmp_path):
 def folder(scenario, vinesim):
     done = vinesim("run", scenario, "--engine", "reference", "--explain", "--out", scenario.parent / "run")
     assert done.code == 0, done.err
-    assert " transfer of the cache " in done.out
+    assert next(line.split()[4] for line in done.out.splitlines() if " transfer of the cache " in line) == "1"
     return scenario.parent / "run"
 
 
@@ -68,6 +68,8 @@ def test_pages_and_pictures_are_made_of_it(folder, vinesim, command):
     done = vinesim(command, folder, "-o", path)
     assert done.code == 0, done.err
     assert path.stat().st_size > 1000
+    if command == "report":
+        assert "transfer of the cache</th><td>1</td>" in path.read_text()
 
 
 def test_a_study_compares_networks(scenario, vinesim):

@@ -4,8 +4,10 @@ import pytest
 import yaml
 
 from tests.explore.conftest import EXAMPLES, GPUS
+from vinesim.engine.simulate import simulate
 from vinesim.explore.controls import controls_of
 from vinesim.explore.state import Explored, override
+from vinesim.explore.view import view_of
 from vinesim.model.errors import InputError
 
 
@@ -81,7 +83,51 @@ def test_quotas_and_failures_have_controls(tmp_path):
     assert changed.failures[1].until.mean_us == 9 * 3600e6
 
 
-@pytest.mark.parametrize("wrong", ["partitions: 3", "partitions: [3]", "failures: {mean: 3}", "failures: [[[3]]]"])
+ENGINES = """extends: none
+processor_types:
+  - {name: CPU}
+  - name: P
+    batching: {max_sequences: 4, max_batched_tokens: 64, memory_tokens: 1600, role: prefill, token_bytes: 2 KiB,
+               step: {base: 10 ms, prefill_token: 1 ms}}
+  - name: D
+    batching: {max_sequences: 4, max_batched_tokens: 64, memory_tokens: 1600, role: decode, prefix_caching: true,
+               step: {MODEL: {base: 10 ms, exchange: {base: 20 us, token: 0.5 us, times: 8}}}}
+task_types: [MODEL]
+affinity: {absolute: {P: 1, D: 1}}
+datacenter: {racks: [{units: {P: 1, D: 1}}]}
+network: {local: 1 MB/s, intra_rack: 500 kB/s, inter_rack: 250 kB/s}
+workload: {file: jobs.csv}
+policy: least_requests
+"""
+
+
+def test_engines_have_controls(tmp_path):
+    (tmp_path / "jobs.csv").write_text("arrival_ms,input_tokens,output_tokens\n0,50,3\n0,10,1\n")
+    (tmp_path / "a.yaml").write_text(ENGINES)
+    explored = Explored(tmp_path / "a.yaml", (), "reference")
+    found = {key: control for key, control in by_key(explored).items() if control.group == "Engines"}
+    assert {control.title for control in found.values()} == {
+        *(f"{name} of {kind}" for kind in "PD" for name in ("Max sequences", "Max batched tokens", "Memory tokens")),
+        *("Role of P", "Step, base of P", "Step, prefill_token of P", "Role of D", "Prefix caching of D"),
+        *(f"Step, MODEL, {name} of D" for name in ("base", "exchange, base", "exchange, token", "exchange, times")),
+    }
+    assert found["processor_types[1].batching.role"].words == ("both", "prefill", "decode")
+    slower = {"processor_types[1].batching.step.base": "50 ms"}
+    apart = dict.fromkeys(("processor_types[1].batching.role", "processor_types[2].batching.role"), "both")
+    times = []
+    for changes in ({}, slower, apart):
+        scenario = explored.scenario(changes)
+        numbers = view_of(scenario, simulate(scenario, engine="reference").outcome)["numbers"]
+        times.append((numbers["serving.first_token_us.p99"], numbers["serving.token_us.p99"]))
+    assert times[1][0] == times[0][0] + 40_000
+    assert times[2][1] < times[0][1]  # nothing is sent
+    with pytest.raises(InputError, match="expected an engine in the datacenter that only prefills"):
+        explored.scenario(dict(list(apart.items())[:1]))
+
+
+@pytest.mark.parametrize(
+    "wrong", ["partitions: 3", "partitions: [3]", "failures: {mean: 3}", "processor_types: [3]", "failures: [[[3]]]"]
+)
 def test_sections_of_another_form_are_left_to_the_message_about_them(tmp_path, wrong):
     name = wrong.partition(":")[0]
     (tmp_path / "a.yaml").write_text("policy: fcfs\n" + wrong + "\n")
@@ -96,7 +142,7 @@ def test_options_are_those_of_the_policy_that_is_chosen(quickstart):
 
 
 @pytest.mark.parametrize(
-    "name", ["quickstart", "symphony", "gpu_cluster", "energy", "two_racks", "neurasmus", "rbss", "papers"]
+    "name", ["quickstart", "symphony", "gpu_cluster", "energy", "two_racks", "neurasmus", "rbss", "papers", "serving"]
 )
 def test_every_control_can_be_set_to_the_ends_of_its_slider(name):
     """Whatever a control can say is a value that the scenario's file takes at that key."""

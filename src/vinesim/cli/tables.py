@@ -15,6 +15,7 @@ from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.numbers import differ, joules, written
 from vinesim.metrics.overload import overload_of_run
 from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
+from vinesim.metrics.serving import per_token, transfer_us
 from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
@@ -47,6 +48,7 @@ def _started(result: Result) -> dict[str, int]:
     if result.outcome.serving is not None:
         tasks = result.tasks
         times |= {"first token": tasks["first_token_us"], "queue": tasks["scheduled_us"]}
+        times["transfer of the cache"] = transfer_us(result.outcome)
         times["per token"] = tasks["finish_us"][tasks["output_tokens"] > 1]
     return {row: int(np.isfinite(time_us).sum()) for row, time_us in times.items()}
 
@@ -196,6 +198,7 @@ def _serving(serving: dict[str, Any] | None) -> list[tuple[str, str]]:
     rows.append(("memory of engines in use", f"{memory['mean']:.1%} on average, at most {memory['peak']:.1%}"))
     if "prefix_found_pct" in serving:
         rows.append(("prompt tokens found in memory", f"{serving['prefix_found_pct']:.1f} %"))
+    rows += [(title[:1].lower() + title[1:], value) for title, value in per_token(serving)]
     return [*rows, ("preemptions by engines", f"{serving['preemptions']:,}")]
 
 

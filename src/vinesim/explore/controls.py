@@ -8,6 +8,7 @@ from typing import Any
 
 from vinesim.formats.source.quantities import QUANTITY
 from vinesim.formats.study.axes import quantities
+from vinesim.model.batching import ROLES, WHEN_FULL
 from vinesim.model.errors import Steps, dotted
 from vinesim.model.network import PRESETS
 from vinesim.model.scenario_rules import PREEMPTION
@@ -19,6 +20,7 @@ from vinesim.workloads.registry import generators
 
 GROUPS = {  # of the page, by the section of the scenario
     "datacenter": "Datacenter",
+    "processor_types": "Engines",
     "arrivals": "Load",
     "workload": "Load",
     "policy": "Policy",
@@ -37,8 +39,15 @@ GROUPS = {  # of the page, by the section of the scenario
 REACH = 10  # a slider goes from a tenth of the file's value to ten times it; a number of units to four times
 MOST_MORE = 4
 LEAST_MOST = 10
-WORDS = {"layout": ("blocks", "alternate"), "preemption": PREEMPTION, "preset": tuple(PRESETS)}
+WORDS = {
+    "layout": ("blocks", "alternate"),
+    "preemption": PREEMPTION,
+    "preset": tuple(PRESETS),
+    "role": ROLES,
+    "when_full": WHEN_FULL,
+}
 _NOT_SHOWN = ("rack", "shelf", "n_racks", "n_shelves", "data_rack")  # places, not amounts
+_OF_FILES = ("profile", "token_bytes")  # of engines: what belongs to a model or was measured
 _DATES = ("start_s",)  # of the log
 _OF_NODES = ("intra_rack", "inter_rack")
 _AMOUNTS = (".cores", ".capacity")  # of a unit, which are above 0
@@ -81,7 +90,8 @@ def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
     if isinstance(work, Mapping) and work.get("load") is None:
         found.append(_number(("workload", "load"), 1.0))
     once = list({control.key: control for control in found}.values())[:MAX_CONTROLS]
-    titles = [_title(control.key) for control in once]
+    types = data.get("processor_types")
+    titles = [_title(control.key, types) for control in once]
     named = [
         replace(control, title=title if titles.count(title) == 1 else f"{title} ({control.key})")
         for control, title in zip(once, titles, strict=True)
@@ -90,7 +100,7 @@ def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
     return sorted(named, key=lambda control: order.index(control.group))
 
 
-def _title(key: str) -> str:
+def _title(key: str, types: Any) -> str:
     """Return the words of a control, such as ``GPU units of rack 0``, ``Price of GPU`` or ``Tasks per job``."""
     is_amount = key.endswith(_AMOUNTS)
     if key in AXES or key.startswith("partitions") or (".units." in key and not is_amount):
@@ -110,6 +120,8 @@ def _title(key: str) -> str:
             return " ".join([_in_words(rest[-1]), "of", rest[-2], *where])
         what = "nodes" if rest[-1] == "count" and "nodes" in rest else "racks" if rest[-1] == "count" else rest[-1]
         return " ".join([_in_words(what), *([] if what == "racks" and numbers == ["0"] else where)])
+    if section == "processor_types":
+        return f"{', '.join([_in_words(rest[2]), *rest[3:]])} of {types[int(rest[0])].get('name', rest[0])}"
     named = [word for word in rest if word != "options"] or [section]
     return ", ".join([_in_words(named[0]), *named[1:]])
 
@@ -127,6 +139,11 @@ def _written(data: Mapping[str, Any]) -> Iterator[Control]:
             for i, part in enumerate(parts if isinstance(parts, list) else ()):
                 if isinstance(part, Mapping):
                     yield from _below((section, i), {name: part[name] for name in _QUOTAS if name in part})
+        elif section == "processor_types":
+            types = data.get(section)
+            for i, one in enumerate(types if isinstance(types, list) else ()):
+                if isinstance(one, Mapping) and isinstance(one.get("batching"), Mapping):
+                    yield from _below((section, i, "batching"), one["batching"])
         elif section not in ("policy", "options") and data.get(section) is not None:
             yield from _below((section,), data[section])
 
@@ -134,7 +151,7 @@ def _written(data: Mapping[str, Any]) -> Iterator[Control]:
 def _below(steps: Steps, value: Any) -> Iterator[Control]:
     if isinstance(value, Mapping):
         for name, item in value.items():
-            if name not in _NOT_SHOWN:
+            if name not in (*_NOT_SHOWN, *_OF_FILES):
                 yield from _below((*steps, name), item)
     elif isinstance(value, list) and steps[0] in ("datacenter", "failures"):
         for i, item in enumerate(value):

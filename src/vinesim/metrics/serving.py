@@ -3,16 +3,18 @@
 Source: Zhong et al., DistServe, OSDI 2024 (goodput: requests per second that meet the limits of both times).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from vinesim.metrics.record import Record
 from vinesim.metrics.tables import Tables
-from vinesim.model.result import PREFILLED, Serving
+from vinesim.model.electricity import J_PER_KWH
+from vinesim.model.result import PREFILLED, Outcome, Serving
 from vinesim.model.time import US_PER_S
 
+TOKEN_BILL, PER_TOKENS = "serving.electricity_per_million_tokens", 1e6
 Spread = Callable[[np.ndarray, str], dict[str, Any]]  # the distribution of a time, given its name
 
 
@@ -27,10 +29,10 @@ def queue_us(tables: Tables) -> np.ndarray:
     return np.asarray(serving_of(tables).scheduled_us - tables.task_arrival_us)
 
 
-def transfer_us(tables: Tables) -> np.ndarray:
+def transfer_us(outcome: Outcome) -> np.ndarray:
     """[N] us from when each request left the engine that prefilled it, and the policy chose one that decodes, until its
     cache was there; NaN: that did not happen."""
-    outcome, found = tables.outcome, np.full(tables.scenario.workload.n_tasks, np.nan)
+    found = np.full(len(outcome.task_start_us), np.nan)
     if outcome.early is not None:
         sent = outcome.early.task[outcome.early.why == PREFILLED]
         found[sent] = (outcome.task_start_us - outcome.task_init_us)[sent]
@@ -73,6 +75,15 @@ def in_time(
     return kept
 
 
+def per_token(serving: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what a token takes, as titles and texts, from the engines' part of a summary."""
+    given = {
+        "Energy per output token": (serving["j_per_output_token"], " J"),
+        "Electricity per million output tokens": (serving.get(TOKEN_BILL.partition(".")[2]), ""),
+    }
+    return [(title, f"{value:,.4g}{unit}") for title, (value, unit) in given.items() if value is not None]
+
+
 def memory_used(tables: Tables, record: Record) -> dict[str, Any]:
     """Return the share of the memory of all engines that held tokens, on average over the run, and the largest share
     that one of them reached."""
@@ -92,7 +103,7 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
     work, makespan_s = tables.scenario.workload, tables.makespan_us / US_PER_S
     times = {"first_token_us": to_first_token_us, "token_us": per_token_us, "queue_us": queue_us}
     if tables.scenario.is_disaggregated:
-        times["transfer_us"] = transfer_us
+        times["transfer_us"] = lambda tables: transfer_us(tables.outcome)
     found: dict[str, Any] = {
         name: spread(of(tables)[kept], f"serving.{name}") for name, of in times.items() if record(f"serving.{name}")
     }
@@ -125,6 +136,12 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
         assert work.output_tokens is not None
         n_tokens = work.output_tokens[has_finished].sum()
         found["j_per_output_token"] = energy_j / n_tokens if n_tokens else np.nan
+    electricity = tables.scenario.electricity
+    if record(TOKEN_BILL) and electricity.price_per_kwh is not None and not np.isnan(tables.unit_energy_j).any():
+        bill = tables.energy_at(electricity.price_per_kwh) * electricity.pue / J_PER_KWH
+        assert work.output_tokens is not None
+        n_tokens = work.output_tokens[has_finished].sum()
+        found[TOKEN_BILL.partition(".")[2]] = bill * PER_TOKENS / n_tokens if n_tokens else np.nan
     if record("serving.preemptions"):
         found["preemptions"] = serving_of(tables).n_preemptions.sum()
     return found

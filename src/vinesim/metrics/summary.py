@@ -18,11 +18,11 @@ from vinesim.metrics.tables import Tables
 from vinesim.metrics.utilization import mean_of_units, weights_of
 from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.arrays import distinct
+from vinesim.model.electricity import J_PER_KWH
 from vinesim.model.power_caps import caps_w, pool_words
 from vinesim.model.result import FINISHED, OUTCOMES, PREFILLED, ExitReason, Result
 from vinesim.model.workload import Workload
 
-J_PER_KWH = 3.6e6
 PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
 
 

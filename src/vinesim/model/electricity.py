@@ -8,6 +8,8 @@ import numpy as np
 from vinesim.model.arrays import first_wrong
 from vinesim.model.errors import InputError, Problem
 
+J_PER_KWH = 3.6e6
+
 
 @dataclass(frozen=True, eq=False)
 class Series:

@@ -67,6 +67,7 @@ NUMBERS = {
         Number("serving.memory"),
         Number("serving.prefix_found_pct", "higher"),
         Number("serving.j_per_output_token", "lower", _POWER),
+        Number("serving.electricity_per_million_tokens", "lower", _POWER),
         Number("serving.preemptions", "lower"),
         Number("outages.restarts", "lower"),
         Number("outages.lost_us", "lower"),

@@ -89,7 +89,13 @@ def _wrong_numbers(plan: Plan, space: Space, point: int) -> list[Problem]:
 def _wrong_own(plan: Plan, name: str, known: Numbers, types: set[str]) -> list[Problem]:
     expected = "a number of this scenario"
     rented = () if plan.costs is None else plan.costs.rent_per_hour
-    if name in ("cost.purchase", "cost.total") and math.isnan(_float(known, "cost.purchase")) and not rented:
+    if name == "cost.per_million_tokens" and "serving.output_tokens_per_s" not in known:
+        return [Problem(name, expected, "no value", _needs("serving"))]
+    if (
+        name in ("cost.purchase", "cost.total", "cost.per_million_tokens")
+        and math.isnan(_float(known, "cost.purchase"))
+        and not rented
+    ):
         return [Problem(name, expected, "no value", "Give the scenario prices:.")]
     if name == "cost.electricity" and math.isnan(_float(known, "energy.cost")):
         return [Problem(name, expected, "no value", _needs("energy.cost"))]
@@ -114,6 +120,8 @@ def _needs(name: str) -> str:
         return "Give the scenario prices:."
     if name.startswith(("deadlines", "applications")):
         return "Give the scenario deadlines or applications:."
+    if name.startswith("serving.electricity"):
+        return "Give the scenario energy.price_per_kwh, and the datacenter types with batching: and a power_curve."
     if name.startswith(("serving.goodput", "serving.missed")):
         return "Give the requests first_token_within and token_within, and the datacenter types with batching:."
     if name.startswith("serving"):

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from vinesim.metrics.numbers import Numbers
+from vinesim.metrics.serving import PER_TOKENS
 from vinesim.model.plan import Costs
-from vinesim.model.time import US_PER_HOUR
+from vinesim.model.time import US_PER_HOUR, US_PER_S
 from vinesim.plans.hardware import HOURS_PER_YEAR
 
 G_PER_TONNE = 1e6
@@ -15,7 +16,7 @@ G_PER_TONNE = 1e6
 def with_costs(run: Numbers, known: dict[str, float], costs: Costs | None) -> Numbers:
     """Return the numbers of a run with those of the plan.
 
-    Electricity and carbon of the years are those of the run, as if the years consisted of such runs.
+    Electricity, carbon and tokens of the years are those of the run, as if the years consisted of such runs.
     """
     found: Numbers = {**run, **known}
     costs = costs or Costs()
@@ -29,7 +30,9 @@ def with_costs(run: Numbers, known: dict[str, float], costs: Costs | None) -> Nu
         paid.append(bill)
     if costs.carbon_per_tonne > 0:
         paid.append(tax)
-    found["cost.total"] = float(np.sum(paid))
+    found["cost.total"] = total = float(np.sum(paid))
+    n_tokens = _number(run, "serving.output_tokens_per_s") * costs.years * HOURS_PER_YEAR * US_PER_HOUR / US_PER_S
+    found["cost.per_million_tokens"] = total / n_tokens * PER_TOKENS if n_tokens > 0 else math.nan
     return found
 
 

@@ -141,4 +141,5 @@ def _ranges(
         bill = Range(idle_kwh * (price or 0.0), np.inf if price is not None else 0.0)
     found["cost.electricity"], found["cost.carbon"] = bill, POSITIVE
     found["cost.total"] = Range(paid + bill.low, np.inf if costs.carbon_per_tonne > 0 else paid + bill.high)
+    found["cost.per_million_tokens"] = POSITIVE if found["cost.total"].low >= 0 else ANYTHING
     return found

@@ -116,7 +116,7 @@ def _summary(result: ResultTables, counts: dict[str, int]) -> str:
         "jobs": result.rows("SELECT count(start_us) FROM jobs")[0][0],
         "tasks": result.rows("SELECT count(init_us) FROM tasks")[0][0],
     }
-    of_tokens = token_rows(result) if "serving" in summary else []
+    of_tokens = token_rows(result, summary["serving"]) if "serving" in summary else []
     rows = [
         [
             name,

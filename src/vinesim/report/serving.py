@@ -4,9 +4,13 @@ from typing import Any
 
 from vinesim.formats.results.tables import ResultTables
 from vinesim.formats.source.quantities import time_or_dash
+from vinesim.metrics.serving import per_token
 
 _COUNTS = """
 SELECT count(first_token_us), count(finish_us) FILTER (output_tokens > 1), count(scheduled_us) FROM tasks
+"""
+_TRANSFERS = """
+SELECT count(tasks.start_us) FROM segments JOIN tasks USING (task) WHERE segments.outcome = 'prefilled'
 """
 
 
@@ -23,12 +27,16 @@ def serving_figures(serving: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [
         *found,
         ("Memory in use", f"{memory['mean']:.1%}", f"at most {memory['peak']:.1%}"),
+        *((title, value, "") for title, value in per_token(serving)),
         ("Output tokens per second", f"{serving['output_tokens_per_s']:,.4g}", ""),
         ("Preemptions by engines", f"{serving['preemptions']:,}", ""),
     ]
 
 
-def token_rows(result: ResultTables) -> list[tuple[str, str, str, int]]:
+def token_rows(result: ResultTables, serving: dict[str, Any]) -> list[tuple[str, str, str, int]]:
     """Return the rows of the times of tokens: title, part of the summary, key, and how many tasks have it."""
     titles = {"first token": "first_token_us", "per token": "token_us", "queue": "queue_us"}
-    return [(title, "serving", key, n) for (title, key), n in zip(titles.items(), result.rows(_COUNTS)[0], strict=True)]
+    rows = [(title, "serving", key, n) for (title, key), n in zip(titles.items(), result.rows(_COUNTS)[0], strict=True)]
+    if "transfer_us" in serving:
+        rows.append(("transfer of the cache", "serving", "transfer_us", result.rows(_TRANSFERS)[0][0]))
+    return rows

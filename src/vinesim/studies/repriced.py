@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from vinesim.metrics.numbers import Numbers
-from vinesim.metrics.summary import J_PER_KWH
-from vinesim.model.electricity import Series
+from vinesim.metrics.serving import PER_TOKENS, TOKEN_BILL
+from vinesim.model.electricity import J_PER_KWH, Series
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
+from vinesim.model.time import US_PER_S
 from vinesim.studies.again import check_change, digest_of
 from vinesim.studies.expand import Points, scenario_of
 from vinesim.studies.sweep import Sweep
@@ -51,6 +52,9 @@ def _costs(before: Scenario, scenario: Scenario, rows: Mapping[str, np.ndarray])
                 found[f"energy.{name}"] = rows["energy_j"] * rate * per_j
             elif f"energy.{name}" in rows:
                 found[f"energy.{name}"] = rows[f"energy.{name}"] * (electricity.pue / before.electricity.pue)
+    if "energy.cost" in found and {"serving.output_tokens_per_s", "makespan_us"} <= rows.keys():
+        n_tokens = rows["serving.output_tokens_per_s"] * rows["makespan_us"] / US_PER_S
+        found[TOKEN_BILL] = found["energy.cost"] * PER_TOKENS / np.where(n_tokens > 0, n_tokens, np.nan)
     return found
 
 

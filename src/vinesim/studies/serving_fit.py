@@ -88,6 +88,8 @@ def fit_requests(requests: Requests, engine: Batching, profile: StepProfile | No
         begin = [one * np.clip(left_out, LEAST_LEFT_OUT, 1.0) for one in begin]
     begin = sorted(begin, key=lambda one: float((misses(one) ** 2).sum()))[:SEARCHES]
     found = min((_search(misses, one) for one in begin), key=lambda one: one[0])[1]
+    if not np.isfinite(measured[1]).any():
+        found[2] = 0.0  # the time for each sequence that decodes: none does, as on an engine for prefill
     step = _step(_rounded(found), profile)
     of_fit = simulated_times(requests, replace(engine, step=step))
     return ServingFit(step, "requests", MEASURES, n_seen, measured_times(requests), of_fit)

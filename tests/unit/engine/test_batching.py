@@ -14,6 +14,7 @@ from vinesim.core.special import Special
 from vinesim.engine.reference_run import ReferenceRun
 from vinesim.metrics.deadline_bound import least_missed
 from vinesim.model.batching import Batching
+from vinesim.model.electricity import Electricity
 from vinesim.model.step_times import StepTime
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.policies.contract import OnlinePolicy
@@ -356,8 +357,12 @@ def test_the_power_of_an_engine_goes_by_its_requests():
     kind = replace(
         case.datacenter.processor_types[0], idle_power_w=100.0, power_curve_w=tuple(np.arange(11) * 40.0 + 100)
     )
-    result = vs.simulate(replace(case, datacenter=replace(case.datacenter, processor_types=(kind,))))
+    powered = replace(case, datacenter=replace(case.datacenter, processor_types=(kind,)))
+    result = vs.simulate(replace(powered, electricity=Electricity(price_per_kwh=0.3, pue=1.5)))
     b, c, end = result.outcome.task_finish_us.tolist()
     energy_j = (300 * b + 200 * (c - b) + 100 * (9000 - c) + 200 * (end - 9000)) * 1e-6
     assert result.summary["energy_j"] == pytest.approx(energy_j)
     assert result.summary["serving"]["j_per_output_token"] == pytest.approx(energy_j / 14)
+    bill = result.summary["serving"]["electricity_per_million_tokens"]
+    assert bill == pytest.approx(0.3 * 1.5 * energy_j / 3.6e6 / 14 * 1e6)
+    assert "electricity_per_million_tokens" not in vs.simulate(powered).summary["serving"]

@@ -55,6 +55,13 @@ def test_an_engine_with_few_requests_at_a_time_is_fitted_too():
     assert of_fit[:, 0] == pytest.approx(measured[:, 0], rel=0.04)
 
 
+def test_an_engine_that_only_prefills_is_fitted_to_answers_of_one_token():
+    """No sequence decodes there, so what one would take is not known, and left out."""
+    found = fit_requests(requests_of(KNOWN, answers=(1, 2)), LIMITS)
+    assert coefficients(found.step)[:2] == pytest.approx(coefficients(KNOWN)[:2], rel=0.01)
+    assert found.step.sequence_us == 0
+
+
 def test_the_second_half_is_not_seen(fitted):
     requests, later = requests_of(KNOWN), np.arange(60) >= 30
     slower = requests._replace(

@@ -17,7 +17,7 @@ from vinesim.formats.importers.csv_names import (
     named,
     stem_of,
 )
-from vinesim.formats.importers.csv_units import NO_UNIT, Known, Units
+from vinesim.formats.importers.csv_units import NO_UNIT, SECONDS, Known, Units
 from vinesim.formats.importers.report import Guess
 from vinesim.formats.scenario.workload_columns import (
     ALL,
@@ -50,8 +50,8 @@ class Rival(NamedTuple):
     name: Named
 
 
-def guessed(columns: list[Column], given: Mapping[str, str]) -> dict[str, Guess]:
-    """Return what each column is; ``given`` says it for some."""
+def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS) -> dict[str, Guess]:
+    """Return what each column is; ``given`` says it for some, and ``unit`` is that of times whose names say none."""
     found = {name: Guess(meaning, "as given") for name, meaning in given.items()}
     taken = {stem_of(meaning): name for name, meaning in given.items() if meaning != IGNORE}
     by_stem: dict[str, list[Rival]] = {}
@@ -75,7 +75,7 @@ def guessed(columns: list[Column], given: Mapping[str, str]) -> dict[str, Guess]
             if found[column.name].meaning != IGNORE:
                 taken[stem] = column.name
     by_name = {column.name: column for column in columns}
-    found = _with_units(found, taken, by_name)
+    found = _with_units(found, taken, by_name, unit)
     return _without_superfluous(found, taken, by_name)
 
 
@@ -165,7 +165,7 @@ def _memory(column: Column, unit: str) -> Guess:
 
 
 def _with_units(
-    found: Mapping[str, Guess], taken: Mapping[str, str], columns: Mapping[str, Column]
+    found: Mapping[str, Guess], taken: Mapping[str, str], columns: Mapping[str, Column], unit: str
 ) -> dict[str, Guess]:
     """Settle the units that no name says, and doubt those that make no sense together."""
     bare = {stem: columns[name] for stem, name in taken.items() if found[name].meaning == BARE}
@@ -174,7 +174,7 @@ def _with_units(
         for stem, name in taken.items()
         if stem not in bare
     }
-    units = Units(known, bare)
+    units = Units(known, bare, unit)
     settled = dict(found) | units.guesses()
     for stem in known:
         guess, doubt = found[taken[stem]], units.doubt(stem)

@@ -19,11 +19,13 @@ from vinesim.formats.importers.csv_guess import guessed
 from vinesim.formats.importers.csv_mapping import mapping_text, read_mapping
 from vinesim.formats.importers.csv_names import STATUS, words_of
 from vinesim.formats.importers.csv_scenario import csv_scenario, like_another, made_for, types_for
+from vinesim.formats.importers.csv_units import SECONDS
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
 from vinesim.formats.importers.job_rows import on_nodes, types_of
 from vinesim.formats.importers.made_engine import ON_ENGINE, has_tokens
 from vinesim.formats.importers.made_nodes import ON_WHAT
 from vinesim.formats.importers.nodes_table import read_nodes_table
+from vinesim.formats.importers.prefix_blocks import MADE, TIMES, with_prefixes
 from vinesim.formats.importers.report import MAX_VALUES, Finding, Guess, ImportReport, zone_assumed
 from vinesim.formats.scenario.workload_columns import GENERAL_LEAD, IGNORE, NAMES, SLURM, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns, slurm_bytes
@@ -71,11 +73,14 @@ def import_csv(
     forms = {"decimal": decimal or saved.get("decimal", ""), "date_format": date_format or saved.get("date_format", "")}
     with tempfile.TemporaryDirectory() as folder:
         table, first_line = open_log(log, Path(folder))
-        given = _given([*(f"{name}={is_}" for name, is_ in saved.get("columns", {}).items()), *column], table)
+        said = [*(f"{name}={is_}" for name, is_ in saved.get("columns", {}).items()), *column]
+        table, shared = with_prefixes(log, table, dict(_parts(text) for text in said), Path(folder))
+        given = _given(said, table)
         source, rewritten = read_forms(table, given, **forms)
         steps = steps_of(source)
         columns = columns_of(source, f"NOT ({steps})")
-        found = _with_forms(guessed(columns, given), rewritten)
+        found = _with_forms(guessed(columns, given, TIMES if shared else SECONDS), rewritten)
+        found |= dict(MADE) if shared else {}
         _check(log, found)
         meanings = {name: guess.meaning for name, guess in found.items()}
         if like is None and "partition" in meanings.values():
@@ -89,7 +94,7 @@ def import_csv(
         report, kept = sorted_out(log, in_us, match, steps, first_line)
         report.left_out = LEFT_OUT
         report.columns = dict(found) | of_nodes.columns
-        report.findings = _findings(source, found, match, kept)
+        report.findings = [*shared, *_findings(source, found, match, kept)]
         report.time_zone = _time_zone(columns, found)
         _count_statuses(report, in_us, columns, kept)
         report.unused = {c.name: c.n_filled for c in columns if found[c.name].meaning == IGNORE and c.n_filled}
@@ -133,7 +138,7 @@ def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
     """Return what the user says that columns are. Raises :class:`InputError`."""
     given, problems = {}, []
     for text in column:
-        name, _, meaning = text.rpartition("=")
+        name, meaning = _parts(text)
         if not name:
             problems.append(Problem("--column", "NAME=MEANING, such as duration=time_min", repr(text)))
         elif name not in source.columns:
@@ -148,6 +153,12 @@ def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
     if problems:
         raise InputError(problems)
     return given
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Return the name and the meaning in NAME=MEANING."""
+    name, _, meaning = text.rpartition("=")
+    return name, meaning
 
 
 def _check(log: Path, found: Mapping[str, Guess]) -> None:

@@ -13,6 +13,7 @@ from vinesim.formats.importers.report import Guess
 from vinesim.formats.scenario.workload_columns import CLOCK, MEMORY_UNITS, POINTS, UNITS
 from vinesim.formats.source.quantities import format_bytes, format_time_us
 
+SECONDS = "s"
 NO_UNIT = {unit: UNITS[unit] for unit in ("s", "ms", "us", "ns")}  # that times without a unit may be in
 LONGEST_US = 1e12  # the median of durations: 11 days
 LONGEST_LOG_US = 6.3e14  # 20 years
@@ -37,12 +38,13 @@ class Known(NamedTuple):
 
 
 class Units:
-    """Judges the columns of a log without a unit, ``bare``, by those with one, ``known``; both by our names."""
+    """Judges the columns of a log without a unit, ``bare``, by those with one, ``known``; both by our names. If there
+    is no ``known`` time, times are in ``unit`` where that is likely."""
 
-    def __init__(self, known: Mapping[str, Known], bare: Mapping[str, Column]):
+    def __init__(self, known: Mapping[str, Known], bare: Mapping[str, Column], unit: str = SECONDS):
         self.known, self.bare = known, bare
         units = [known[stem].unit for stem in POINTS if stem in known and known[stem].unit]
-        self.first = next(iter(units), "s")
+        self.first = next(iter(units), unit)
         self.unit = next((unit for unit in (self.first, *NO_UNIT) if self._is_possible(unit)), "ns")
 
     def guesses(self) -> dict[str, Guess]:

@@ -30,6 +30,7 @@ def made_engine(work: Workload) -> dict[str, Any]:
         "max_sequences": 256,
         "max_batched_tokens": 2048,
         "memory_tokens": blocks * BLOCK_TOKENS,
+        **({} if work.prefix is None else {"prefix_caching": True}),
         "step": STEP,
     }
     return {

@@ -1,26 +1,27 @@
-"""What was measured of a serving engine: its requests, or its steps. CSV with a header line, or JSON Lines; plain or
-gzip.
+"""What was measured of a serving engine: its requests, or its steps, as CSV, tab-separated text, JSON Lines or Parquet.
 
-Requests have ``input_tokens``, ``output_tokens``, and times in seconds on one clock: when each was queued, when it had
-its first token and when its last. Steps have ``prefill_tokens`` (of prompts, computed in the step), ``sequences`` (that
-decoded), ``memory_tokens`` (in memory of the sequences of the step) and ``time_us``.
+Requests have ``input_tokens``, ``output_tokens``, or other names that logs use for them, and times in seconds on one
+clock: when each was queued, when it had its first token and when its last. Steps have ``prefill_tokens`` (of prompts,
+computed in the step), ``sequences`` (that decoded), ``memory_tokens`` (in memory of the sequences of the step) and
+``time_us``.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+# ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
+import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.source.csv_rows import CsvRows, csv_records, read_csv_rows
-from vinesim.formats.source.files import lines_of
+from vinesim.formats.importers.csv_files import open_log
+from vinesim.formats.importers.csv_names import named
+from vinesim.formats.source.csv_rows import CsvRows
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.tokens import COUNTS
 
-NAMES: Mapping[str, tuple[str, ...]] = {  # of each column, the names that logs give it; the first is ours
-    "input_tokens": ("input_tokens", "input_toks"),
-    "output_tokens": ("output_tokens", "output_toks"),
+TIMES: Mapping[str, tuple[str, ...]] = {  # of each column, the names that logs give it
     "queued": ("queued_ts", "arrival_ts"),
     "first_token": ("first_token_ts",),
     "last_token": ("last_token_ts",),
@@ -51,79 +52,59 @@ class StepTimes(NamedTuple):
 
 def read_serving_log(path: Path) -> Requests | StepTimes:
     """Read a log; its columns say of what it is. Raises :class:`InputError` with every problem."""
-    header = _header(path)
-    is_steps = {"prefill_tokens", "time_us"} <= set(header)
-    names = {name: name for name in STEP_COLUMNS} if is_steps else _names(path, header)
-    columns = list(names.values())
-    found = _json_rows(path, columns) if _is_json(path) else read_csv_rows(path, columns)
-    return _steps(found) if is_steps else _requests(found, names)
+    with tempfile.TemporaryDirectory() as folder:
+        source, first_line = open_log(path, Path(folder))
+        header = list(source.columns)
+        is_steps = {"prefill_tokens", "time_us"} <= set(header)
+        names = _names(path, header, is_steps)
+        select = ", ".join(f"{source.columns[own]}::VARCHAR AS {name}" for name, own in names.items())
+        table = source.query(f"SELECT {select} FROM {source.sql}")
+    found = CsvRows(str(path))
+    for row, texts in enumerate(zip(*(table[name].tolist() for name in names), strict=True)):
+        if any(texts):  # a line of JSON Lines may be empty
+            found.rows.append(
+                (row + first_line, dict(zip(names, ("" if t is None else t for t in texts), strict=True)))
+            )
+    if not found.rows:
+        found.add(first_line, "at least one row", "none")
+        found.raise_problems()
+    return _steps(found, names) if is_steps else _requests(found, names)
 
 
-def _is_json(path: Path) -> bool:
-    return any(suffix in (".jsonl", ".ndjson") for suffix in path.suffixes)
-
-
-def _header(path: Path) -> list[str]:
-    if _is_json(path):
-        _, first = next(_documents(path), (1, {}))
-        return list(first) if isinstance(first, dict) else []
-    _, fields = next(csv_records(path), (1, []))
-    return [name.strip() for name in fields]
-
-
-def _names(path: Path, header: list[str]) -> dict[str, str]:
+def _names(path: Path, header: list[str], is_steps: bool) -> dict[str, str]:
     """Return the log's name of each column. Raises :class:`InputError` for those it lacks."""
-    found = {name: next((own for own in known if own in header), "") for name, known in NAMES.items()}
+    known = {name: (name,) for name in STEP_COLUMNS} if is_steps else TIMES
+    found = {name: next((own for own in owns if own in header), "") for name, owns in known.items()}
+    if not is_steps:
+        found = {name: next((own for own in header if named(own).stem == name), "") for name in COUNTS} | found
     problems = [
-        Problem(f"{path}:1", "a column " + " or ".join(NAMES[name]), ", ".join(header)[:80] or "nothing")
+        Problem(f"{path}:1", "a column " + " or ".join(known.get(name, (name,))), ", ".join(header)[:80])
         for name, own in found.items()
         if not own
     ]
-    if problems:
+    if problems and not is_steps:
         steps = ", ".join(STEP_COLUMNS)
         problems[-1] = replace(problems[-1], remedy=f"A log of steps has the columns {steps} instead.")
+    if problems:
         raise InputError(problems)
     return found
 
 
-def _documents(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield what each line of a file of JSON Lines holds, with its number; None for what is no JSON."""
-    for number, line in enumerate(lines_of(path), 1):
-        if line.strip():
-            try:
-                yield number, json.loads(line)
-            except ValueError:
-                yield number, None
-
-
-def _json_rows(path: Path, columns: list[str]) -> CsvRows:
-    """Return the rows of a file of JSON Lines, with their values as text."""
-    found = CsvRows(str(path))
-    for number, given in _documents(path):
-        if not isinstance(given, dict):
-            found.add(number, "a JSON object in each line", "something else")
-        elif missing := [name for name in columns if name not in given]:
-            found.add(number, "a value of " + ", ".join(missing), "none")
-        else:
-            found.rows.append((number, {name: json.dumps(given[name]) for name in columns}))
-    return found
-
-
-def _requests(found: CsvRows, names: dict[str, str]) -> Requests:
-    rows, columns = [], list(names.values())
+def _requests(found: CsvRows, names: Mapping[str, str]) -> Requests:
+    rows = []
     for line, row in found.rows:
-        tokens = [found.number(line, n, row[n], least=1, most=MOST_TOKENS, is_whole=True) for n in columns[:2]]
-        queued, first, last = (found.number(line, n, row[n], least=0) for n in columns[2:])
+        tokens = [found.number(line, names[n], row[n], least=1, most=MOST_TOKENS, is_whole=True) for n in COUNTS]
+        queued, first, last = (found.number(line, names[n], row[n], least=0) for n in TIMES)
         if first < queued or last < first:
             found.add(line, "times that rise from queued to first token to last token", f"{queued}, {first}, {last}")
         rows.append((*tokens, queued, first, last))
     found.raise_problems()
-    table = np.array(sorted(rows, key=lambda row: row[2]), np.float64).reshape(-1, len(NAMES))
+    table = np.array(sorted(rows, key=lambda row: row[2]), np.float64).reshape(-1, len(names))
     times_us = (table[:, 2:] - table[0, 2]) * US_PER_S
     return Requests(*table[:, :2].T.astype(np.int64), *times_us.T)
 
 
-def _steps(found: CsvRows) -> StepTimes:
-    rows = [[found.number(line, name, row[name], least=0) for name in STEP_COLUMNS] for line, row in found.rows]
+def _steps(found: CsvRows, names: Mapping[str, str]) -> StepTimes:
+    rows = [[found.number(line, name, row[name], least=0) for name in names] for line, row in found.rows]
     found.raise_problems()
     return StepTimes(*np.array(rows, np.float64).reshape(-1, len(STEP_COLUMNS)).T)

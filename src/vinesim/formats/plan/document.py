@@ -109,7 +109,8 @@ class LimitPart(Part):
 
 
 class CostPart(Part):
-    """What is paid, for the numbers cost.purchase, cost.rent, cost.electricity, cost.carbon and cost.total."""
+    """What is paid, for the numbers cost.purchase, cost.rent, cost.electricity, cost.carbon, cost.total and
+    cost.per_million_tokens."""
 
     years: Positive = Field(1.0, description="How long the datacenter is used.")
     electricity: EnergyPart | None = Field(

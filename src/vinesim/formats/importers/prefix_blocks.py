@@ -1,0 +1,148 @@
+"""What requests share, from a log that names the blocks of their prompts: ``hash_ids``, as Mooncake's traces have.
+
+An id stands for a block of tokens and all those before it, so prompts that begin alike have the same first ids. Thus
+the prompts are paths in a tree. A request has one prefix: the longest path that it shares with another request, and
+from its end on the branch that most requests take. So the turns of a conversation share one prefix; what several of
+those have in common, such as a system prompt, is found once for each.
+
+Source: Qin et al., Mooncake, FAST 2025 (the traces).
+"""
+
+# ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from vinesim.formats.importers.csv_names import named
+from vinesim.formats.importers.report import Finding, Guess
+from vinesim.formats.scenario.workload_columns import IGNORE
+from vinesim.formats.source.database import text_of
+from vinesim.formats.source.table_source import TableSource
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.tokens import COUNTS
+
+IDS = "hash_ids"
+MADE = {name: Guess(name, f"from {IDS}") for name in ("prefix", "prefix_tokens")}
+ROOT = -1
+TIMES = "ms"  # that such logs count in, where their names do not say it
+
+
+class Shared(NamedTuple):
+    """What N requests share: the number of each one's prefix and its blocks; None and 0 for none."""
+
+    prefix: list[int | None]
+    blocks: list[int]
+
+
+def with_prefixes(
+    log: Path, source: TableSource, given: Mapping[str, str], folder: Path
+) -> tuple[TableSource, list[Finding]]:
+    """Return a log with the columns prefix and prefix_tokens in place of the blocks, if it has these, and what that
+    loses. Raises :class:`InputError` if the blocks are not of one size."""
+    of = next((name for name in source.columns if named(name).stem == COUNTS[0] and given.get(name) != IGNORE), None)
+    of = next((name for name, meaning in given.items() if meaning == COUNTS[0]), of)
+    if IDS not in source.columns or of is None or given.get(IDS) == IGNORE or set(MADE) & set(source.columns):
+        return source, []
+    found = source.query(
+        f"SELECT {source.columns[IDS]}::VARCHAR AS ids, TRY_CAST({source.columns[of]} AS DOUBLE) AS n FROM {source.sql}"
+    )
+    prompts = [re.findall(r"[\w-]+", text or "") for text in found["ids"].tolist()]
+    tokens = [n if n is not None and 1 <= n <= 2**53 else 0.0 for n in found["n"].tolist()]  # NaN is none either
+    size = _size(log, prompts, tokens)
+    paths = _paths(prompts)
+    shared = _shared(paths)
+    made = folder / "prefixes.csv"
+    with open(made, "w", encoding="utf-8") as stream:
+        stream.write(",".join(MADE) + "\n")
+        for prefix, n, most in zip(*shared, tokens, strict=True):
+            stream.write("," + "\n" if prefix is None else f"{prefix},{min(n * size, int(most))}\n")
+    kind = "VARCHAR" if source.is_csv else "BIGINT"
+    kinds = ", ".join(f"'{name}': '{kind}'" for name in MADE)
+    table = f"read_csv({text_of(str(made))}, auto_detect = false, header = true, delim = ',', columns = {{{kinds}}})"
+    columns = {name: cell for name, cell in source.columns.items() if name != IDS} | {name: name for name in MADE}
+    joined = replace(source, sql=f"(SELECT * FROM {source.sql} POSITIONAL JOIN {table})", columns=columns)
+    return joined, [_finding(paths, shared, tokens, size)]
+
+
+def _size(log: Path, prompts: Sequence[Sequence[str]], tokens: Sequence[float]) -> int:
+    """Return how many tokens a block has: a power of two with which every prompt has its number of blocks, the last of
+    which may have fewer tokens, or be left out. Raises :class:`InputError`."""
+    pairs = [(len(ids), int(n)) for ids, n in zip(prompts, tokens, strict=True) if n >= 1 and ids]
+    for size in (2**power for power in range(20, -1, -1)):
+        if all(n == -(-most // size) for n, most in pairs) or all(n == most // size for n, most in pairs):
+            return size
+    remedy = f"Or leave it out: --column {IDS}={IGNORE}."
+    expected = "an id for each block of a prompt, and blocks of one size, a power of two"
+    raise InputError([Problem(f"{log}: {IDS}", expected, "numbers of ids that no such size gives", remedy)])
+
+
+def _paths(prompts: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Return each prompt as the nodes of a tree, numbered as they first appear."""
+    numbers: dict[tuple[int, str], int] = {}
+    paths = []
+    for ids in prompts:
+        path, at = [], ROOT
+        for one in ids:
+            at = numbers.setdefault((at, one), len(numbers))
+            path.append(at)
+        paths.append(path)
+    return paths
+
+
+def _shared(paths: Sequence[Sequence[int]]) -> Shared:
+    """Return the prefix of each request: the end of the path that it shares and most of the others go on on."""
+    count = Counter(node for path in paths for node in path)
+    next_of: dict[int, int] = {}  # of a node, the shared one after it that most requests have; the first among equals
+    for path in paths:
+        for before, node in pairwise(path):
+            if count[node] > max(1, count[next_of[before]] if before in next_of else 1):
+                next_of[before] = node
+    ends: dict[int, int] = {}
+    for node in reversed(range(len(count))):  # what comes after a node has a higher number
+        after = next_of.get(node)
+        ends[node] = node if after is None else ends[after]
+    numbers: dict[int, int] = {}
+    found = Shared([], [])
+    for path in paths:
+        n = next((i for i, node in enumerate(path) if count[node] == 1), len(path))
+        found.prefix.append(numbers.setdefault(ends[path[n - 1]], len(numbers)) if n else None)
+        found.blocks.append(n)
+    return found
+
+
+def _finding(paths: Sequence[Sequence[int]], shared: Shared, tokens: Sequence[float], size: int) -> Finding:
+    """Say how many tokens came before in the order of the log, and how many of them the prefixes find."""
+    total = sum(tokens)
+    before, found = (
+        sum(min(n * size, most) for n, most in zip(each, tokens, strict=True))
+        for each in (_before(paths), _of_prefix(shared))
+    )
+    shares = [100 * n / total if total else 0.0 for n in (before, found)]
+    n_with = sum(prefix is not None for prefix in shared.prefix)
+    words = (
+        f"{n_with:,} requests share blocks of {size} tokens; {shares[0]:.1f} % of the tokens of prompts came before,"
+    )
+    words += f" and with one prefix for each request {shares[1]:.1f} % can be found"
+    return Finding(
+        "prefixes", words, False, {"block_tokens": size, "came_before_pct": shares[0], "can_be_found_pct": shares[1]}
+    )
+
+
+def _before(paths: Sequence[Sequence[int]]) -> Iterator[int]:
+    """Yield how many blocks of each request came before."""
+    seen: set[int] = set()
+    for path in paths:
+        yield next((i for i, node in enumerate(path) if node not in seen), len(path))
+        seen.update(path)
+
+
+def _of_prefix(shared: Shared) -> Iterator[int]:
+    """Yield how many blocks of each request came before with the same prefix."""
+    most: dict[int | None, int] = {}
+    for prefix, n in zip(*shared, strict=True):
+        yield min(n, most.get(prefix, 0))
+        most[prefix] = max(n, most.get(prefix, 0))
