@@ -110,4 +110,5 @@ def test_jobs_that_are_killed_or_withdrawn_are_as_for_the_policy(tmp_path):
         number: json.loads(explained(tmp_path / "out", number, "--json"))["jobs"][0]["slurm"] for number in (3, 5, 6)
     }
     assert [(one["reason"], one["end_us"] == 60e6) for one in found[3]] == [("Priority", True), ("Resources", False)]
-    assert [one["reason"] for one in found[5]] == [one["reason"] for one in found[6]] == ["Dependency"]
+    assert [one["reason"] for one in found[5]] == ["Dependency"]
+    assert [one["reason"] for one in found[6]] == ["Dependency", "Resources"]
