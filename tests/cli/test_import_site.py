@@ -133,3 +133,17 @@ def test_events_of_a_node_that_follow_one_another_are_one_outage(tmp_path: Path)
     events = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n" + rows
     site = imported(tmp_path, job(1, 100, 60, "-n1"), events=events)
     assert [(one.down_us, one.up_us) for one in site.outages] == [(60e6, 400e6), (402e6, 500e6)]
+
+
+def test_times_and_memory_keep_all_their_digits(tmp_path: Path) -> None:
+    """A job of the second month, on a node with more than a TB of memory, which has an outage then too."""
+    conf = "NodeName=c1 CPUs=4 RealMemory=1031523\nPartitionName=batch Nodes=ALL MaxTime=60\n"
+    late = 1709251200 + 4_000_003  # 2024-03-01 and 46 days
+    rows = ["JobID|User|Partition|Submit|Eligible|Start|ElapsedRaw|TimelimitRaw|State|SubmitLine"]
+    rows += [f"1|ann|batch|{late - 4_000_003}|{late - 4_000_003}|{late - 4_000_003}|60|10|COMPLETED|sbatch -N1 a.sh"]
+    rows += [f"2|ann|batch|{late}|{late}|{late + 4}|60|10|COMPLETED|sbatch -N1 --mem=1031523 a.sh"]
+    events = f"NodeName|TimeStart|TimeEnd|State\nc1|{late + 1_000_001}|{late + 1_000_005}|DOWN\n"
+    scenario = imported(tmp_path, conf=conf, sacct="\n".join(rows) + "\n", events=events)
+    assert scenario.workload.words_of("start_s") == ["0", "4000007"]
+    assert scenario.workload.words_of("request")[1].endswith("mem_node=1031523")
+    assert [(one.down_us, one.up_us) for one in scenario.outages] == [(5_000_004e6, 5_000_008e6)]

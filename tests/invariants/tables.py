@@ -78,7 +78,11 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
         if facts.policy.may_drop:
             withdraw_us = np.inf if work.withdraw_us is None else work.withdraw_us[job]
             never_ran = facts.is_missing(row["start_us"]) and not withdraw_us <= facts.makespan
-            expected["refused"] = never_ran and (facts.reason == "ALL_DONE" or bool(row["refused"]))
+            dropped = [task for task in mine if not facts.is_missing(task["dropped_us"])]
+            expected["refused"] = never_ran and bool(dropped)
+            for task in dropped:
+                if not work.arrival_us[job] <= task["dropped_us"] or not facts.is_missing(task["finish_us"]):
+                    yield f"task {task['task']}: it was dropped at {task['dropped_us']}"
         expected |= {} if work.application is None else {"application": work.application[job]}
         for name, value in expected.items():
             if not (row[name] == value or (row[name] != row[name] and value != value)):

@@ -300,6 +300,7 @@ DAMAGES = [
     ("counts_of_the_summary", withdrawn, tell("jobs/started", more(1))),
     ("counts_of_the_summary", refusing, tell("jobs/refused", more(1))),
     ("jobs_are_their_tasks", refusing, put("jobs", "refused", 0, True)),
+    ("jobs_are_their_tasks", refusing, put("tasks", "dropped_us", 0, 1.0)),
     ("types_that_run_nothing_are_named", plain, tell("provenance/resources", ["A"])),
     ("latencies_of_the_summary", plain, tell("tasks/wait_us/mean", more(1e-3))),
     ("latencies_of_the_summary", plain, tell("jobs/latency_us/p90", more(1e-3))),

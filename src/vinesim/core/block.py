@@ -12,7 +12,7 @@ from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.jit.calls import caller
 from vinesim.jit.intrinsics import copy_bytes
 from vinesim.jit.reference import by_reference
-from vinesim.state.layout import PENDING
+from vinesim.state.layout import DROPPED
 
 WHOLE_RUN = 1 << 62  # events
 call = caller(types.int64)
@@ -86,14 +86,15 @@ def forget(state):
         if state.task_unit[task] < 0:
             state.task_init_us[task] = np.nan
             state.task_start_us[task] = np.nan
-            state.task_finish_us[task] = np.nan
+            if state.task_unit[task] != DROPPED:
+                state.task_finish_us[task] = np.nan
 
 
 def keep(state, columns, k, end_us):
     """Write the run's columns to row k."""
     if columns.task_unit.shape[0] > 0:
         for task in range(state.task_unit.shape[0]):
-            columns.task_unit[k, task] = max(state.task_unit[task], PENDING)  # a dropped task did not start
+            columns.task_unit[k, task] = state.task_unit[task]
     if columns.task_init_us.shape[0] > 0:
         copy_all(columns.task_init_us, k, state.task_init_us)
     if columns.task_start_us.shape[0] > 0:

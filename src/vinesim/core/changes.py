@@ -167,7 +167,7 @@ def withdraw(model, state, job):
         if unit in (PENDING, ATTACHED, HELD):
             if unit == PENDING:
                 pending.leave(model, state, np.int64(task))
-            state.task_unit[task] = DROPPED
+            state.task_unit[task], state.task_finish_us[task] = DROPPED, np.nan
             dependencies.note_over(model, state, np.int64(task))
         elif state.task_slot[task] >= 0 and segments.follower_of(state, task) < 0:
             if segments.waits_ahead(state, task):

@@ -126,9 +126,9 @@ def drop(model, state, task):
         member = next_attached(model, state, task)
         while member >= 0:
             following = next_attached(model, state, member)
-            state.task_unit[member] = DROPPED
+            state.task_unit[member], state.task_finish_us[member] = DROPPED, state.run[0].now_us
             dependencies.note_over(model, state, member)
             member = following
-    state.task_unit[task] = DROPPED
+    state.task_unit[task], state.task_finish_us[task] = DROPPED, state.run[0].now_us
     dependencies.note_over(model, state, task)
     leave(model, state, task)

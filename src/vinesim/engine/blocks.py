@@ -13,7 +13,7 @@ from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.core.state import build_state
 from vinesim.engine import block
 from vinesim.engine.code import code_of
-from vinesim.engine.outcome import may_share_units
+from vinesim.engine.outcome import may_share_units, take_dropped_us
 from vinesim.engine.threads import run_interruptibly
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
@@ -29,7 +29,6 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_model
-from vinesim.state.layout import DROPPED
 from vinesim.state.scratch import build_scratch
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
@@ -67,6 +66,8 @@ class Blocks:
         self.loop = loop_for(self.code, self.n_runs * scenario.workload.n_tasks)
         self.kernel = block_for(self.loop.features)
         self.needed = {"task_finish_us"}.union(*(n.columns for n in NUMBERS.values() if wanted(n.name)))
+        if policy.may_drop or scenario.workload.withdraw_us is not None:
+            self.needed.add("task_unit")  # of a task that does not start, what stands for its finish is no finish
         if "CONSOLIDATES" not in self.loop.features:
             self.needed.discard("task_follower")
         row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
@@ -154,7 +155,7 @@ class _Worker:
         if is_one and run["n_done"] < blocks.scenario.workload.n_tasks:
             reason = ExitReason.HORIZON if self.columns.why[rows] == AT_HORIZON else ExitReason.STALLED
         horizon_us = blocks.scenario.horizon_us
-        has_dropped = blocks.policy.may_drop and len(self.columns.task_unit)
+        dropped_us = take_dropped_us(kept) if len(self.columns.task_unit) else None
         outcome = Outcome(
             **kept,
             unit_order=blocks.model.unit_order,
@@ -164,7 +165,7 @@ class _Worker:
             end_us=horizon_us if reason is ExitReason.HORIZON else np.minimum(run["now_us"], horizon_us),
             n_events=run["n_events"],
             followers=followers,
-            dropped=kept["task_unit"] == DROPPED if has_dropped else None,
+            dropped_us=dropped_us if blocks.policy.may_drop else None,
         )
         tables = Tables(blocks.scenario, outcome, times[rows] if len(times) else None)
         found = flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))

@@ -36,8 +36,7 @@ def collect(
     one whose data was still in transfer has no start."""
     columns = run.columns()
     early, early_held = run.early_ends() if ends_early else None, None
-    dropped = columns["task_unit"] == DROPPED if may_drop else None
-    columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # dropped tasks did not start
+    dropped_us = take_dropped_us(columns)
     granted_us = run.granted_us() if len(model.type_ahead) else None
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
@@ -83,8 +82,18 @@ def collect(
         peaks_w=run.peaks_mw() / MW_PER_W if scenario.datacenter.has_power_caps else None,
         eligible_us=run.eligible_us() if len(model.job_predecessors) else None,
         serving=_serving(run, end_us) if len(model.engine_unit) else None,
-        dropped=dropped,
+        dropped_us=dropped_us if may_drop else None,
     )
+
+
+def take_dropped_us(columns: dict[str, np.ndarray]) -> np.ndarray:
+    """[..., N] us: when each task was dropped by the policy, which stands for its finish; NaN: it was not. Afterwards
+    the columns say of it that it did not start."""
+    unit, finish_us = columns["task_unit"], columns["task_finish_us"]
+    is_dropped = unit == DROPPED
+    columns["task_unit"] = np.maximum(unit, PENDING)
+    columns["task_finish_us"] = np.where(is_dropped, np.nan, finish_us)
+    return np.where(is_dropped, finish_us, np.nan)
 
 
 def _serving(run: Run, end_us: float) -> Serving:

@@ -39,7 +39,7 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     check(state, action, may_overcommit)
     if action.kind == DROP:
         for dropped in [task, *attached_to(state, task)]:
-            state.task_unit[dropped] = DROPPED
+            state.task_unit[dropped], state.task_finish_us[dropped] = DROPPED, state.now_us
         state.pending.remove(task)
         return
     group = state.group_of(task)

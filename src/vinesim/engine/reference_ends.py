@@ -205,11 +205,10 @@ def withdraw(state: Any, jobs: Any) -> None:
     """Drop the pending tasks of some jobs, and end those that run; consolidated ones go on."""
     first = state.model.job_first
     for task in (task for job in jobs for task in range(int(first[job]), int(first[job + 1]))):
-        if state.task_unit[task] == PENDING:
-            state.task_unit[task] = DROPPED
-            state.pending.remove(task)
-        elif state.task_unit[task] in (ATTACHED, HELD):
-            state.task_unit[task] = DROPPED
+        if state.task_unit[task] in (PENDING, ATTACHED, HELD):
+            if state.task_unit[task] == PENDING:
+                state.pending.remove(task)
+            state.task_unit[task], state.task_finish_us[task] = DROPPED, math.nan
         elif queries.is_running(state.model, state, task) and not state.followers[task]:
             if state.ahead.waits(task):
                 take_back(state, task)

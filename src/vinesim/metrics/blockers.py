@@ -26,10 +26,10 @@ RESERVED, BEHIND = "reserved", "behind"  # as the state of a part of a wait
 Node = tuple[int, int]  # rack, shelf
 _AHEAD = """
 SELECT tasks.task, tasks.job, (SELECT tasks FROM jobs WHERE jobs.job = tasks.job) AS n_tasks, task_type,
-    eligible_us AS arrival_us, coalesce(init_us, withdraw_us) AS over_us, init_us, rack, shelf
-FROM tasks LEFT JOIN withdrawn USING (task)
+    eligible_us AS arrival_us, coalesce(init_us, given_up_us) AS over_us, init_us, rack, shelf
+FROM tasks LEFT JOIN given_up USING (task)
 WHERE tasks.task < $task AND tasks.job <> $job AND eligible_us <= $until_us
-    AND coalesce(init_us, withdraw_us, $until_us + 1) > $since_us
+    AND coalesce(init_us, given_up_us, $until_us + 1) > $since_us
 ORDER BY tasks.task
 """
 _EARLIER = """
@@ -71,7 +71,7 @@ class _Ahead:
         return self.arrival_us <= at_us and not is_over and not any(a <= at_us < b for a, b in self.runs)
 
     def until_us(self, at_us: float) -> float:
-        """When it starts, or is withdrawn, after a time at which it waits."""
+        """When it starts, or is given up, after a time at which it waits."""
         starts = [begin for begin, _ in self.runs if begin > at_us]
         return min([*starts, *([] if self.over_us is None else [self.over_us])], default=np.inf)
 

@@ -39,11 +39,11 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
     """Return a row per label on an axis, those with the most work first, or in the order of sizes and hours.
 
     ``tables`` are those of a result: jobs, tasks, units, segments and labels, the last two None if there are none.
-    Columns: the axis, jobs, finished; the mean wait, its percentiles, the mean latency and its 99th percentile, us; the
-    mean bounded slowdown; utilization, the share of all units that run tasks over the makespan; work, as a share of all
-    work; energy_j and cost. With serving engines also the mean time to the first token and per token, their 99th
-    percentiles, us, and the share of requests within both of their times, percent. Raises :class:`InputError` for an
-    axis that the run lacks.
+    Columns: the axis, jobs, finished; refused, with a policy that may drop jobs; the mean wait, its percentiles, the
+    mean latency and its 99th percentile, us; the mean bounded slowdown; utilization, the share of all units that run
+    tasks over the makespan; work, as a share of all work; energy_j and cost. With serving engines also the mean time to
+    the first token and per token, their 99th percentiles, us, and the share of requests within both of their times,
+    percent. Raises :class:`InputError` for an axis that the run lacks.
     """
     jobs, units = _table(tables, "jobs"), _table(tables, "units")
     n_jobs, end_us = len(jobs["job"]), float(summary["makespan_us"])
@@ -70,6 +70,7 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
         axis: np.array(names, object),
         "jobs": np.bincount(code, minlength=n),
         "finished": np.bincount(code[np.isfinite(latency_us)], minlength=n),
+        **({"refused": np.bincount(code[jobs["refused"]], minlength=n)} if "refused" in jobs else {}),
         "wait_us": np.array([_mean(wait_us[row]) for row in rows]),
         **{f"wait_p{100 * p:g}_us": np.array([_tail(wait_us[row], p) for row in rows]) for p in _TAILS},
         "latency_us": np.array([_mean(latency_us[row]) for row in rows]),

@@ -87,10 +87,10 @@ def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) ->
 def _waits(result: ResultTables) -> tuple[np.ndarray, np.ndarray]:
     """Return the jobs that waited, and how long, us: of each the task that started last, as it is explained."""
     run = StoredColumns(result)
-    withdrawn, withdraw_us = run.withdrawn()
+    given_up, given_up_us = run.given_up()
     job, init_us, eligible_us = run.of("tasks", "job", "init_us", "eligible_us")
     until_us = np.where(np.isnan(init_us), np.maximum(float(result.summary["makespan_us"]), eligible_us), init_us)
-    until_us[withdrawn] = np.where(np.isnan(init_us[withdrawn]), withdraw_us, init_us[withdrawn])
+    until_us[given_up] = np.where(np.isnan(init_us[given_up]), given_up_us, init_us[given_up])
     order = np.lexsort((init_us, job))  # stable, with NaN last
     last = order[np.r_[np.flatnonzero(np.diff(job[order])), len(job) - 1]]
     wait_us = run.wait_until_us(until_us)[last]

@@ -1,7 +1,7 @@
 """How many tasks wait at each moment of a run, and when the queue begins to grow faster than it is served.
 
 A task waits from when its job is eligible until a unit takes it, and again after a segment that an outage, a failure or
-a preemption ended. One that never starts waits until its job is withdrawn or the run ends.
+a preemption ended. One that never starts waits until its job is withdrawn, the policy drops it, or the run ends.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ def queues_of(result: ResultTables, task_types: Iterable[int | None]) -> list[Qu
     """Return queues of a run: for each type, of its tasks; for None of all tasks."""
     end_us = float(result.summary["makespan_us"])
     run = StoredColumns(result)
-    time_us, step, task = _changes(run.segments(), run.withdrawn(), run.of("tasks", "eligible_us")[0], end_us)
+    time_us, step, task = _changes(run.segments(), run.given_up(), run.of("tasks", "eligible_us")[0], end_us)
     task_type = run.of("tasks", "task_type")[0][task]
     order = np.argsort(time_us, kind="stable")
     time_us, step, task_type = time_us[order], step[order], task_type[order]
@@ -64,10 +64,10 @@ def queues_of(result: ResultTables, task_types: Iterable[int | None]) -> list[Qu
 
 
 def _changes(
-    segments: Segments, withdrawn: tuple[np.ndarray, np.ndarray], eligible_us: np.ndarray, end_us: float
+    segments: Segments, given_up: tuple[np.ndarray, np.ndarray], eligible_us: np.ndarray, end_us: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return when tasks came into the queue or left it, us; 1 or -1; and which tasks they were."""
-    gone, gone_us = withdrawn
+    gone, gone_us = given_up
     came = np.flatnonzero(eligible_us <= end_us)
     began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
     again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED, PREFILLED))
@@ -109,7 +109,7 @@ def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: i
     """Return how many tasks waited on average in each of equal intervals of a run in memory, for each type; for None
     of all tasks."""
     end_us = float(tables.makespan_us)
-    time_us, step, task = _changes(tables.segments, tables.withdrawn, tables.task_eligible_us, end_us)
+    time_us, step, task = _changes(tables.segments, tables.given_up, tables.task_eligible_us, end_us)
     task_type = np.repeat(tables.scenario.workload.job_task_type, tables.counts)[task]
     width = end_us / n_intervals
     at = np.minimum((time_us / width).astype(np.int64), n_intervals - 1)

@@ -79,10 +79,11 @@ class StoredColumns:
             is_shared=self._result.is_shared,
         )
 
-    def withdrawn(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return [W] the tasks that were pending when their job was withdrawn, and when that was, us."""
-        found = self._result.columns("SELECT task, withdraw_us FROM withdrawn")
-        return found["task"], found["withdraw_us"]
+    def given_up(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us."""
+        query = "SELECT task, given_up_us FROM given_up WHERE given_up_us <= $end_us ORDER BY task"
+        found = self._result.columns(query, {"end_us": float(self._result.summary["makespan_us"])})
+        return found["task"], found["given_up_us"]
 
 
 class ColumnsInMemory:

@@ -5,17 +5,20 @@ from pathlib import Path
 
 from vinesim.formats.results.folder import SCENARIO
 from vinesim.formats.results.tables import open_result
-from vinesim.metrics.wait import LOSSES, Waiting
+from vinesim.metrics.wait import LOSSES, TERMINAL, Waiting
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.policies.slurm.policy import Slurm
-from vinesim.policies.slurm.replay import Ran, Reason, reasons_of
+from vinesim.policies.slurm.replay import END, KILLED, LOST, Ran, Reason, reasons_of
 
 _RUNS = """
-SELECT tasks.job, begin_us, max(coalesce(end_us, $end_us)) AS end_us, max(outcome) AS outcome
-FROM held JOIN tasks USING (task) WHERE part = 0 GROUP BY tasks.job, begin_us ORDER BY tasks.job, begin_us
+SELECT tasks.job, begin_us, max(coalesce(end_us, $end_us)) AS end_us, max(outcome) AS outcome,
+    bool_or(coalesce(end_us = given_up_us, false)) AS is_dropped
+FROM held JOIN tasks USING (task) LEFT JOIN given_up USING (task)
+WHERE part = 0 GROUP BY tasks.job, begin_us ORDER BY tasks.job, begin_us
 """
 MOST_JOBS = 3  # named in a line
+ENDS = dict.fromkeys(LOSSES, LOST) | dict.fromkeys(TERMINAL, KILLED)
 
 
 def slurm_reasons(folder: str | Path, waits: Sequence[Waiting]) -> dict[int, list[Reason]]:
@@ -29,8 +32,8 @@ def slurm_reasons(folder: str | Path, waits: Sequence[Waiting]) -> dict[int, lis
     assert isinstance(policy, Slurm)
     with open_result(folder) as result:
         end_us = float(result.summary["makespan_us"])
-        runs = [Ran(job, begin, end, outcome not in LOSSES) for job, begin, end, outcome
-                in result.rows(_RUNS, {"end_us": end_us})]  # fmt: skip
+        runs = [Ran(job, begin, end, KILLED if is_dropped else ENDS.get(outcome, END))
+                for job, begin, end, outcome, is_dropped in result.rows(_RUNS, {"end_us": end_us})]  # fmt: skip
     if policy.preempt_mode == "suspend":
         runs = _without_pauses(runs)
     return {one.job: reasons_of(policy, scenario, runs, one.job, end_us) for one in waits}
@@ -41,7 +44,7 @@ def _without_pauses(runs: list[Ran]) -> list[Ran]:
     found: dict[int, Ran] = {}
     for one in runs:
         first = found.get(one.job, one)
-        found[one.job] = Ran(one.job, first.begin_us, one.end_us, one.is_over)
+        found[one.job] = Ran(one.job, first.begin_us, one.end_us, one.end)
     return list(found.values())
 
 

@@ -126,7 +126,7 @@ def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Reco
             found["withdrawn"] = np.full(runs, tables.job_is_withdrawn.sum())
         if record("jobs.started"):
             found["started"] = np.isfinite(tables.job_start_us).sum(axis=-1)
-    if tables.outcome.dropped is not None and record("jobs.refused"):
+    if tables.outcome.dropped_us is not None and record("jobs.refused"):
         found["refused"] = tables.job_is_refused.sum(axis=-1)
     if record("jobs.latency_us"):
         found["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")

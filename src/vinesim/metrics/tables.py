@@ -103,8 +103,8 @@ class Tables:
     def job_is_refused(self) -> np.ndarray:
         """[..., J] whether the policy refused the job: it dropped it before any of its tasks started. One that was to
         be withdrawn before the end counts as withdrawn."""
-        assert self.outcome.dropped is not None
-        is_dropped = _over_jobs(np.logical_or, self.outcome.dropped, self.scenario.workload.job_first)
+        assert self.outcome.dropped_us is not None
+        is_dropped = _over_jobs(np.logical_or, np.isfinite(self.outcome.dropped_us), self.scenario.workload.job_first)
         return np.asarray(is_dropped & np.isnan(self.job_start_us) & ~self.job_is_withdrawn)
 
     @cached_property
@@ -164,17 +164,20 @@ class Tables:
         return segments.task[is_first_unit], segments.begin_us[is_first_unit], segments.end_us[is_first_unit]
 
     @cached_property
-    def withdrawn(self) -> tuple[np.ndarray, np.ndarray]:
-        """[W] the tasks that were pending when their job was withdrawn, and when that was, us; of a single run."""
-        if self.scenario.workload.withdraw_us is None:
-            return np.zeros(0, np.int64), np.zeros(0)
-        at_us = np.repeat(self.scenario.workload.withdraw_us, self.counts)
-        is_pending = self.outcome.task_unit < 0
-        if self.segments.why is not None:
-            is_pending = is_pending | np.isin(self.segments.why[: len(at_us)], (PREEMPTED, INTERRUPTED, FAILED))
-        is_pending = is_pending & (self.task_eligible_us <= at_us)
-        found = np.flatnonzero(is_pending & (at_us <= self.makespan_us))
-        return found, at_us[found]
+    def given_up(self) -> tuple[np.ndarray, np.ndarray]:
+        """[W] the tasks that left the queue without a start, and when that was, us: the policy dropped them, or their
+        job was withdrawn, before the makespan was over; of a single run."""
+        dropped_us, withdraw_us = self.outcome.dropped_us, self.scenario.workload.withdraw_us
+        gone_us = np.full(self.scenario.workload.n_tasks, np.nan) if dropped_us is None else dropped_us
+        if withdraw_us is not None:
+            at_us = np.repeat(withdraw_us, self.counts)
+            is_pending = self.outcome.task_unit < 0
+            if self.segments.why is not None:
+                is_pending = is_pending | np.isin(self.segments.why[: len(at_us)], (PREEMPTED, INTERRUPTED, FAILED))
+            is_pending = is_pending & np.isnan(gone_us) & (self.task_eligible_us <= at_us)
+            gone_us = np.where(is_pending, at_us, gone_us)
+        found = np.flatnonzero(gone_us <= self.makespan_us)
+        return found, gone_us[found]
 
     @cached_property
     def segments(self) -> Segments:
@@ -273,6 +276,7 @@ class Tables:
                 "finish_us": outcome.task_finish_us,
                 "amount": np.where(started, self.segments.amount[: work.n_tasks], np.nan) if shares else None,
                 "granted_us": outcome.granted_us,
+                "dropped_us": outcome.dropped_us,
                 **self._early_end_columns(),
                 **self._token_columns(),
             }
@@ -328,7 +332,7 @@ class Tables:
                 "eligible_us": self.outcome.eligible_us,
                 "deadline_us": work.deadline_us,
                 "withdraw_us": None if withdraw_us is None else np.where(np.isfinite(withdraw_us), withdraw_us, np.nan),
-                "refused": None if self.outcome.dropped is None else self.job_is_refused,
+                "refused": None if self.outcome.dropped_us is None else self.job_is_refused,
                 "application": work.application,
             }
         )

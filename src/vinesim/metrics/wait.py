@@ -51,7 +51,7 @@ class Waiting:
     finish_us: float | None
     waited_us: float  # until it started, was withdrawn, or the run ended; without the lost runs
     is_withdrawn: bool  # before it started
-    is_refused: bool  # the policy dropped it before it started; when is not known, so it has no wait
+    is_dropped: bool  # the policy dropped it while it was pending
     unit: int | None  # on which it started
     unit_type: str | None
     rack: int | None

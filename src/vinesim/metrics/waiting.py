@@ -33,15 +33,18 @@ ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
 _SLOWEST = """
 SELECT job FROM jobs LEFT JOIN (
-    SELECT job, max(coalesce(tasks.finish_us, withdraw_us, left_us, $end_us)) AS over_us FROM tasks
-    LEFT JOIN withdrawn USING (task)
+    SELECT job, max(coalesce(tasks.finish_us, given_up_us, left_us, $end_us)) AS over_us FROM tasks
+    LEFT JOIN given_up USING (task)
     LEFT JOIN (
         SELECT task, max(end_us) AS left_us FROM held WHERE outcome IN ('killed', 'withdrawn') GROUP BY task
     ) USING (task)
     SEMI JOIN (SELECT job FROM jobs WHERE latency_us IS NULL) USING (job) GROUP BY job
-) USING (job) WHERE arrival_us <= $end_us AND {counts}
+) USING (job) WHERE arrival_us <= $end_us
 ORDER BY coalesce(latency_us, over_us - arrival_us) DESC, job LIMIT $n
-"""  # a job that did not finish: until its limit or its withdrawal ended it, or else until the run ended
+"""  # a job that did not finish: until its limit, its withdrawal or the policy ended it, or else until the run ended
+_GIVEN_UP = """
+SELECT given_up_us, withdrawn.task IS NOT NULL FROM given_up LEFT JOIN withdrawn USING (task) WHERE task = $task
+"""
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY segment"
 _ON_UNITS = """
 SELECT held.task, tasks.job, held.unit, held.begin_us, coalesce(held.end_us, $end_us) AS end_us, held.amount
@@ -84,8 +87,8 @@ def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
 
 
 def slowest_jobs(folder: str | Path, count: int) -> list[int]:
-    """Return the jobs with the longest latency, longest first; one that never finished counts until it was killed or
-    withdrawn, or the run ended, but not if the policy refused it."""
+    """Return the jobs with the longest latency, longest first; one that never finished counts until it was killed,
+    withdrawn or dropped, or the run ended."""
     with open_result(folder) as result:
         return longest(result, count)
 
@@ -93,8 +96,7 @@ def slowest_jobs(folder: str | Path, count: int) -> list[int]:
 def longest(result: ResultTables, count: int) -> list[int]:
     """Return the jobs with the longest latency of an open result."""
     end = {"end_us": float(result.summary["makespan_us"]), "n": count}
-    counts = "NOT refused" if result.has_refused else "true"
-    return [job for (job,) in result.rows(_SLOWEST.format(counts=counts), end)]
+    return [job for (job,) in result.rows(_SLOWEST, end)]
 
 
 def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
@@ -164,17 +166,17 @@ def _who_waited(
     """Return the task of the job that started last, when it waited and what it ran on; what it demands, the code of
     its type, and until when it waited."""
     task, task_type, arrival_us, eligible_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
-    withdrawn = result.rows("SELECT withdraw_us FROM withdrawn WHERE task = $task", {"task": task})
-    is_withdrawn = init_us is None and bool(withdrawn)
-    refused = result.has_refused and result.rows("SELECT refused FROM jobs WHERE job = $job", {"job": job})[0][0]
+    given_up = result.rows(_GIVEN_UP, {"task": task})
+    given_up_us, is_withdrawn = given_up[0] if init_us is None and given_up else (None, False)
     until_us = init_us
     if init_us is None:
-        until_us = withdrawn[0][0] if is_withdrawn else max(float(result.summary["makespan_us"]), arrival_us)
+        ends_us = max(float(result.summary["makespan_us"]), arrival_us)
+        until_us = ends_us if given_up_us is None else given_up_us
     own = result.rows(_OWN, {"task": task})
     n_lost = max((n for n, run in enumerate(own, 1) if run[3] in LOSSES), default=0)
     lost_runs, started = [LostRun(*run) for run in own[:n_lost]], own[n_lost:]
     unit = started[0][0] if started else None
-    waits = [] if eligible_us is None or refused else _waits(eligible_us, until_us, lost_runs)
+    waits = [] if eligible_us is None else _waits(eligible_us, until_us, lost_runs)
     demands = demand_of_task(record, task, task_type)
     demand = demands.demand
     job_id = result.rows("SELECT job_id FROM jobs WHERE job = $job", {"job": job})[0][0] if result.has_job_ids else None
@@ -199,7 +201,7 @@ def _who_waited(
         finish_us=finish_us,
         waited_us=sum(end - begin for begin, end in waits),
         is_withdrawn=is_withdrawn,
-        is_refused=bool(refused),
+        is_dropped=given_up_us is not None and not is_withdrawn,
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),

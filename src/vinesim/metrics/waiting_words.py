@@ -55,10 +55,10 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     times = f"arrived at {found.clock.at(found.arrival_us)}"
     who = _name(found.job, found, names)
     who = who[0].upper() + who[1:] + ("" if found.job_id is None else f" (--job {found.job})")
-    if found.is_refused:
-        first = f"{who} never started: {times}; the policy refused it."
-    elif found.start_us is None:
+    if found.start_us is None:
         cut = "it was withdrawn" if found.is_withdrawn else cut
+        if found.is_dropped:
+            cut = "the policy ended it" if found.lost_runs else "the policy refused it"
         started = "did not start again" if found.lost_runs else "never started"
         first = f"{who} waited {time_or_dash(found.waited_us)} and {started}: {times}; {cut}."
     else:

@@ -177,7 +177,7 @@ class Outcome:
     early_held: Held | None = None  # by the other segments, those in early that were not the last of their tasks
     peaks_w: np.ndarray | None = None  # [R + 1] the most that each rack, then the datacenter, drew; with power caps
     serving: Serving | None = None  # of runs with serving engines
-    dropped: np.ndarray | None = None  # [N] bool: it was dropped while it was pending; None: the policy drops none
+    dropped_us: np.ndarray | None = None  # [N] when the policy dropped it; NaN: it did not; None: it drops none
 
 
 class Result:

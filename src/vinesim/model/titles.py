@@ -103,6 +103,7 @@ APPLICATIONS = {  # the end of a number of one application, or of all of them
 OF_LABELS = {  # the end of a number of the jobs of one user, partition, hour ...
     "jobs": Title("jobs"),
     "finished": Title("finished jobs"),
+    "refused": Title("jobs that the policy refused"),
     "wait_us": Title("mean wait of jobs", "us"),
     "wait_p50_us": Title("p50 wait of jobs", "us"),
     "wait_p90_us": Title("p90 wait of jobs", "us"),

@@ -17,6 +17,7 @@ MAX_ROWS = 24  # of a table, those with the most work
 COLUMNS = {  # column -> title and how it is written
     "jobs": ("jobs", lambda n: f"{n:,}"),
     "finished": ("finished", lambda n: f"{n:,}"),
+    "refused": ("refused", lambda n: f"{n:,}"),
     "work": ("work", lambda share: _unless_nan(share, "{:.1%}")),
     "wait_us": ("mean wait", time_or_dash),
     "wait_p50_us": ("p50 wait", time_or_dash),

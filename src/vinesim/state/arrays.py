@@ -377,7 +377,7 @@ STATE = (
     Changing("task_unit", "N", "i4", "", PENDING, "where the task runs or ran, or PENDING, ATTACHED, HELD, DROPPED"),
     Changing("task_init_us", "N", "f8", "LATER", np.nan, "when the unit was free for it", IF_CUT_OFF),
     Changing("task_start_us", "N", "f8", "", np.nan, "when its data was there too", IF_CUT_OFF),
-    Changing("task_finish_us", "N", "f8", "", np.nan, "when it finishes, as currently known", IF_CUT_OFF),
+    Changing("task_finish_us", "N", "f8", "", np.nan, "when it finishes, as far as known, or was dropped", IF_CUT_OFF),
     Changing("task_granted_us", "N", "f8", "AHEAD", np.nan, "when it was given to the unit"),
     Changing("task_follower", "N", "i4", "CONSOLIDATES", -1, "the next follower of the same leader, -1 = none"),
     Changing("task_slot", "N", "i4", "TRACKS", -1, "its segment, -1 = it does not run, or as a follower"),

@@ -24,6 +24,7 @@ _RUN_NUMBERS = {  # number of a label -> that of a run of which the same is bett
     "latency_us": "jobs.latency_us.mean",
     "latency_p99_us": "jobs.latency_us.p99",
     "finished": "jobs.finished",
+    "refused": "jobs.refused",
     "energy_j": "energy_j",
     "first_token_us": "serving.first_token_us.mean",
     "first_token_p99_us": "serving.first_token_us.p99",

@@ -91,3 +91,24 @@ def test_other_policies_have_no_such_reasons(tmp_path):
     run = CliRunner().invoke(app, ["run", "examples/quickstart.yaml", "--explain", "--out", str(tmp_path / "out")])
     assert run.exit_code == 0
     assert "Slurm" not in CliRunner().invoke(app, ["explain", str(tmp_path / "out"), "--job", "3"]).output
+
+
+def test_jobs_that_are_killed_or_withdrawn_are_as_for_the_policy(tmp_path):
+    """A pending job that is withdrawn is before nobody any more; one that its limit ends is not ``afterok``."""
+    jobs = [
+        job(1, 0, 300, WIDE),
+        job(2, 5, 0, WIDE, start=None, state="CANCELLED by 0", end=60),
+        job(3, 6, 50, WIDE),
+        job(4, 400, 60, "-N1 -n1", limit=1, start=401, state="TIMEOUT"),
+        job(5, 401, 50, "-N1 -n1 --dependency=afterok:4", eligible=None, start=None, state="PENDING"),
+        job(6, 402, 50, "-N1 -n1 --dependency=afternotok:4", eligible=480, start=481),
+    ]
+    import_site(write_site(tmp_path / "site", jobs, CONF), tmp_path / "site.parquet")
+    words = ["--engine", "reference", "--explain", "--out", str(tmp_path / "out")]
+    CliRunner().invoke(app, ["run", str(tmp_path / "site.yaml"), *words])
+    found = {
+        number: json.loads(explained(tmp_path / "out", number, "--json"))["jobs"][0]["slurm"] for number in (3, 5, 6)
+    }
+    assert [(one["reason"], one["end_us"] == 60e6) for one in found[3]] == [("Priority", True), ("Resources", False)]
+    assert [one["reason"] for one in found[5]] == ["Dependency"]
+    assert [one["reason"] for one in found[6]] == ["Dependency", "Resources"]

@@ -12,12 +12,13 @@ from tests.unit.metrics.test_waiting import recorded
 from vinesim.cli.unfinished import undone_jobs
 from vinesim.formats.results.outcome import read_outcome
 from vinesim.formats.results.tables import open_result
+from vinesim.metrics.queue import mean_queues, queues_of
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.waiting import slowest_jobs, waiting_of
 from vinesim.metrics.waiting_words import headline
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
-from vinesim.policies.slurm.replay import Ran, reasons_of
+from vinesim.policies.slurm.replay import END, Ran, reasons_of
 
 HEAD = "Name|Priority|GraceTime|Flags|GrpSubmit|MaxSubmitPU|MaxSubmitPA|MaxTRESPU\n"
 ASSOC = "Cluster|Account|User|Share|GrpSubmit|MaxSubmit\ns|root||1||\ns|lab||1|{of_lab}|{of_users}\ns|lab|ann|1||\n"
@@ -33,7 +34,7 @@ LIMITS = {
 def reasons(folder: Path, job_number: int, starts: list[float]) -> list[str]:
     scenario = read_scenario(folder / "site.yaml")
     policy = resolve(scenario.policy, scenario.options)
-    runs = [Ran(j, s * 1e6, s * 1e6 + 100e6, True) for j, s in enumerate(starts) if s == s]
+    runs = [Ran(j, s * 1e6, s * 1e6 + 100e6, END) for j, s in enumerate(starts) if s == s]
     return [one.reason for one in reasons_of(policy, scenario, runs, job_number, 1e9)]
 
 
@@ -61,13 +62,36 @@ def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
     }  # fmt: skip
     assert "1 refused by the policy, 1 left" in found.report(tmp_path / "page.html").read_text()
     assert headline(waiting_of(tmp_path / "out", 4))[0].endswith(
-        "never started: arrived at 4.00 s; the policy refused it."
+        "waited 0 us and never started: arrived at 4.00 s; the policy refused it."
     )
     assert slowest_jobs(tmp_path / "out", 5)[0] == 1
-    assert 4 not in slowest_jobs(tmp_path / "out", 5)
+    assert slowest_jobs(tmp_path / "out", 5)[-1] == 4
+    assert found.by("user")["refused"].tolist() == [1]
+    assert found.tasks["dropped_us"][-1] == 4e6
     with open_result(tmp_path / "out") as stored:
         again = Tables(scenario, read_outcome(stored, scenario))
     assert again.job_is_refused.tolist() == found.jobs["refused"].tolist()
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_refused_and_killed_jobs_leave_the_queue(tmp_path: Path, engine: str) -> None:
+    """A job that its limit ends is no longer pending either; the stored run has the same queue."""
+    qos = HEAD + "normal|0|00:00:00|||2||\n"
+    rows = [job(1, 0, 60, "-n4", limit=1, state="TIMEOUT"), job(2, 1, 100, "-n4"), job(3, 2, 100, "-n1")]
+    starts_s(run(tmp_path, rows, qos=qos))
+    scenario = replace(read_scenario(tmp_path / "site.yaml"), horizon_us=1e9)
+    found = recorded(tmp_path / "out", scenario, engine=engine)
+    killed_us, refused_us = found.tasks["dropped_us"][[0, -1]].tolist()
+    assert refused_us == 2e6
+    assert 60e6 <= killed_us <= 120e6
+    with open_result(tmp_path / "out") as stored:
+        queue = queues_of(stored, [None])[0]
+        again = Tables(scenario, read_outcome(stored, scenario))
+    assert queue.length[-1] == 0
+    np.testing.assert_array_equal(again.outcome.dropped_us, found.tasks["dropped_us"])
+    means = mean_queues(again, [None], 4)[0]
+    np.testing.assert_allclose(means, queue.means(np.linspace(0, queue.end_us, 5)))
+    assert "the policy ended it" in headline(waiting_of(tmp_path / "out", 0))[0]
 
 
 def test_an_array_is_refused_as_a_whole(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Many runs in one call: what the caller gives and gets, and the messages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import vinesim as vs
 from tests.unit.engine import test_simulate
 from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
-from vinesim.policies import OnlinePolicy, fastest_free, nothing, oldest_pending, random_free, start
+from vinesim.policies import OnlinePolicy, drop, fastest_free, nothing, oldest_pending, random_free, start
 
 TIMES = np.arange(10) * np.array([[1.0], [10.0], [100.0], [60.0]])
 
@@ -124,3 +124,32 @@ def test_an_error_inside_a_policy_is_its_own():
 def test_what_does_not_fit_is_refused(given, message):
     with pytest.raises(vs.InputError, match=message):
         simulate_many(scenario(), **given, engine="compiled")
+
+
+@dataclass(frozen=True)
+class Choosy(OnlinePolicy):
+    """Drops every third job."""
+
+    may_drop: ClassVar[bool] = True
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        if task >= 0 and model.task_job[task] % 3 == 0:
+            return drop(task)
+        unit = fastest_free(model, state, task)
+        return start(task, unit) if unit >= 0 else nothing()
+
+
+def test_dropped_tasks_are_counted_and_do_not_finish():
+    """As in one run."""
+    names = ["jobs.refused", "jobs.finished", "tasks.wait_us.mean", "makespan_us"]
+    runs = simulate_many(scenario(Choosy()), arrival_us=TIMES, record=names, engine="compiled")
+    assert set(runs["jobs.refused"].tolist()) == {4.0}
+    for k, times in enumerate(TIMES):
+        work = replace(scenario().workload, arrival_us=times)
+        one = vs.simulate(scenario(Choosy(), workload=work)).summary
+        assert runs["jobs.refused"][k] == one["jobs"]["refused"]
+        assert runs["jobs.finished"][k] == one["jobs"]["finished"]
+        assert runs["tasks.wait_us.mean"][k] == one["tasks"]["wait_us"]["mean"]
+        assert runs["makespan_us"][k] == one["makespan_us"]

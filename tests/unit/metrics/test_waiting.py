@@ -24,8 +24,8 @@ EXCLUSIVE = Limits(units=5, demands="none", sharing=False, horizons=False)
 SLOTS = Limits(units=5, slowdown=False, horizons=False)
 
 
-def recorded(folder, scenario):
-    result = vs.simulate(scenario, engine="reference")
+def recorded(folder, scenario, engine="reference"):
+    result = vs.simulate(scenario, engine=engine)
     policy = resolve(scenario.policy, scenario.options)
     write_result(folder, result, lambda draft: write_record(draft, scenario, policy=policy))
     return result

@@ -52,7 +52,7 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
             yield "jobs of users and accounts that are not in their table: without their limits"
         if first.start_s is None:
             continue
-        if any(n > total[name] for name, n in licences(one.attributes["licenses"]).items() if name in total):
+        if any(n > total[name] for name, n in licences(one.attributes.get("licenses", "")).items() if name in total):
             yield "jobs that ran with more licences than there are: they never start"
         if (one.job.limit_s or 0.0) > one.limit_s and "time-min" not in one.job.options:
             yield "jobs that ran with a longer limit than their partition has: its own is taken"

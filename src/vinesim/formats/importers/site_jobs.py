@@ -11,7 +11,7 @@ from vinesim.formats.importers.site_nodes import CPU, Nodes, bytes_of
 from vinesim.formats.importers.site_requests import request_of
 from vinesim.formats.slurm.jobs import Record, SlurmJob
 from vinesim.formats.slurm.requests import WHOLE, Held, Request, held_by
-from vinesim.formats.slurm.values import duration_s
+from vinesim.formats.slurm.values import duration_s, exact
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.model.catalog import TaskType
 from vinesim.model.workload import NO_PARTITION, NO_PREFERENCE, Workload
@@ -41,10 +41,10 @@ def site_jobs(
 ) -> list[SiteJob]:
     """Return the jobs that can be simulated, in the order in which they were submitted; count the others by reason."""
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
-    kept = []
+    kept, held_of = [], dict[Request, tuple[Request, Held]]()  # one for all jobs that ask for the same
     for job in jobs:
         request = request_of(job)
-        held = held_by(request)
+        request, held = held_of.setdefault(request, (request, held_by(request)))
         if not _fits(job, held, request, nodes):
             dropped["no node of its partition has what it asks for"] += 1
         elif not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
@@ -122,10 +122,10 @@ def _attributes(job: SlurmJob, request: Request, first: Record, begin_s: float) 
         if first.eligible_s is None:
             found["begin_s"] = "never"
         elif first.eligible_s > first.submit_s + LATER_S:
-            found["begin_s"] = f"{first.eligible_s - begin_s:g}"
+            found["begin_s"] = exact(first.eligible_s - begin_s)
     if first.start_s is not None and first.eligible_s is not None and not goes_back(first):
-        found["eligible_s"], found["start_s"] = f"{first.eligible_s - begin_s:g}", f"{first.start_s - begin_s:g}"
-    return found
+        found["eligible_s"], found["start_s"] = exact(first.eligible_s - begin_s), exact(first.start_s - begin_s)
+    return {name: text for name, text in found.items() if text}
 
 
 def workload_of(jobs: Sequence[SiteJob], nodes: Nodes, begin_s: float) -> Workload:

@@ -18,7 +18,7 @@ from vinesim.formats.slurm.jobs import Record, SlurmJob, keys_of
 from vinesim.formats.slurm.requests import Request, held_by
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.snapshots import Snapshot
-from vinesim.formats.slurm.values import NOTHING, duration_s, hosts, memory_mib, time_s
+from vinesim.formats.slurm.values import NOTHING, duration_s, exact, hosts, memory_mib, time_s
 from vinesim.model.errors import InputError, Problem
 
 COMMAND = "squeue -a -r -o '%i|%j|%u|%a|%P|%q|%T|%r|%Q|%V|%e|%S|%l|%D|%C|%m|%b|%f|%v|%E|%F|%M|%N' > squeue.txt"
@@ -149,7 +149,7 @@ def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | 
     options = {"nodes": str(least), "ntasks": row["CPUS"], "dependency": depends, "gres": _gres(row),
                "licenses": _text(row, "LICENSES")}  # fmt: skip
     memory = memory_mib(_text(row, "MEM") or "0")
-    options["mem"] = f"{memory[0]:g}M" if memory and memory[0] else ""
+    options["mem"] = f"{exact(memory[0])}M" if memory and memory[0] else ""
     return SlurmJob(
         number=number, array=number if place is not None else None, index=place, component=None,
         name=_text(row, "NAME"), user=row["USER"], account=_text(row, "ACCOUNT"), requested={},
@@ -173,15 +173,15 @@ def _queued(
     submit_s, start_s = time_s(row["SUBMIT"]), time_s(row["START"])
     runs, reason = has_run_s is not None, row.get("REASON", "")
     found = {key: text for key, text in one.attributes.items() if key not in ("failed", "begin_s")}
-    if runs:
-        found["ran_s"] = f"{has_run_s:g}"
+    if has_run_s is not None:
+        found["ran_s"] = exact(has_run_s)
         found["runs_on"] = row["NODELIST"]  # with CPUs: below
     elif reason in NEVER:
         found["begin_s"] = "never"
     elif reason == "BeginTime" and start_s is not None and start_s > now_s:
-        found["begin_s"] = f"{start_s - now_s:g}"
+        found["begin_s"] = exact(start_s - now_s)
     elif reason not in ("Dependency", "JobArrayTaskLimit"):
-        found["waited_s"] = f"{now_s - _eligible_s(known, now_s if submit_s is None else submit_s, now_s):g}"
+        found["waited_s"] = exact(now_s - _eligible_s(known, now_s if submit_s is None else submit_s, now_s))
     priority = _text(row, "PRIORITY")
     if priority.isdecimal() and int(priority) > HAS_BASIC:
         found["nice"] = str(BASIC - one.job.number - int(priority))

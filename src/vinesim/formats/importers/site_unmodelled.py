@@ -57,7 +57,7 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         found.update(words for words, touches in JOBS.items() if touches(one))
     settings = site.config.settings
     known = licences(settings.get("licenses", ""))
-    found[NO_LICENCES] = sum(one.attributes["licenses"] != "" and not _are_counted(one, known) for one in jobs)
+    found[NO_LICENCES] = sum("licenses" in one.attributes and not _are_counted(one, known) for one in jobs)
     for name in site.config.list_of("schedulerparameters"):
         if name not in PARAMETERS:
             found[f"SchedulerParameters={name}"] = n
@@ -101,7 +101,7 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
 
 def _are_counted(one: SiteJob, known: Mapping[str, float]) -> bool:
     """Whether the cluster counts all licences that a job asks for."""
-    asked = licences(one.attributes["licenses"])
+    asked = licences(one.attributes.get("licenses", ""))
     return bool(asked) and set(asked) <= set(known)
 
 

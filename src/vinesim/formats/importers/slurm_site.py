@@ -18,7 +18,7 @@ from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.slurm.anonymous import anonymous
 from vinesim.formats.slurm.availability import NodeEvent
 from vinesim.formats.slurm.site import COMMAND, Site, read_site
-from vinesim.formats.slurm.values import duration_s
+from vinesim.formats.slurm.values import duration_s, exact
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
@@ -96,8 +96,8 @@ def _outages(site: Site, nodes: Nodes, begin_s: float) -> list[dict[str, Any]]:
         for down_s, up_s, state in _joined(list(of_node)):
             if up_s <= begin_s:
                 continue
-            one = {"rack": rack, "shelf": shelf, "down": f"{max(0.0, down_s - begin_s):g} s"}
-            one |= {} if up_s == np.inf else {"up": f"{up_s - begin_s:g} s"}
+            one = {"rack": rack, "shelf": shelf, "down": f"{exact(max(0.0, down_s - begin_s))} s"}
+            one |= {} if up_s == np.inf else {"up": f"{exact(up_s - begin_s)} s"}
             found.append(one | {"running": "requeue" if state.startswith("DOWN") else "finish"})
     return found
 

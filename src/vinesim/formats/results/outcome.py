@@ -72,18 +72,13 @@ def read_outcome(result: ResultTables, scenario: Scenario) -> Outcome:
         granted_us=tasks.get("granted_us"),
         peaks_w=_peaks_w(scenario, summary["power_caps"]) if "power_caps" in summary else None,
         serving=_serving(tasks, units) if "first_token_us" in tasks else None,
-        dropped=_dropped(result, tasks["job"]) if "refused" in summary["jobs"] else None,
+        dropped_us=tasks.get("dropped_us"),
     )
 
 
 def _serving(tasks: dict[str, np.ndarray], units: dict[str, np.ndarray]) -> Serving:
     columns = tasks | units
     return Serving(*(columns[name] for name in Serving._fields))
-
-
-def _dropped(result: ResultTables, job: np.ndarray) -> np.ndarray:
-    """[N] whether a task was dropped, as far as its job never started: no number needs the others."""
-    return result.columns("SELECT refused FROM jobs ORDER BY job")["refused"][job].astype(bool)
 
 
 def _eligible_us(result: ResultTables) -> np.ndarray:

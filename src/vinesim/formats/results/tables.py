@@ -34,8 +34,13 @@ CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USIN
 ) USING (task)
 WHERE withdraw_us <= {end_us!r} AND tasks.eligible_us <= withdraw_us
     AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed', 'prefilled')
+    AND {dropped_us} IS NULL
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
+_GIVEN_UP = """
+CREATE TEMP VIEW given_up AS SELECT task, withdraw_us AS given_up_us FROM withdrawn
+    UNION ALL SELECT task, {dropped_us} FROM tasks WHERE {dropped_us} IS NOT NULL
+"""
 _ELIGIBLE = """
 ALTER VIEW tasks RENAME TO kept_tasks;
 CREATE TEMP VIEW tasks AS SELECT kept_tasks.*, eligible_us FROM kept_tasks JOIN jobs USING (job)
@@ -55,8 +60,8 @@ class ResultTables:
     The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result
     has one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and
     more for those that it held besides. A missing end means that it was there when the run ended. The view
-    ``withdrawn`` has the tasks that were pending when their job was withdrawn. Jobs and tasks have a column
-    ``eligible_us``, their arrival where no job waits for others.
+    ``withdrawn`` has the tasks that were pending when their job was withdrawn, and ``given_up`` also those that the
+    policy dropped. Jobs and tasks have a column ``eligible_us``, their arrival where no job waits for others.
     """
 
     folder: Path
@@ -122,12 +127,6 @@ class ResultTables:
         """Whether jobs have their own numbers, in the column ``job_id``."""
         with _readable(self.folder):
             return "job_id" in _column_names(self.connection, "jobs")
-
-    @property
-    def has_refused(self) -> bool:
-        """Whether jobs have a column ``refused``."""
-        with _readable(self.folder):
-            return "refused" in _column_names(self.connection, "jobs")
 
     @property
     def has_tokens(self) -> bool:
@@ -196,7 +195,10 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             connection.execute(_HELD.format(given=given))
             has_withdrawals = "withdraw_us" in _column_names(connection, "jobs")
             end_us = float(summary["makespan_us"])
-            connection.execute(_WITHDRAWN.format(end_us=end_us) if has_withdrawals else _NONE_WITHDRAWN)
+            dropped_us = "dropped_us" if "dropped_us" in _column_names(connection, "tasks") else "NULL::DOUBLE"
+            withdrawn = _WITHDRAWN if has_withdrawals else _NONE_WITHDRAWN
+            connection.execute(withdrawn.format(end_us=end_us, dropped_us=dropped_us))
+            connection.execute(_GIVEN_UP.format(dropped_us=dropped_us))
         yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 
 

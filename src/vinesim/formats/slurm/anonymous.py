@@ -12,15 +12,6 @@ from vinesim.formats.slurm.accounts import ROOT, Association
 from vinesim.formats.slurm.jobs import SlurmJob
 from vinesim.formats.slurm.site import Site
 
-KEPT = frozenset(  # options of a submission that say what a job needs
-    (
-        *("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "mem", "mem-per-cpu", "mem-per-gpu", "gres", "gpus"),
-        *("gpus-per-node", "gpus-per-task", "constraint", "dependency", "array", "begin", "nice", "time", "time-min"),
-        *("exclusive", "no-requeue", "requeue", "hold", "licenses", "switches", "contiguous", "oversubscribe"),
-        *("nodelist", "exclude", "mincpus", "tmp", "core-spec", "deadline", "ntasks-per-core", "ntasks-per-socket"),
-    )
-)
-
 
 class Numbers:
     """Numbers in place of names."""
@@ -43,9 +34,8 @@ def anonymous(site: Site) -> Site:
     name, reservation = Numbers("job"), Numbers("reservation", (one.name for one in site.reservations))
 
     def of_job(job: SlurmJob) -> SlurmJob:
-        options = {key: value for key, value in job.options.items() if key in KEPT}
         return replace(job, user=user(job.user), account=account(job.account), name=name(job.name),
-                       reservation=reservation(job.reservation), options=options)  # fmt: skip
+                       reservation=reservation(job.reservation))  # fmt: skip
 
     def of_association(one: Association) -> Association:
         return replace(one, user=user(one.user), account=account(one.account), parent=account(one.parent))

@@ -6,16 +6,21 @@ that were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are lef
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from sys import intern
+from types import MappingProxyType
 
-from vinesim.formats.slurm.submit_line import submit_options
+from vinesim.formats.slurm.submit_line import OF_NEEDS, submit_options
 from vinesim.formats.slurm.tables import read_table
 from vinesim.formats.slurm.values import NOTHING, duration_s, time_s, tres
 
 MAX_TASKS = 1_000_000  # of an array's pending record
+ALIKE = 65_536  # different requests, of which all jobs that have the same share one: a log may have millions of jobs
+_REQUESTED = ("ReqTRES", "ReqCPUS", "ReqNodes")
+_ALLOCATED = ("AllocTRES", "AllocCPUS", "NCPUS", "AllocNodes", "NNodes", "AllocGRES")
 _PENDING = re.compile(r"(\d+)_\[([\d,\-:]+)(?:%(\d+))?\]")
 _MEMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?")
 
@@ -32,7 +37,7 @@ class Record:
     suspended_s: float
     state: str  # the first word: COMPLETED, CANCELLED ...
     reason: str
-    allocated: dict[str, float]  # resources, of all nodes together; memory in MiB
+    allocated: Mapping[str, float]  # resources, of all nodes together; memory in MiB
     nodes: str  # those that it ran on, a list of hosts
     flags: frozenset[str]
 
@@ -51,11 +56,11 @@ class SlurmJob:
     partitions: tuple[str, ...]
     qos: str
     limit_s: float | None
-    requested: dict[str, float]  # resources, of all nodes together; memory in MiB
+    requested: Mapping[str, float]  # resources, of all nodes together; memory in MiB
     constraint: str
     reservation: str
     exit_ok: bool  # whether it ended with exit code 0
-    options: dict[str, str]  # of its submission, by long name
+    options: Mapping[str, str]  # of its submission that say what it needs, by long name
     records: tuple[Record, ...]  # in the order of time
     line: int  # of its first record
 
@@ -144,7 +149,8 @@ def _job(
 ) -> SlurmJob:  # fmt: skip
     line, row = rows[0]
     last = rows[-1][1]
-    options = {name: intern(value) for name, value in submit_options(row.get("SubmitLine", "")).items()}
+    given = submit_options(row.get("SubmitLine", ""))
+    options = _shared(*((name, given[name]) for name in sorted(OF_NEEDS.intersection(given))))
     limit = last.get("TimelimitRaw") or last.get("Timelimit", "")
     constraint = row.get("Constraints", "") or options.get("constraint", "")
     return SlurmJob(
@@ -158,7 +164,7 @@ def _job(
         partitions=tuple(filter(None, row.get("Partition", "").split(","))),
         qos=row.get("QOS", ""),
         limit_s=duration_s(limit) if limit not in NOTHING and not limit.startswith("Partition") else None,
-        requested=_requested(row),
+        requested=_requested(*(row.get(name, "") for name in _REQUESTED)),
         constraint="" if constraint in NOTHING else constraint,
         reservation="" if row.get("Reservation", "") in NOTHING else row["Reservation"],
         exit_ok=last.get("ExitCode", "0:0") == "0:0" and not last.get("State", "").startswith(("FAILED", "CANCELLED")),
@@ -187,32 +193,43 @@ def _record(row: dict[str, str]) -> Record:
         suspended_s=duration_s(row.get("Suspended", "") or "0", 1.0) or 0.0,
         state=state,
         reason=row.get("Reason", ""),
-        allocated=_allocated(row),
+        allocated=_allocated(*(row.get(name, "") for name in _ALLOCATED)),
         nodes="" if row.get("NodeList", "") in NOTHING or row["NodeList"] == "None assigned" else row["NodeList"],
-        flags=frozenset(filter(None, row.get("Flags", "").split(","))),
+        flags=_flags(row.get("Flags", "")),
     )
 
 
-def _requested(row: dict[str, str]) -> dict[str, float]:
+@lru_cache(ALIKE)
+def _shared(*options: tuple[str, str]) -> Mapping[str, str]:
+    return MappingProxyType(dict(options))
+
+
+@lru_cache(ALIKE)
+def _flags(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(",")))
+
+
+@lru_cache(ALIKE)
+def _requested(resources: str, cpus: str, nodes: str) -> Mapping[str, float]:
     """Return what a job asked for: ReqTRES, or what the older columns say."""
-    found = tres(row.get("ReqTRES", ""))
-    for name, column in (("cpu", "ReqCPUS"), ("node", "ReqNodes")):
-        text = row.get(column, "")
-        if name not in found and text.isascii() and text.isdigit():
-            found[name] = float(text)
-    return found
+    return MappingProxyType(_completed(tres(resources), cpu=(cpus,), node=(nodes,)))
 
 
-def _allocated(row: dict[str, str]) -> dict[str, float]:
+@lru_cache(ALIKE)
+def _allocated(resources: str, cpus: str, n_cpus: str, nodes: str, n_nodes: str, gres: str) -> Mapping[str, float]:
     """Return what a job held: AllocTRES, or what the older columns say."""
-    found = tres(row.get("AllocTRES", ""))
-    for name, columns in (("cpu", ("AllocCPUS", "NCPUS")), ("node", ("AllocNodes", "NNodes"))):
-        for column in columns:
-            text = row.get(column, "")
-            if name not in found and text.isascii() and text.isdigit():
-                found[name] = float(text)
-    for item in filter(None, row.get("AllocGRES", "").split(",")):
+    found = _completed(tres(resources), cpu=(cpus, n_cpus), node=(nodes, n_nodes))
+    for item in filter(None, gres.split(",")):
         parts = item.split(":")
         if parts[-1].isdigit():
             found.setdefault(f"gres/{':'.join(parts[:-1])}", float(parts[-1]))
+    return MappingProxyType(found)
+
+
+def _completed(found: dict[str, float], **more: tuple[str, ...]) -> dict[str, float]:
+    """Add amounts that are missing, from the first text that is a number."""
+    for name, texts in more.items():
+        for text in texts:
+            if name not in found and text.isascii() and text.isdigit():
+                found[name] = float(text)
     return found

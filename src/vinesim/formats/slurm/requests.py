@@ -8,6 +8,8 @@ of tasks per node, or with nodes to itself, has a task for each node; any other 
 import math
 from typing import NamedTuple
 
+from vinesim.formats.slurm.values import exact
+
 ALL = -1.0  # as memory of a node: all of it
 WHOLE = math.inf  # as CPUs: all of a node
 
@@ -46,14 +48,14 @@ class Request(NamedTuple):
             "tasks": str(self.tasks),
             "cpus": str(self.cpus) if self.cpus > 1 else "",
             "per_node": str(self.per_node or ""),
-            "mem_cpu": f"{self.mem_cpu:g}" if self.mem_cpu else "",
-            "mem_node": f"{self.mem_node:g}" if self.mem_node else "",
+            "mem_cpu": exact(self.mem_cpu) if self.mem_cpu else "",
+            "mem_node": exact(self.mem_node) if self.mem_node else "",
             "gpus": str(self.gpus or ""),
             "gpu_type": self.gpu_type,
             "exclusive": "1" if self.exclusive else "",
             "constraint": self.constraint,
             "switches": str(self.switches or ""),
-            "switch_wait": f"{self.switch_wait_s:g}" if math.isfinite(self.switch_wait_s) else "",
+            "switch_wait": exact(self.switch_wait_s) if math.isfinite(self.switch_wait_s) else "",
         }
         return " ".join(f"{name}={value}" for name, value in words.items() if value)
 

@@ -22,6 +22,14 @@ FLAGS = frozenset(
     )
 )  # of long options: those that take no value, or may take one only behind an equals sign
 COMMANDS = frozenset(("sbatch", "srun", "salloc"))
+OF_NEEDS = frozenset(  # options of a submission that say what a job needs
+    (
+        *("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "mem", "mem-per-cpu", "mem-per-gpu", "gres", "gpus"),
+        *("gpus-per-node", "gpus-per-task", "constraint", "dependency", "array", "begin", "nice", "time", "time-min"),
+        *("exclusive", "no-requeue", "requeue", "hold", "licenses", "switches", "contiguous", "oversubscribe"),
+        *("nodelist", "exclude", "mincpus", "tmp", "core-spec", "deadline", "ntasks-per-core", "ntasks-per-socket"),
+    )
+)
 
 
 def submit_options(line: str) -> Mapping[str, str]:

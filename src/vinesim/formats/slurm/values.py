@@ -65,6 +65,11 @@ def memory_mib(text: str) -> tuple[float, str] | None:
     return float(number) * MIB[unit.upper() or "M"], of.lower()
 
 
+def exact(value: float) -> str:
+    """Write a number with all its digits: a year has more seconds, and a large node more MiB, than ``:g`` keeps."""
+    return f"{value:.15g}"
+
+
 def tres(text: str) -> dict[str, float]:
     """Return a list of resources, such as ``cpu=16,mem=64G,gres/gpu:a100=4``, by name; memory in MiB.
 

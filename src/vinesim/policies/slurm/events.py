@@ -38,10 +38,7 @@ def note(model, state, view):
         s.n_seen[0] += model.job_first[job + 1] - model.job_first[job]
         if s.job_state[job] == ABSENT:
             s.job_left[job] = model.job_first[job + 1] - model.job_first[job]
-            if s.job_ran_us[job] >= 0.0:
-                count_submitted(s, job, 1)
-                place(s, options, job, now_us)
-            elif not submit(s, job):
+            if not arrive(s, options, job, now_us):
                 want(s, KILL, job)
             s.changed_us[0] = now_us
     if view.event == FINISH and not s.task_over[view.task]:
@@ -52,6 +49,15 @@ def note(model, state, view):
             leave(s, options, job, now_us)
             finish(s, job, False, now_us)
             want_event_run(s, options, now_us)
+
+
+def arrive(s, options, job, now_us):
+    """A job arrives: it is submitted, or goes on at its nodes. Returns whether it was accepted."""
+    if s.job_ran_us[job] < 0.0:
+        return submit(s, job)
+    count_submitted(s, job, 1)
+    place(s, options, job, now_us)
+    return True
 
 
 def note_nodes(model, state, s, now_us):

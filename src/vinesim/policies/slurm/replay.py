@@ -11,37 +11,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.slurm.codes import ELIGIBLE, HELD, RUNNING, US_PER_S
-from vinesim.policies.slurm.holding import enter_running, leave_running
-from vinesim.policies.slurm.licences import count_licences, lacks_licences
-from vinesim.policies.slurm.limits import count_accruing, count_running, is_over
+from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
+from vinesim.policies.slurm.events import arrive, withdraw
+from vinesim.policies.slurm.licences import lacks_licences
+from vinesim.policies.slurm.limits import is_over
 from vinesim.policies.slurm.node_sets import put, remove
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
 from vinesim.policies.slurm.prepare_limits import holders_of
 from vinesim.policies.slurm.prepare_nodes import Places
-from vinesim.policies.slurm.queue import calculate, charge, tidy
+from vinesim.policies.slurm.queue import calculate, tidy
 from vinesim.policies.slurm.reason_words import forbidden, over_limit, refused
-from vinesim.policies.slurm.starting import become_eligible, finish, hold_until, submit
-from vinesim.policies.slurm.states import enter_state
+from vinesim.policies.slurm.starting import begin, finish, is_on_nodes, leave, requeue
 from vinesim.policies.slurm.times import find_nodes
-from vinesim.policies.slurm.waiting import is_free, is_satisfied
+from vinesim.policies.slurm.waiting import check_held, is_satisfied
 from vinesim.state.scratch import plain_options
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
 
-KNOWN, BEGIN, END, LOST, CALCULATED, EDGE = range(6)  # what happens
+KNOWN, WITHDRAWN, BEGIN, END, KILLED, LOST, CALCULATED, EDGE = range(8)  # what happens
+ENDS = (END, KILLED, LOST)
 
 
 class Ran(NamedTuple):
-    """A time that a job ran; ``is_over``: it did not wait again."""
+    """A time that a job ran, and how that ended."""
 
     job: int
     begin_us: float
     end_us: float
-    is_over: bool
+    end: int  # END, KILLED, or LOST: it waited again
 
 
 @dataclass(frozen=True)
@@ -74,44 +74,25 @@ class Books:
         self.number = {(int(n // center.n_shelves), int(n % center.n_shelves)): i for i, n in enumerate(nodes)}
 
     def note(self, kind: int, job: int, now_us: float) -> None:
-        """Note what happened."""
-        s = self.s
+        """Note what happened, and make those eligible that may be."""
+        s, options = self.s, self.options
         if kind == KNOWN:
-            if not submit(s, job):
+            if not arrive(s, options, job, now_us):
                 self.refused[job] = refused(self.policy, self.jobs, self.accounts, s, self.keys, job)
+        elif kind == WITHDRAWN:
+            withdraw(s, options, job, now_us)
         elif kind == BEGIN and s.job_state[job] in (HELD, ELIGIBLE):
-            enter_state(s, job, RUNNING)
-            s.job_in[job] = s.job_part[s.job_first_part[job]]
-            s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
-            s.job_end_by_us[job] = now_us + s.job_limit_us[job]
-            if s.job_accrues[job]:
-                count_accruing(s, job, -1)
-            enter_running(s, job)
-            count_running(s, job, 1)
-            count_licences(s, job, -1)
-        elif kind in (END, LOST) and s.job_state[job] == RUNNING:
-            charge(s, self.options, job, now_us)
-            leave_running(s, job)
-            count_running(s, job, -1)
-            count_licences(s, job, 1)
-            if kind == END:
-                finish(s, job, bool(s.job_failed[job]), now_us)
+            begin(s, job, int(s.job_part[s.job_first_part[job]]), now_us)
+        elif kind in ENDS and is_on_nodes(s, job):
+            leave(s, options, job, now_us)
+            if kind == LOST:
+                requeue(s, options, job, now_us)
             else:
-                hold_until(s, job, now_us + self.options.requeue_delay * US_PER_S)
+                finish(s, job, kind == KILLED, now_us)
         elif kind == CALCULATED:
-            calculate(s, self.options, self.options.priority_calc_period * US_PER_S, now_us)
-        s.n_wanted[0] = 0
-
-    def let_in(self, now_us: float) -> None:
-        """Make those eligible that may be."""
-        s, kept = self.s, 0
-        for job in s.held[: s.n_held[0]].tolist():
-            if s.job_state[job] == HELD and is_free(s, job, now_us):
-                become_eligible(s, self.options, job, now_us)
-            elif s.job_state[job] == HELD:
-                s.held[kept] = job
-                kept += 1
-        s.n_held[0] = kept
+            calculate(s, options, options.priority_calc_period * US_PER_S, now_us)
+        check_held(s, options, now_us)
+        s.n_wanted[0] = 0  # the engine has done it
 
     def reason(self, job: int, now_us: float) -> tuple[str, str, tuple[int, ...]] | None:
         """Return why a job waits now; None if it does not."""
@@ -201,18 +182,18 @@ def reasons_of(policy: "Slurm", scenario: Scenario, runs: list[Ran], job: int, u
     last_us = max((one.begin_us for one in runs if one.job == job), default=until_us)
     events = [(float(us), KNOWN, j) for j, us in enumerate(work.arrival_us)]
     events += [(one.begin_us, BEGIN, one.job) for one in runs]
-    events += [(one.end_us, END if one.is_over else LOST, one.job) for one in runs]
+    events += [(one.end_us, one.end, one.job) for one in runs]
     if work.withdraw_us is not None:
-        events += [(float(us), END, j) for j, us in enumerate(work.withdraw_us) if math.isfinite(us)]
+        events += [(float(us), WITHDRAWN, j) for j, us in enumerate(work.withdraw_us) if math.isfinite(us)]
     period_us, first_us = policy.priority_calc_period * US_PER_S, float(books.s.due_us[0])
     n_times = int(max(0.0, last_us - first_us) // period_us) + 1
     events += [(first_us + i * period_us, CALCULATED, -1) for i in range(n_times)]
     edges = [*books.s.job_known_us, *(us for us in books.s.job_from_us if math.isfinite(us))]
-    edges += [one.end_us + policy.requeue_delay * US_PER_S for one in runs if not one.is_over]
+    edges += [one.end_us + policy.requeue_delay * US_PER_S for one in runs if one.end == LOST]
     edges += [s * US_PER_S for begin_s, end_s, _ in books.places.reservations.values() for s in (begin_s, end_s)]
     edges += [us for down_us, up_us, _, _ in books.down for us in (down_us, up_us)]
     events += [(float(us), EDGE, -1) for us in edges if math.isfinite(us)]
-    order = (END, LOST, KNOWN, EDGE, CALCULATED, BEGIN)
+    order = (WITHDRAWN, *ENDS, KNOWN, EDGE, CALCULATED, BEGIN)
     events.sort(key=lambda event: (event[0], order.index(event[1])))
     found: list[Reason] = []
     at_us, why = 0.0, None
@@ -222,7 +203,6 @@ def reasons_of(policy: "Slurm", scenario: Scenario, runs: list[Ran], job: int, u
         if why is not None and now_us > at_us:
             found.append(Reason(at_us, now_us, *why))
         books.note(kind, other, now_us)
-        books.let_in(now_us)
         at_us, why = now_us, books.reason(job, now_us)
     if why is not None and last_us > at_us:
         found.append(Reason(at_us, last_us, *why))

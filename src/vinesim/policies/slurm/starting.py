@@ -39,19 +39,25 @@ def start(s, options, job, part, n_got, by, now_us):
         for i in range(s.n_victims[0]):
             evict(s, options, s.victims[i], way_of(s, s.victims[i]), now_us)
     give(s, job, n_got)
-    s.job_in[job], s.job_by[job] = part, by
+    s.job_by[job] = by
+    begin(s, job, part, now_us)
+    if is_top(s, job):
+        count_top(s, job, -1)
+    s.changed_us[0] = now_us
+    want(s, START, job)
+
+
+def begin(s, job, part, now_us):
+    """A job begins to run in a partition: it counts at limits and licences, and ages no more."""
+    s.job_in[job] = part
     s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
     s.job_end_by_us[job] = now_us + s.job_limit_us[job]
     if s.job_accrues[job]:
         count_accruing(s, job, -1)
-    if is_top(s, job):
-        count_top(s, job, -1)
     enter_running(s, job)
     count_running(s, job, 1)
     count_licences(s, job, -1)
     enter_state(s, job, RUNNING)
-    s.changed_us[0] = now_us
-    want(s, START, job)
 
 
 def place(s, options, job, now_us):
