@@ -1,4 +1,4 @@
-"""How long none of a job's tasks held a unit."""
+"""When tasks were pending: how long none of a job's tasks held a unit, and which were withdrawn meanwhile."""
 
 import math
 
@@ -36,3 +36,9 @@ def waits_us(
         before_us, last = np.bincount(task, begin_us - free_us, len(found_us)), np.r_[~is_next, True]
         found_us[task[last]] = before_us[task[last]] + (init_us[task[last]] - end_us[last])
     return found_us
+
+
+def are_withdrawn(init_us: np.ndarray, eligible_us: np.ndarray, withdraw_us: np.ndarray, end_us: float) -> np.ndarray:
+    """[N] whether each task was pending when its job was withdrawn, in a run until ``end_us``: it had no last start,
+    and waited for no other job."""
+    return np.isnan(init_us) & (eligible_us <= withdraw_us) & (withdraw_us <= end_us)

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.gaps import waits_us
+from vinesim.metrics.gaps import are_withdrawn, waits_us
 from vinesim.metrics.segments import Segments
 from vinesim.metrics.tables import Tables
 from vinesim.model.result import OUTCOMES, Table
@@ -21,6 +21,10 @@ WHERE part = 0 AND (init_us IS NULL OR begin_us < init_us) ORDER BY task, segmen
 _SEGMENTS = """
 SELECT task, segment, part, unit, begin_us, start_us, end_us, amount,
     (list_position($outcomes, outcome) - 1)::TINYINT AS why FROM held ORDER BY part, task, segment
+"""
+_TO_WITHDRAW = """
+SELECT task, init_us, tasks.eligible_us, withdraw_us FROM tasks JOIN jobs USING (job)
+WHERE withdraw_us IS NOT NULL ORDER BY task
 """
 
 
@@ -81,8 +85,11 @@ class StoredColumns:
 
     def withdrawn(self) -> tuple[np.ndarray, np.ndarray]:
         """Return [W] the tasks that were pending when their job was withdrawn, and when that was, us."""
-        found = self._result.columns("SELECT task, withdraw_us FROM withdrawn")
-        return found["task"], found["withdraw_us"]
+        if not self._result.has("jobs", "withdraw_us"):
+            return np.zeros(0, np.int64), np.zeros(0)
+        task, init_us, eligible_us, withdraw_us = self._result.columns(_TO_WITHDRAW).values()
+        is_found = are_withdrawn(init_us, eligible_us, withdraw_us, float(self._result.summary["makespan_us"]))
+        return task[is_found], withdraw_us[is_found]
 
 
 class ColumnsInMemory:

@@ -64,6 +64,6 @@ def numbers_of(folder: str | Path, reasons: dict[int, list[Reason]]) -> dict[int
     """Return the numbers in their source of the jobs that reasons name."""
     jobs = sorted({job for each in reasons.values() for one in each for job in one.jobs})
     with open_result(folder) as result:
-        if not result.has_job_ids or not jobs:
+        if not result.has("jobs", "job_id") or not jobs:
             return {}
         return dict(result.rows("SELECT job, job_id FROM jobs WHERE list_contains($jobs, job)", {"jobs": jobs}))

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from vinesim.metrics.energy import energy_by_unit
-from vinesim.metrics.gaps import gaps_us, waits_us
+from vinesim.metrics.gaps import are_withdrawn, gaps_us, waits_us
 from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.columns import JOBS, TASKS, UNITS, UTILIZATION
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, PREFILLED, Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREFILLED, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.tokens import TOKENS
 from vinesim.model.workload import ONE_SLOT
@@ -169,12 +169,8 @@ class Tables:
         if self.scenario.workload.withdraw_us is None:
             return np.zeros(0, np.int64), np.zeros(0)
         at_us = np.repeat(self.scenario.workload.withdraw_us, self.counts)
-        is_pending = self.outcome.task_unit < 0
-        if self.segments.why is not None:
-            is_pending = is_pending | np.isin(self.segments.why[: len(at_us)], (PREEMPTED, INTERRUPTED, FAILED))
-        is_pending = is_pending & (self.task_eligible_us <= at_us)
-        found = np.flatnonzero(is_pending & (at_us <= self.makespan_us))
-        return found, at_us[found]
+        is_found = are_withdrawn(self.outcome.task_init_us, self.task_eligible_us, at_us, float(self.makespan_us))
+        return np.flatnonzero(is_found), at_us[is_found]
 
     @cached_property
     def segments(self) -> Segments:
