@@ -28,13 +28,13 @@ from vinesim.formats.results.checksums import write_sums
 from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
-from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.waiting import waits_of
 from vinesim.plots.units import UNITS
 from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage
 from vinesim.report import run as page
+from vinesim.report.timeline import write_timeline
 
 gantt = pytest.importorskip("vinesim.plots.gantt")
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
 from vinesim.formats.results.parquet import read_table
-from vinesim.formats.results.timeline import write_timeline
+from vinesim.report.timeline import write_timeline
 
 
 @pytest.fixture

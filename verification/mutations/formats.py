@@ -87,7 +87,7 @@ MUTATIONS = (
     mutation(
         "timeline: a unit's next task gets its own thread",
         "tests/report/test_timeline.py",
-        "formats/results/timeline.py",
+        "report/timeline.py",
         "if free <= begin_us:",
         "if free < begin_us:",
     ),

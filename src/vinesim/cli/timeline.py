@@ -30,7 +30,7 @@ def timeline(
     """Write the tasks on their units as a trace for ui.perfetto.dev and chrome://tracing."""
     from vinesim.cli.progress import working
     from vinesim.formats.results.folder import TIMELINE
-    from vinesim.formats.results.timeline import MAX_SLICES, write_timeline
+    from vinesim.report.timeline import MAX_SLICES, write_timeline
 
     file = output or folder / TIMELINE
     with working("writing the timeline"):

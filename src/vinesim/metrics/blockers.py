@@ -18,6 +18,7 @@ from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.openings import Changes
 from vinesim.metrics.places import TaskDemand, allowed_units, demand_of_task, places_for
 from vinesim.metrics.quota_waits import quota_waits
+from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.shortages import IDLE, Span
 from vinesim.metrics.types_of_units import lacking
 from vinesim.model.workload import NO_GANG
@@ -26,11 +27,9 @@ RESERVED, BEHIND = "reserved", "behind"  # as the state of a part of a wait
 Node = tuple[int, int]  # rack, shelf
 _AHEAD = """
 SELECT tasks.task, tasks.job, (SELECT tasks FROM jobs WHERE jobs.job = tasks.job) AS n_tasks, task_type,
-    eligible_us AS arrival_us, coalesce(init_us, given_up_us) AS over_us, init_us, rack, shelf
-FROM tasks LEFT JOIN given_up USING (task)
-WHERE tasks.task < $task AND tasks.job <> $job AND eligible_us <= $until_us
-    AND coalesce(init_us, given_up_us, $until_us + 1) > $since_us
-ORDER BY tasks.task
+    eligible_us, init_us, rack, shelf FROM tasks
+WHERE task < $task AND job <> $job AND eligible_us <= $until_us AND coalesce(init_us, $until_us + 1) > $since_us
+ORDER BY task
 """
 _EARLIER = """
 SELECT task, begin_us, end_us FROM held
@@ -59,7 +58,7 @@ class _Ahead:
     job: int
     n_tasks: int  # of the job
     task_type: int
-    arrival_us: float
+    since_us: float  # since when it waits for units
     over_us: float | None  # when it was no longer pending; None: it still is
     starts_us: float | None
     node: Node
@@ -68,7 +67,7 @@ class _Ahead:
     def is_pending(self, at_us: float) -> bool:
         """Whether it waits at a time, and after it."""
         is_over = self.over_us is not None and self.over_us <= at_us
-        return self.arrival_us <= at_us and not is_over and not any(a <= at_us < b for a, b in self.runs)
+        return self.since_us <= at_us and not is_over and not any(a <= at_us < b for a, b in self.runs)
 
     def until_us(self, at_us: float) -> float:
         """When it starts, or is given up, after a time at which it waits."""
@@ -93,11 +92,12 @@ class _Queue:
         if "segments" in self.result.names:
             for task, begin, end in self.result.rows(_EARLIER, {"until_us": self.window["until_us"]}):
                 runs.setdefault(task, []).append((begin, end))
-        rows = self.result.rows(_AHEAD, self.window)
-        return [
-            _Ahead(task, job, n, kind, arrival, over, starts, (rack, shelf), runs.get(task, ()))
-            for task, job, n, kind, arrival, over, starts, rack, shelf in rows
+        given_up = dict(zip(*StoredColumns(self.result).given_up(), strict=True))
+        found = [
+            _Ahead(task, job, n, kind, since, given_up.get(task, starts), starts, (rack, shelf), runs.get(task, ()))
+            for task, job, n, kind, since, starts, rack, shelf in self.result.rows(_AHEAD, self.window)
         ]
+        return [one for one in found if one.over_us is None or one.over_us > self.window["since_us"]]
 
     def demand_of(self, one: _Ahead) -> TaskDemand:
         """Return what a task asks for."""

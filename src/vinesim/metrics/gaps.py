@@ -1,4 +1,4 @@
-"""How long none of a job's tasks held a unit."""
+"""When tasks were pending: how long none of a job's tasks held a unit, and which left the queue without a start."""
 
 import math
 
@@ -36,3 +36,13 @@ def waits_us(
         before_us, last = np.bincount(task, begin_us - free_us, len(found_us)), np.r_[~is_next, True]
         found_us[task[last]] = before_us[task[last]] + (init_us[task[last]] - end_us[last])
     return found_us
+
+
+def given_up_us(
+    init_us: np.ndarray, eligible_us: np.ndarray, dropped_us: np.ndarray, withdraw_us: np.ndarray, end_us: float
+) -> np.ndarray:
+    """[N] when each task left the queue without a start: the policy dropped it, or its job was withdrawn before its
+    last start while it waited for no other job. NaN: it did not, until ``end_us``."""
+    is_withdrawn = np.isnan(dropped_us) & np.isnan(init_us) & (eligible_us <= withdraw_us)
+    gone_us = np.where(is_withdrawn, withdraw_us, dropped_us)
+    return np.where(gone_us <= end_us, gone_us, np.nan)

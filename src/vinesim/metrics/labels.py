@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vinesim.model.columns import LABELS
 from vinesim.model.result import Table
 from vinesim.model.workload import Workload
 
@@ -21,7 +22,7 @@ def labels_of(work: Workload) -> Table | None:
     found = {
         name: _texts(codes, names) for name, (codes, names) in kinds.items() if codes is not None and name != "job"
     }
-    return Table({"job": np.arange(work.n_jobs, dtype=np.int32), **found}) if found else None
+    return LABELS.of({"job": np.arange(work.n_jobs), **found}) if found else None
 
 
 def _texts(codes: np.ndarray, names: Sequence[str]) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.gaps import waits_us
+from vinesim.metrics.gaps import given_up_us, waits_us
 from vinesim.metrics.segments import Segments
 from vinesim.metrics.tables import Tables
 from vinesim.model.result import OUTCOMES, Table
@@ -21,6 +21,9 @@ WHERE part = 0 AND (init_us IS NULL OR begin_us < init_us) ORDER BY task, segmen
 _SEGMENTS = """
 SELECT task, segment, part, unit, begin_us, start_us, end_us, amount,
     (list_position($outcomes, outcome) - 1)::TINYINT AS why FROM held ORDER BY part, task, segment
+"""
+_TO_GIVE_UP = """
+SELECT task, init_us, tasks.eligible_us, {given} FROM tasks JOIN jobs USING (job) ORDER BY task
 """
 
 
@@ -81,9 +84,17 @@ class StoredColumns:
 
     def given_up(self) -> tuple[np.ndarray, np.ndarray]:
         """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us."""
-        query = "SELECT task, given_up_us FROM given_up WHERE given_up_us <= $end_us ORDER BY task"
-        found = self._result.columns(query, {"end_us": float(self._result.summary["makespan_us"])})
-        return found["task"], found["given_up_us"]
+        known = {
+            name: self._result.has(table, name) for table, name in (("tasks", "dropped_us"), ("jobs", "withdraw_us"))
+        }
+        if not any(known.values()):
+            return np.zeros(0, np.int64), np.zeros(0)
+        given = ", ".join(name if is_there else f"NULL::DOUBLE AS {name}" for name, is_there in known.items())
+        columns = self._result.columns(_TO_GIVE_UP.format(given=given))
+        task, end_us = columns.pop("task"), float(self._result.summary["makespan_us"])
+        gone_us = given_up_us(**columns, end_us=end_us)
+        is_found = np.isfinite(gone_us)
+        return task[is_found], gone_us[is_found]
 
 
 class ColumnsInMemory:

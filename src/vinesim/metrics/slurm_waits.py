@@ -5,6 +5,7 @@ from pathlib import Path
 
 from vinesim.formats.results.folder import SCENARIO
 from vinesim.formats.results.tables import open_result
+from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.wait import LOSSES, TERMINAL, Waiting
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
@@ -13,8 +14,8 @@ from vinesim.policies.slurm.replay import END, KILLED, LOST, Ran, Reason, reason
 
 _RUNS = """
 SELECT tasks.job, begin_us, max(coalesce(end_us, $end_us)) AS end_us, max(outcome) AS outcome,
-    bool_or(coalesce(end_us = given_up_us, false)) AS is_dropped
-FROM held JOIN tasks USING (task) LEFT JOIN given_up USING (task)
+    max(task) AS task
+FROM held JOIN tasks USING (task)
 WHERE part = 0 GROUP BY tasks.job, begin_us ORDER BY tasks.job, begin_us
 """
 MOST_JOBS = 3  # named in a line
@@ -32,8 +33,9 @@ def slurm_reasons(folder: str | Path, waits: Sequence[Waiting]) -> dict[int, lis
     assert isinstance(policy, Slurm)
     with open_result(folder) as result:
         end_us = float(result.summary["makespan_us"])
-        runs = [Ran(job, begin, end, KILLED if is_dropped else ENDS.get(outcome, END))
-                for job, begin, end, outcome, is_dropped in result.rows(_RUNS, {"end_us": end_us})]  # fmt: skip
+        given_up = dict(zip(*StoredColumns(result).given_up(), strict=True))
+        runs = [Ran(job, begin, end, KILLED if given_up.get(task) == end else ENDS.get(outcome, END))
+                for job, begin, end, outcome, task in result.rows(_RUNS, {"end_us": end_us})]  # fmt: skip
     if policy.preempt_mode == "suspend":
         runs = _without_pauses(runs)
     return {one.job: reasons_of(policy, scenario, runs, one.job, end_us) for one in waits}
@@ -67,6 +69,6 @@ def numbers_of(folder: str | Path, reasons: dict[int, list[Reason]]) -> dict[int
     """Return the numbers in their source of the jobs that reasons name."""
     jobs = sorted({job for each in reasons.values() for one in each for job in one.jobs})
     with open_result(folder) as result:
-        if not result.has_job_ids or not jobs:
+        if not result.has("jobs", "job_id") or not jobs:
             return {}
         return dict(result.rows("SELECT job, job_id FROM jobs WHERE list_contains($jobs, job)", {"jobs": jobs}))

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from vinesim.metrics.energy import energy_by_unit
-from vinesim.metrics.gaps import gaps_us, waits_us
+from vinesim.metrics.gaps import gaps_us, given_up_us, waits_us
 from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.columns import JOBS, TASKS, UNITS, UTILIZATION
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, PREFILLED, Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREFILLED, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.tokens import TOKENS
 from vinesim.model.workload import ONE_SLOT
@@ -167,16 +167,18 @@ class Tables:
     def given_up(self) -> tuple[np.ndarray, np.ndarray]:
         """[W] the tasks that left the queue without a start, and when that was, us: the policy dropped them, or their
         job was withdrawn, before the makespan was over; of a single run."""
-        dropped_us, withdraw_us = self.outcome.dropped_us, self.scenario.workload.withdraw_us
-        gone_us = np.full(self.scenario.workload.n_tasks, np.nan) if dropped_us is None else dropped_us
-        if withdraw_us is not None:
-            at_us = np.repeat(withdraw_us, self.counts)
-            is_pending = self.outcome.task_unit < 0
-            if self.segments.why is not None:
-                is_pending = is_pending | np.isin(self.segments.why[: len(at_us)], (PREEMPTED, INTERRUPTED, FAILED))
-            is_pending = is_pending & np.isnan(gone_us) & (self.task_eligible_us <= at_us)
-            gone_us = np.where(is_pending, at_us, gone_us)
-        found = np.flatnonzero(gone_us <= self.makespan_us)
+        outcome, withdraw_us = self.outcome, self.scenario.workload.withdraw_us
+        if outcome.dropped_us is None and withdraw_us is None:
+            return np.zeros(0, np.int64), np.zeros(0)
+        never_us = np.full(self.scenario.workload.n_tasks, np.nan)
+        gone_us = given_up_us(
+            outcome.task_init_us,
+            self.task_eligible_us,
+            never_us if outcome.dropped_us is None else outcome.dropped_us,
+            never_us if withdraw_us is None else np.repeat(withdraw_us, self.counts),
+            float(self.makespan_us),
+        )
+        found = np.flatnonzero(np.isfinite(gone_us))
         return found, gone_us[found]
 
     @cached_property

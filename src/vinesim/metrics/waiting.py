@@ -19,6 +19,7 @@ from vinesim.metrics.places import TaskDemand, allowed_units, demand_of_task, pl
 from vinesim.metrics.power_waits import PowerWait, power_waits, with_power
 from vinesim.metrics.quota_waits import QuotaWait, partition_of_task, quota_waits, with_quotas
 from vinesim.metrics.reservation_waits import reservation_waits, reserved_spans
+from vinesim.metrics.run_columns import StoredColumns
 from vinesim.metrics.shortages import IDLE, Span, overlaid, shortages
 from vinesim.metrics.types_of_units import TypeOfUnit, count_down, count_free, count_opening, note_busy, types_of
 from vinesim.metrics.wait import LOSSES, TERMINAL, LostRun, Waiting
@@ -31,19 +32,11 @@ SELECT task, task_type, arrival_us, eligible_us, init_us, finish_us FROM tasks W
 ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
-_SLOWEST = """
-SELECT job FROM jobs LEFT JOIN (
-    SELECT job, max(coalesce(tasks.finish_us, given_up_us, left_us, $end_us)) AS over_us FROM tasks
-    LEFT JOIN given_up USING (task)
-    LEFT JOIN (
-        SELECT task, max(end_us) AS left_us FROM held WHERE outcome IN ('killed', 'withdrawn') GROUP BY task
-    ) USING (task)
-    SEMI JOIN (SELECT job FROM jobs WHERE latency_us IS NULL) USING (job) GROUP BY job
-) USING (job) WHERE arrival_us <= $end_us
-ORDER BY coalesce(latency_us, over_us - arrival_us) DESC, job LIMIT $n
-"""  # a job that did not finish: until its limit, its withdrawal or the policy ended it, or else until the run ended
-_GIVEN_UP = """
-SELECT given_up_us, withdrawn.task IS NOT NULL FROM given_up LEFT JOIN withdrawn USING (task) WHERE task = $task
+_UNFINISHED = """
+SELECT task, job, finish_us, left_us FROM tasks LEFT JOIN (
+    SELECT task, max(end_us) AS left_us FROM held WHERE outcome IN ('killed', 'withdrawn') GROUP BY task
+) USING (task)
+SEMI JOIN (SELECT job FROM jobs WHERE latency_us IS NULL) USING (job) ORDER BY task
 """
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY segment"
 _ON_UNITS = """
@@ -77,7 +70,7 @@ def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
     """Return the jobs that have this number in their source; several tries of a job may. Raises :class:`InputError` if
     there is none."""
     with open_result(folder) as result:
-        if not result.has_job_ids:
+        if not result.has("jobs", "job_id"):
             found, remedy = "none: their numbers count from 0", "Give --job N."
             raise InputError([Problem("--job-id", "jobs with their own numbers", found, remedy)])
         jobs = [job for (job,) in result.rows("SELECT job FROM jobs WHERE job_id = $id ORDER BY job", {"id": job_id})]
@@ -95,8 +88,25 @@ def slowest_jobs(folder: str | Path, count: int) -> list[int]:
 
 def longest(result: ResultTables, count: int) -> list[int]:
     """Return the jobs with the longest latency of an open result."""
-    end = {"end_us": float(result.summary["makespan_us"]), "n": count}
-    return [job for (job,) in result.rows(_SLOWEST, end)]
+    run, end_us = StoredColumns(result), float(result.summary["makespan_us"])
+    arrival_us, over_us = run.of("jobs", "arrival_us", "finish_us")
+    task, job, *ends_us = result.columns(_UNFINISHED).values()
+    ends_us.insert(1, _of_tasks(task, *run.given_up()))
+    task_over_us = np.full(len(task), end_us)  # of one that nothing else ended
+    for known_us in reversed(ends_us):
+        task_over_us = np.where(np.isnan(known_us), task_over_us, known_us)
+    over_us[job] = -math.inf
+    np.maximum.at(over_us, job, task_over_us)
+    found = np.flatnonzero(arrival_us <= end_us)
+    return found[np.argsort(arrival_us[found] - over_us[found], kind="stable")][:count].tolist()
+
+
+def _of_tasks(wanted: np.ndarray, task: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values of the wanted tasks, NaN of those that have none; both are in order."""
+    found = np.full(len(wanted), math.nan)
+    is_known = np.isin(wanted, task)
+    found[is_known] = values[np.searchsorted(task, wanted[is_known])]
+    return found
 
 
 def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
@@ -166,8 +176,9 @@ def _who_waited(
     """Return the task of the job that started last, when it waited and what it ran on; what it demands, the code of
     its type, and until when it waited."""
     task, task_type, arrival_us, eligible_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
-    given_up = result.rows(_GIVEN_UP, {"task": task})
-    given_up_us, is_withdrawn = given_up[0] if init_us is None and given_up else (None, False)
+    given_up = dict(zip(*StoredColumns(result).given_up(), strict=True))
+    given_up_us = float(given_up[task]) if init_us is None and task in given_up else None
+    is_dropped = _value(result, "task", task, "dropped_us") is not None
     until_us = init_us
     if init_us is None:
         ends_us = max(float(result.summary["makespan_us"]), arrival_us)
@@ -179,14 +190,13 @@ def _who_waited(
     waits = [] if eligible_us is None else _waits(eligible_us, until_us, lost_runs)
     demands = demand_of_task(record, task, task_type)
     demand = demands.demand
-    job_id = result.rows("SELECT job_id FROM jobs WHERE job = $job", {"job": job})[0][0] if result.has_job_ids else None
     found = Waiting(
         job=job,
-        job_id=job_id,
+        job_id=_value(result, "job", job, "job_id"),
         expected_us=_expected(record, task),
         start_date=result.summary["provenance"].get("start_date"),
         task=task,
-        n_tasks=int(result.rows("SELECT tasks FROM jobs WHERE job = $job", {"job": job})[0][0]),
+        n_tasks=_value(result, "job", job, "tasks"),
         task_type=record.task_types[task_type],
         demand="one slot" if math.isnan(demand) else "whole" if math.isinf(demand) else demand,
         n_units=demands.n_units,
@@ -200,8 +210,8 @@ def _who_waited(
         start_us=init_us,
         finish_us=finish_us,
         waited_us=sum(end - begin for begin, end in waits),
-        is_withdrawn=is_withdrawn,
-        is_dropped=given_up_us is not None and not is_withdrawn,
+        is_withdrawn=given_up_us is not None and not is_dropped,
+        is_dropped=given_up_us is not None and is_dropped,
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),
@@ -214,6 +224,12 @@ def _who_waited(
         waits=waits,
     )
     return found, demands, task_type, until_us
+
+
+def _value(result: ResultTables, key: str, number: int, column: str) -> Any:
+    """Return a value of a job or task; None if it is missing, or the run has no such column."""
+    query = f"SELECT {column} FROM {key}s WHERE {key} = $number"  # noqa: S608
+    return result.rows(query, {"number": number})[0][0] if result.has(f"{key}s", column) else None
 
 
 def _expected(record: ExplainRecord, task: int) -> float | None:
@@ -307,7 +323,7 @@ def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
 
 def _job_ids(result: ResultTables, found: Waiting) -> dict[int, int]:
     """Return the numbers in their source of the jobs of an explanation, by job; nothing if jobs have none."""
-    if not result.has_job_ids:
+    if not result.has("jobs", "job_id"):
         return {}
     named = [job for one in found.openings for job in (one.freed_by, one.taken_by) if job is not None]
     named += found.after + [one.job for one in found.blockers] + [job for wait in found.quotas for job in wait.jobs]

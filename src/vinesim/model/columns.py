@@ -30,6 +30,7 @@ class ResultTable:
     key: str  # the columns that tell a row from the others, as SQL has them
     columns: tuple[Column, ...]
     is_required: bool = False  # every result has it
+    has_others: bool = False  # it also has columns of texts whose names the workload gives, as ``rows`` says
 
     @property
     def always(self) -> tuple[str, ...]:
@@ -39,18 +40,19 @@ class ResultTable:
     def of(self, values: Mapping[str, np.ndarray | None]) -> Table:
         """Return the table with these values, in the declared types; None leaves an optional column out.
 
-        Raises KeyError for a name that is declared nowhere, and for a column that is never left out; TypeError for
-        values that the type cannot hold.
+        Raises KeyError for a name that is declared nowhere, unless the table has others, and for a column that is never
+        left out; TypeError for values that the type cannot hold.
         """
-        if unknown := values.keys() - {column.name for column in self.columns}:
-            raise KeyError(*unknown)
+        others = values.keys() - {column.name for column in self.columns}
+        if others and not self.has_others:
+            raise KeyError(*others)
         found = {}
         for column in self.columns:
             value = values.get(column.name) if column.is_optional else values[column.name]
             if value is not None:
                 is_text = column.dtype == "str"
                 found[column.name] = value if is_text else value.astype(column.dtype, casting="same_kind", copy=False)
-        return Table(found)
+        return Table(found | {name: value for name, value in values.items() if name in others and value is not None})
 
 
 def _optional(*columns: Column) -> tuple[Column, ...]:
@@ -202,7 +204,9 @@ APPLICATIONS = ResultTable("applications", key="application", rows=
     Column("consolidated_mean", "float64", "", False, "Tasks that started as one, on average"),
     Column("on_fastest", "float64", "1", False, "Share of its tasks that ran on their fastest processor type"),
 ))
-LABELS = ResultTable("labels", key="job", rows="One row a job: whose it is; only where a workload says so.", columns=(
+LABELS = ResultTable("labels", key="job", has_others=True, rows=
+    "One row a job: whose it is; only where a workload says so. Each other attribute of jobs is a column of texts with "
+    "its own name.", columns=(
     Column("job", "int32", "", False, "Number of the job"),
     *_optional(
         Column("partition", "str", "", True, "Its partition; only if jobs have partitions"),
@@ -210,7 +214,7 @@ LABELS = ResultTable("labels", key="job", rows="One row a job: whose it is; only
         Column("application", "str", "", True, "Name of its application; only if jobs have applications"),
         Column("account", "str", "", True, "Its account; only if jobs have the attribute, as those of Slurm do"),
         Column("qos", "str", "", True,
-            "Its quality of service; likewise. Any other attribute has a column of its name"),
+            "Its quality of service; likewise"),
     ),
 ))
 # fmt: on

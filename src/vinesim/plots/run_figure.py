@@ -67,7 +67,7 @@ def _times(results: Mapping[str, ResultTables], kind: str, wanted: Wanted) -> "F
     """Draw the distribution of a time, one line for each run, or for each label on an axis of the jobs."""
     wanted.check_unused(kind, ("y", "y_unit", "from_us", "to_us"))
     name = wanted.x or "jobs.latency_us"
-    known = times_with(all(result.has_tokens for result in results.values()))
+    known = times_with(all(result.has("tasks", "first_token_us") for result in results.values()))
     if name not in known:
         remedy = did_you_mean(name, known)
         raise InputError([Problem("--x", f"a time of each job or task: {', '.join(known)}", repr(name), remedy)])

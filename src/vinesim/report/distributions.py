@@ -61,7 +61,7 @@ _Group = tuple[_Measured, int | None, str]  # the code of the task type, None: a
 def distributions(result: ResultTables) -> dict[str, Any]:
     """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
     types = result.task_types
-    found = times_with(result.has_tokens).values()
+    found = times_with(result.has("tasks", "first_token_us")).values()
     run = StoredColumns(result)
     return _page(_distribution(times, _by_type(_Measured(times, run), types)) for times in found)
 
@@ -77,7 +77,7 @@ def distributions_of(tables: Tables) -> dict[str, Any]:
 
 def distributions_of_runs(results: Mapping[str, ResultTables]) -> dict[str, Any]:
     """Return the same for several stored runs by name, in equal bins; the groups are the runs."""
-    common = times_with(all(run.has_tokens for run in results.values())).values()
+    common = times_with(all(run.has("tasks", "first_token_us") for run in results.values())).values()
     runs = {name: StoredColumns(run) for name, run in results.items()}
     found = (_distribution(t, [(_Measured(t, run), None, name) for name, run in runs.items()]) for t in common)
     return _page(found) | {"of_runs": True}

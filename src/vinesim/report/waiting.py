@@ -105,7 +105,7 @@ def _causes(causes: Causes) -> str:
 
 def _slowest(result: ResultTables, record: ExplainRecord | None, jobs: list[int]) -> str:
     names = result.task_types
-    ids = dict(result.rows("SELECT job, job_id FROM jobs")) if result.has_job_ids else {}
+    ids = dict(result.rows("SELECT job, job_id FROM jobs")) if result.has("jobs", "job_id") else {}
     rows = [
         [
             f"job {ids.get(job, job)}" + (f" (--job {job})" if ids else ""),

@@ -6,11 +6,11 @@ import pytest
 
 import vinesim as vs
 from vinesim.formats.results.tables import open_result
-from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.waiting import waiting_of
 from vinesim.metrics.waiting_words import headline, lines_below
 from vinesim.plots.gantt import gantt_figure
 from vinesim.report.run import run_page
+from vinesim.report.timeline import write_timeline
 
 SERVERS = """type,name,rack,cores,units.GPU,idle_power,dynamic_power
 CPU,gpu01,north,4,2,100,50

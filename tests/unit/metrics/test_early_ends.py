@@ -12,7 +12,6 @@ from tests.unit.metrics.test_waiting import recorded
 from vinesim.formats.results.explain_reader import read_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
-from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.causes import causes_of
 from vinesim.metrics.queue import mean_queues, queues_of
 from vinesim.metrics.run_columns import StoredColumns
@@ -22,6 +21,7 @@ from vinesim.metrics.waiting import slowest_jobs, waiting_of
 from vinesim.metrics.waiting_words import headline
 from vinesim.model.workload import ANYWHERE, NO_GANG
 from vinesim.report import waiting as of_report
+from vinesim.report.timeline import write_timeline
 
 
 def preempted_at(at_s, lasts_s=100.0, **more):

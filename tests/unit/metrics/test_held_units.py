@@ -10,11 +10,11 @@ import vinesim as vs
 from tests.unit.test_real_nodes_columns import AFFINITY, UNITS, workload
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
-from vinesim.formats.results.timeline import write_timeline
 from vinesim.live.scheduler import Scheduler
 from vinesim.metrics.activity import stored_activity
 from vinesim.model.application import Application
 from vinesim.report.racks import racks_of
+from vinesim.report.timeline import write_timeline
 from vinesim.report.usage import usage
 
 CPU, GPU, MEMORY = range(3)

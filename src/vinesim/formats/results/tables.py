@@ -28,19 +28,6 @@ SELECT task, 0 AS segment, unit, 0 AS part, init_us AS begin_us, start_us, finis
     CASE WHEN finish_us IS NULL THEN 'unfinished' ELSE 'finished' END AS outcome, {amount} AS amount
 FROM tasks JOIN units USING (unit)
 """
-_WITHDRAWN = """
-CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USING (job) LEFT JOIN (
-    SELECT task, arg_max(outcome, segment) AS outcome FROM held WHERE part = 0 GROUP BY task
-) USING (task)
-WHERE withdraw_us <= {end_us!r} AND tasks.eligible_us <= withdraw_us
-    AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed', 'prefilled')
-    AND {dropped_us} IS NULL
-"""
-_NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
-_GIVEN_UP = """
-CREATE TEMP VIEW given_up AS SELECT task, withdraw_us AS given_up_us FROM withdrawn
-    UNION ALL SELECT task, {dropped_us} FROM tasks WHERE {dropped_us} IS NOT NULL
-"""
 _ELIGIBLE = """
 ALTER VIEW tasks RENAME TO kept_tasks;
 CREATE TEMP VIEW tasks AS SELECT kept_tasks.*, eligible_us FROM kept_tasks JOIN jobs USING (job)
@@ -59,9 +46,8 @@ class ResultTables:
 
     The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result
     has one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and
-    more for those that it held besides. A missing end means that it was there when the run ended. The view
-    ``withdrawn`` has the tasks that were pending when their job was withdrawn, and ``given_up`` also those that the
-    policy dropped. Jobs and tasks have a column ``eligible_us``, their arrival where no job waits for others.
+    more for those that it held besides. A missing end means that it was there when the run ended. Jobs and tasks
+    have a column ``eligible_us``, their arrival where no job waits for others.
     """
 
     folder: Path
@@ -122,25 +108,16 @@ class ResultTables:
         """The clock of the run."""
         return Clock.of(self.summary["provenance"].get("start_date"), f"{self.folder / SUMMARY}: start_date")
 
-    @property
-    def has_job_ids(self) -> bool:
-        """Whether jobs have their own numbers, in the column ``job_id``."""
+    def has(self, table: str, column: str) -> bool:
+        """Whether a table has a column, which only some runs have."""
         with _readable(self.folder):
-            return "job_id" in _column_names(self.connection, "jobs")
-
-    @property
-    def has_tokens(self) -> bool:
-        """Whether the run had serving engines, so that tasks have times of their tokens."""
-        with _readable(self.folder):
-            return "first_token_us" in _column_names(self.connection, "tasks")
+            return column in _column_names(self.connection, table)
 
     @property
     def place_names(self) -> PlaceNames:
         """The names of nodes and racks."""
-        with _readable(self.folder):
-            there = _column_names(self.connection, "units")
-        nodes = self.rows("SELECT DISTINCT rack, shelf, node FROM units") if "node" in there else []
-        racks = self.rows("SELECT DISTINCT rack, rack_name FROM units") if "rack_name" in there else []
+        nodes = self.rows("SELECT DISTINCT rack, shelf, node FROM units") if self.has("units", "node") else []
+        racks = self.rows("SELECT DISTINCT rack, rack_name FROM units") if self.has("units", "rack_name") else []
         return PlaceNames({(rack, shelf): name for rack, shelf, name in nodes if name}, dict(racks))
 
     @property
@@ -193,12 +170,6 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
                 has_parts = "part" in _column_names(connection, "segments")
                 given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
             connection.execute(_HELD.format(given=given))
-            has_withdrawals = "withdraw_us" in _column_names(connection, "jobs")
-            end_us = float(summary["makespan_us"])
-            dropped_us = "dropped_us" if "dropped_us" in _column_names(connection, "tasks") else "NULL::DOUBLE"
-            withdrawn = _WITHDRAWN if has_withdrawals else _NONE_WITHDRAWN
-            connection.execute(withdrawn.format(end_us=end_us, dropped_us=dropped_us))
-            connection.execute(_GIVEN_UP.format(dropped_us=dropped_us))
         yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 
 

@@ -9,15 +9,18 @@ Source: the Trace Event Format: complete events (X), counters (C), metadata (M);
 import gzip
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.files import replacing
+from vinesim.metrics.gaps import waits_us
 from vinesim.model.errors import InputError, Problem
 
 MAX_SLICES = 1_000_000
@@ -25,18 +28,14 @@ MAX_SLICES = 1_000_000
 _IN_WINDOW = "FROM held WHERE begin_us < $to_us AND coalesce(end_us, $end_us) >= $from_us"
 _SLICES = f"""
 SELECT task, job, {{job_id}} AS job_id, task_type, unit, part, units.rack, begin_us, stay.start_us, end_us, outcome,
-    share, waited_us(stay.task, eligible_us, stay.begin_us) AS wait_us
+    share, eligible_us
 FROM (SELECT * {_IN_WINDOW}) AS stay JOIN (SELECT task, job, task_type, eligible_us FROM tasks) AS tasks USING (task)
 JOIN units USING (unit) ORDER BY begin_us, task, part LIMIT $n
 """  # noqa: S608
-_WAITED = """
-CREATE OR REPLACE TEMP MACRO waited_us(of_task, since_us, until_us) AS (
-    SELECT CASE WHEN abs(without) < 1e-14 * until_us THEN 0.0 ELSE without END FROM (
-        SELECT until_us - since_us - coalesce(sum(run.end_us - run.begin_us), 0.0) AS without FROM held AS run
-        WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
-    )
-)
-"""  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
+_OF_SEVERAL = f"""
+SELECT task, begin_us, end_us FROM held WHERE part = 0 AND begin_us < $to_us
+    AND task IN (SELECT task {_IN_WINDOW} AND segment > 0) ORDER BY task, segment
+"""  # noqa: S608
 _SAMPLES = """
 SELECT t_start_us, "group", utilization, active FROM utilization WHERE t_start_us < $to_us AND t_end_us > $from_us
 ORDER BY t_start_us, "group"
@@ -100,7 +99,6 @@ def write_timeline(
             raise InputError(problems)
         window = {"from_us": since_us, "to_us": until_us}
         ended = {**window, "end_us": float(result.summary["makespan_us"])}
-        result.rows(_WAITED)
         in_window = result.rows(f"SELECT count(*) {_IN_WINDOW}", ended)[0][0]
         lanes = _Lanes()
         with _text_file(draft, is_packed=Path(output).suffix == ".gz") as text:
@@ -132,10 +130,13 @@ def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen:
     n_units, n_racks = result.rows("SELECT count(*), max(rack) + 1 FROM units")[0]
     names = result.task_types
     clock = result.clock
-    numbered = "(SELECT job_id FROM jobs WHERE jobs.job = tasks.job)" if result.has_job_ids else "NULL"
+    numbered = "(SELECT job_id FROM jobs WHERE jobs.job = tasks.job)" if result.has("jobs", "job_id") else "NULL"
+    runs: dict[int, list[tuple[float, float]]] = {}
+    for task, begin_us, end_us in result.rows(_OF_SEVERAL, {name: chosen[name] for name in (*window, "end_us")}):
+        runs.setdefault(task, []).append((begin_us, end_us))
     for rows in result.in_pieces(_SLICES.format(job_id=numbered), chosen):
-        for row in rows:
-            yield from _slices(row, lanes, names, n_units, chosen["end_us"], result.is_shared, clock)
+        for row, wait_us in zip(rows, _waits_us(rows, runs), strict=True):
+            yield from _slices(row, wait_us, lanes, names, n_units, chosen["end_us"], result.is_shared, clock)
     if "utilization" in result.names:
         yield _named("process_name", n_racks, 0, "utilisation")
         for rows in result.in_pieces(_SAMPLES, window):
@@ -147,8 +148,17 @@ def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen:
     yield from _names(result, lanes, n_units)
 
 
+def _waits_us(rows: Sequence[tuple[Any, ...]], runs: Mapping[int, Sequence[tuple[float, float]]]) -> list[float]:
+    """Return how long the task of each slice waited until its begin, given the runs of tasks that have several."""
+    task, begin_us, eligible_us = (np.array([row[i] for row in rows]) for i in (0, 7, 12))
+    earlier = [(i, *run) for i, one in enumerate(task.tolist()) for run in runs.get(one, ()) if run[0] < begin_us[i]]
+    of, *times_us = np.array(earlier, np.float64).reshape(-1, 3).T
+    return waits_us(begin_us, eligible_us, of.astype(np.int64), *times_us).tolist()
+
+
 def _slices(
     row: tuple[Any, ...],
+    wait_us: float,
     lanes: _Lanes,
     names: dict[int, str],
     n_units: int,
@@ -157,7 +167,7 @@ def _slices(
     clock: Clock,
 ) -> Iterator[Event]:
     """Yield the slice of a task on a unit and, if there was a transfer, the slices of transfer and execution in it."""
-    task, job, job_id, task_type, unit, part, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
+    task, job, job_id, task_type, unit, part, rack, begin_us, start_us, end_us, outcome, share, _ = row
     end = run_end_us if end_us is None else end_us
     place = {"pid": rack, "tid": unit + n_units * lanes.take(task, unit, rack, begin_us, end)}
     args: dict[str, Any] = {"task": task, "job": job, **({} if job_id is None else {"job_id": job_id})}
