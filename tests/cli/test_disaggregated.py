@@ -85,6 +85,20 @@ def test_a_study_compares_networks(scenario, vinesim):
     assert "2.05 s" in done.out
 
 
+def test_a_plan_leaves_out_engines_without_a_partner_before_any_run(scenario, vinesim):
+    counts = "datacenter.racks[0].units"
+    text = f'scenario: s.yaml\nchoose: {{"{counts}.P": [0, 1], "{counts}.D": [0, 1, 2]}}\nminimize: cost.purchase\n'
+    limits = "limits: {serving.first_token_us.max: {below: 1 s}}\nlooks: [1]\nconfirm: {replications: 0, horizon: 1}\n"
+    (scenario.parent / "plan.yaml").write_text(text + limits)
+    done = vinesim("plan", scenario.parent / "plan.yaml", "--out", scenario.parent / "plan", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["recommended"]["choice"] == {f"{counts}.P": 1, f"{counts}.D": 1}
+    excluded = str(found)
+    assert "it lacks an engine in the datacenter that only prefills and serves MODEL, as D is for decode" in excluded
+    assert "it lacks an engine in the datacenter that decodes and serves MODEL, as P is for prefill" in excluded
+
+
 WRONG = {
     "datacenter.racks[0].units.D=0": "s.yaml:3:3: processor_types.P.batching.role: expected an engine",
     "processor_types[0].batching.token_bytes=0.5": "token_bytes: expected bytes, 0 to 2^31 - 1, found 0.5",

@@ -23,7 +23,7 @@ PLANS = ROOT / "examples" / "plans"
 LOG = ROOT.parent / "shared" / "data" / "azure-llm2023" / "code.csv.gz"
 HEAD = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 NAMES = ("datacenter.racks[0].units.LARGE", "datacenter.racks[0].units.SMALL")
-WITHOUT_LOG = [file for file in sorted(PLANS.glob("*.yaml")) if file.name != "llm.yaml"]
+WITHOUT_LOG = [file for file in sorted(PLANS.glob("*.yaml")) if file.name not in ("llm.yaml", "serving_log.yaml")]
 
 
 def few_requests(folder: Path) -> Path:
@@ -56,6 +56,21 @@ def test_the_script_makes_classes_by_tokens_and_the_plan_runs(tmp_path, monkeypa
     text = (tmp_path / "llm_requests.csv").read_text().splitlines()
     assert text[1:3] == ["0.000000,SHORT,SHORT,16", "1.000000,MEDIUM,MEDIUM,17"]
     assert [line.split(",")[1] for line in text[3:6]] == ["MEDIUM", "LONG", "SHORT"]
+
+
+def test_the_plan_of_engines_for_a_day_of_a_log_is_valid(tmp_path, monkeypatch):
+    log = tmp_path / "serving_log.csv"
+    log.write_text(few_requests(tmp_path).read_text().replace(",0\n", ",9\n"))
+    arguments = ["serving_log.py", str(log), "-o", str(tmp_path / "serving_log_day.csv")]
+    monkeypatch.setattr(sys, "argv", arguments)
+    runpy.run_path(str(PLANS / "serving_log.py"), run_name="__main__")
+    (tmp_path / "plan.yaml").write_text((PLANS / "serving_log.yaml").read_text())
+    plan = read_plan(tmp_path / "plan.yaml")
+    check_plan(plan, Space(plan))
+    rows = (tmp_path / "serving_log_day.csv").read_text().splitlines()
+    assert rows[:3] == ["time_s,requests", "0,12.00", "60,0.00"]  # the hour after midnight has 60 % of the 20 requests
+    assert len(rows) == 1 + 24 * 60
+    assert sum(float(row.split(",")[1]) for row in rows[1:]) == pytest.approx(20 * 15.71)
 
 
 @pytest.mark.slow

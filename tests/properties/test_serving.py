@@ -1,5 +1,7 @@
 """Serving engines: the naive engine, step by step, and the compiled one, in stretches of steps, say the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tests.policies.kinds.router import Router
 from tests.properties.equivalence import mostly_slow, run, unlike
 from tests.serving import disaggregated, serving_scenario
 from tests.strategies import SeededDice
+from vinesim.engine.many import simulate_many
 
 POLICIES = {"router": Router(), "two_each": Router(most=2), "high": "high", "edf": "edf"}
 
@@ -42,6 +45,18 @@ def test_the_engines_agree_where_some_only_prefill_or_only_decode(name):
     assert ends == {"ALL_DONE", "HORIZON"}
     assert n_sent > 100
     assert n_put_back > 10
+
+
+def test_many_runs_are_those_of_each_alone():
+    for seed in range(8):
+        case = disaggregated(SeededDice(seed), "power_of_two")
+        runs = simulate_many(case, seeds=[seed, seed + 1], record=("serving.first_token_us", "serving.transfer_us"))
+        for k in range(2):
+            serving = vs.simulate(replace(case, seed=seed + k), engine="reference").summary["serving"]
+            for name in ("first_token_us", "transfer_us"):
+                found = runs[f"serving.{name}.mean"][k] if f"serving.{name}.mean" in runs else np.nan
+                wanted = serving[name]["mean"]
+                assert found == pytest.approx(np.nan if wanted is None else wanted, rel=0, abs=0, nan_ok=True), seed
 
 
 def test_each_request_makes_its_tokens_in_order():

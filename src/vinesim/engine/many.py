@@ -53,7 +53,8 @@ def simulate_many(
     Run k has the arrivals ``arrival_us[k]`` ([K, J] us; None: the scenario's) and the seed ``seeds[k]`` ([K]; None: the
     scenario's). ``record`` names the numbers wanted by how their names begin, as ``("jobs.latency_us.mean",
     "utilization")``; what is not wanted costs nothing. ``workers`` is the number of threads, one a core by default.
-    Batch policies, those that plan and those that draw an order of the units are run one by one, some 30 times slower.
+    Batch policies, those that plan, those that draw an order of the units, and scenarios with serving engines are run
+    one by one, some 30 times slower.
     So are all on the reference engine, which ``engine="auto"`` takes where there is little to do.
     Raises what :func:`simulate` raises, and :class:`InputError` for arrivals or seeds that do not fit, and for arrivals
     of a scenario whose applications set deadlines relative to them.

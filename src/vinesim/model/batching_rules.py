@@ -1,6 +1,6 @@
 """What must hold of a scenario with serving engines: requests that they can serve, and nothing that is not modelled."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,8 +94,16 @@ def _wrong_type(scenario: "Scenario", p: int) -> Iterator[Problem]:
 
 def _wrong_role(scenario: "Scenario", p: int) -> Iterator[Problem]:
     """Find engines that only prefill without any that decodes what they serve, and the reverse."""
+    name = scenario.datacenter.processor_types[p].name
+    for expected in missing_partners(scenario, p, scenario.engine_types.tolist()):
+        remedy = "Add one, or give it an affinity above 0."
+        yield Problem(("processor_types", name, "batching", "role"), expected, "none", remedy)
+
+
+def missing_partners(scenario: "Scenario", p: int, present: Sequence[int]) -> Iterator[str]:
+    """Say which engines a type with a role needs if the datacenter has those of the types ``present``."""
     types = scenario.datacenter.processor_types
-    of_others = {q: one.role for q in scenario.engine_types.tolist() if (one := types[q].batching) is not None}
+    of_others = {q: one.role for q in present if (one := types[q].batching) is not None}
     wanted = {PREFILL: lambda role: role != PREFILL, DECODE: lambda role: role == PREFILL}
     if (role := of_others[p]) not in wanted:
         return
@@ -104,9 +112,7 @@ def _wrong_role(scenario: "Scenario", p: int) -> Iterator[Problem]:
         if not any(scenario.affinity[q, t] > 0 for q in partners):
             name = scenario.workload.task_types[t].name
             needed = "decodes" if role == PREFILL else "only prefills"
-            expected = f"an engine in the datacenter that {needed} and serves {name}, as {types[p].name} is for {role}"
-            remedy = "Add one, or give it an affinity above 0."
-            yield Problem(("processor_types", types[p].name, "batching", "role"), expected, "none", remedy)
+            yield f"an engine in the datacenter that {needed} and serves {name}, as {types[p].name} is for {role}"
 
 
 def _wrong_requests(scenario: "Scenario", p: int) -> Iterator[Problem]:

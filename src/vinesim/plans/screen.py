@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vinesim.metrics.numbers import shown_limit
+from vinesim.model.batching_rules import missing_partners
 from vinesim.model.electricity import Series
 from vinesim.model.expression import ANYTHING, Range
 from vinesim.model.plan import Costs, Plan
@@ -70,6 +71,9 @@ def screened(plan: Plan, space: Space) -> Screened:
         if isinstance(found, str):
             why[number] = found
             continue
+        if lonely := _without_partner(base.scenario, found):
+            why[number] = lonely
+            continue
         known[number] = known_numbers(found, base.scenario, plan.costs)
         prices |= _prices(base.scenario, found)
         is_random[number] = bases.is_random(settings, base)
@@ -89,6 +93,14 @@ def screened(plan: Plan, space: Space) -> Screened:
             if reason := _reason(plan, float(load[number]), known[number], is_rate):
                 why[number] = reason
     return Screened(why, known, load, bound, is_random, prices)
+
+
+def _without_partner(scenario: Scenario, hardware: Hardware) -> str:
+    """Return why the engines of a point cannot serve together; empty if they can."""
+    types = scenario.datacenter.processor_types
+    present = [p for p, one in enumerate(types) if one.batching is not None and hardware.count[p] > 0]
+    missing = (expected for p in present for expected in missing_partners(scenario, p, present))
+    return next((f"it lacks {expected}" for expected in missing), "")
 
 
 def _reason(plan: Plan, load: float, known: Mapping[str, float], is_rate: bool) -> str:

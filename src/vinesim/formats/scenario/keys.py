@@ -82,6 +82,7 @@ FILE_SECTIONS = tuple(  # sections that can name files, under `file`, `price_fil
 )
 
 
+_SERIES = ("workload", "options", "series")  # of the generator requests: a file for each application
 _CODE = (("policy",), ("workload", "generator"))  # keys whose value may be file.py:Name
 
 
@@ -101,7 +102,7 @@ def renamed(value: Any, steps: Steps, name_of: Callable[[str], str]) -> Any:
     if steps in _CODE and isinstance(value, str):
         file, rest = split_file(value)
         return name_of(file) + rest if file else value
-    is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and names_file(steps[-1])
+    is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and (names_file(steps[-1]) or steps[:-1] == _SERIES)
     return name_of(value) if is_file and isinstance(value, str) else value
 
 
