@@ -130,8 +130,8 @@ def test_jobs_of_the_day_before_come_again(tmp_path):
     ends = start_times(site, n=5, engine="reference", submit_until_s=time_s(at(1200))).jobs
     assert ends[0].median_s < busy[0].median_s
     arguments = ["start-times", str(site), "--replications", "5", "--json", "--submit-until", at(1200)]
-    told = json.loads(CliRunner().invoke(app, arguments).output)
-    assert told["jobs"][0]["median_s"] == ends[0].median_s
+    found = json.loads(CliRunner().invoke(app, arguments).output)
+    assert found["jobs"][0]["median_s"] == ends[0].median_s
 
 
 def test_the_day_before_begins_at_another_moment_in_each_draw(tmp_path):
