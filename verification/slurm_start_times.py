@@ -4,7 +4,8 @@ DIR has a folder for each configuration, with the files of its runs in r1, r2 ..
 snapshot of the queue is predicted, from ``AFTER_S`` after its first job on and as long as jobs are submitted for
 another ``BEFORE_S``: the queue of a site does not run dry, as those of the logs do at their ends. A start that is
 predicted for a time behind the last submission of the log is judged by a queue that has run dry, so a table without
-these follows that of all forecasts. Jobs that somebody holds are left out: nobody can know when they are released.
+these follows that of all forecasts, and all is done again with simulated users who stop when those of the log did. Jobs
+that somebody holds are left out: nobody can know when they are released.
 
 A row for each lead time, from the snapshot to the start: true minus predicted start, mean and mean absolute error, of
 the prediction and of what Slurm planned (``squeue --start``), for jobs that have both; and the part of all true starts
@@ -30,6 +31,7 @@ EACH = 4
 AFTER_S, BEFORE_S = 300.0, 240.0
 REPLICATIONS = 20
 LEADS_S = (0, 120, 300, 600, 1200, np.inf)
+KINDS = {"submissions go on": False, "submissions end with the log": True}
 
 
 class Forecast(NamedTuple):
@@ -47,27 +49,31 @@ def main(arguments: list[str]) -> int:
     """Print the rows of each configuration, and of all."""
     folder = Path(arguments[0])
     names = arguments[1:] or sorted(path.name for path in folder.iterdir() if path.is_dir())
-    everything = list[Forecast]()
+    everything: dict[str, list[Forecast]] = {kind: [] for kind in KINDS}
     for name in names:
-        found = [one for run in sorted((folder / name).glob("r*")) if run.is_dir() for one in forecasts(run)]
-        everything += found
-        print_rows(name, found)
-    if len(names) > 1:
-        print_rows("all", everything)
+        runs = [run for run in sorted((folder / name).glob("r*")) if run.is_dir()]
+        for kind, ends in KINDS.items():
+            found = [one for run in runs for one in forecasts(run, ends)]
+            everything[kind] += found
+            print_rows(f"{name}, {kind}", found)
+    for kind, found in everything.items() if len(names) > 1 else ():
+        print_rows(f"all, {kind}", found)
     return 0
 
 
-def forecasts(run: Path) -> Iterator[Forecast]:
-    """Yield what was predicted for each pending job of each ``EACH``-th snapshot, and what happened."""
+def forecasts(run: Path, ends: bool = False) -> Iterator[Forecast]:
+    """Yield what was predicted for each pending job of each ``EACH``-th snapshot, and what happened; ``ends``: nobody
+    submits jobs after the last one of the log."""
     site = read_site(run)
     starts = _starts(site)
     submits = [job.records[0].submit_s for job in site.jobs.jobs]
+    until_s = max(submits) if ends else np.inf
     for snapshot in site.queue[::EACH]:
         now_s, _ = snapshot_at(site, snapshot.time_s)
         if not min(submits) + AFTER_S <= now_s <= max(submits) - BEFORE_S:
             continue
         try:
-            predicted = start_times(run, now_s, REPLICATIONS, engine="compiled")
+            predicted = start_times(run, now_s, REPLICATIONS, submit_until_s=until_s, engine="compiled")
         except InputError:
             continue  # nothing is pending
         for job in predicted.jobs:

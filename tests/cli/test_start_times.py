@@ -127,6 +127,11 @@ def test_jobs_of_the_day_before_come_again(tmp_path):
     busy = start_times(site, n=5, engine="reference").jobs
     assert [one.job for one in busy] == [one.job for one in quiet] == ["12"]
     assert busy[0].median_s > quiet[0].median_s
+    ends = start_times(site, n=5, engine="reference", submit_until_s=time_s(at(1200))).jobs
+    assert ends[0].median_s < busy[0].median_s
+    arguments = ["start-times", str(site), "--replications", "5", "--json", "--submit-until", at(1200)]
+    found = json.loads(CliRunner().invoke(app, arguments).output)
+    assert found["jobs"][0]["median_s"] == ends[0].median_s
 
 
 def test_the_day_before_begins_at_another_moment_in_each_draw(tmp_path):
@@ -172,7 +177,13 @@ def test_the_command_prints_80_columns_and_json(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["--at", "yesterday"], "--at"), (["--at", "2024-01-01T00:00:00"], "first snapshot")]
+    ("arguments", "words"),
+    [
+        (["--at", "yesterday"], "--at"),
+        (["--at", "2024-01-01T00:00:00"], "first snapshot"),
+        (["--submit-until", "soon"], "--submit-until"),
+        (["--submit-until", "2030-01-01T00:00:00", "--no-later"], "--no-later"),
+    ],
 )
 def test_a_wrong_time_is_named(tmp_path, arguments, words):
     """With what was expected."""

@@ -1,6 +1,7 @@
 """Back-tests: predicted waits against those that happened."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,20 @@ def test_waits_count_from_when_a_job_was_eligible(site):
     assert np.abs(found.mean_s - found.actual_s).max() < 12
     assert found.band_s < 6
     assert {row["by"] for row in found.rows()} == {"qos", "user", "CPUs"}
+
+
+def test_hours_are_those_of_the_day(tmp_path):
+    """Of three jobs of two days two come in the second hour; without a date, days have numbers."""
+    rows = [job(1, 3600, 100, "-N1 -n4"), job(2, 25 * 3600, 50, "-N1 -n4"), job(3, 26 * 3600, 50, "-N1 -n4")]
+    rows = [row.replace("03-01T25:", "03-02T01:").replace("03-01T26:", "03-02T02:") for row in rows]
+    import_site(write_site(tmp_path / "site", rows, CONF), tmp_path / "site.parquet")
+    scenario = read_scenario(tmp_path / "site.yaml")
+    found = {(row["by"], row["group"]): row["jobs"] for row in backtest(scenario, 1, engine="reference").rows()}
+    assert (found["hour", "01"], found["hour", "02"]) == (2, 1)
+    assert (found["day", "2024-03-01"], found["day", "2024-03-02"]) == (1, 2)
+    undated = replace(scenario, options={name: v for name, v in scenario.options.items() if name != "start_s"})
+    found = {(row["by"], row["group"]) for row in backtest(undated, 1, engine="reference").rows()}
+    assert {("day", "0"), ("day", "1")} <= found
 
 
 def test_dependent_and_throttled_jobs_are_eligible_as_others_end(site):

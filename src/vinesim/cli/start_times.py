@@ -1,6 +1,7 @@
 """``vinesim start-times``: when the pending jobs of a Slurm queue will start."""
 
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ def start_times(
     user: str = typer.Option(None, metavar="NAME", help="Show the jobs of this user only."),
     replications: int = typer.Option(20, min=1, help="How often it is simulated, with different run times and phases."),
     later: bool = typer.Option(True, "--later/--no-later", help="Let the jobs of the day before come again behind it."),
+    submit_until: str = typer.Option(None, metavar="TIME", help="Nobody submits jobs after this time."),
     seed: int = typer.Option(0, min=0, help="Seed of the random numbers."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:
@@ -37,11 +39,19 @@ def start_times(
     from vinesim.formats.slurm.values import time_s
     from vinesim.studies.start_times import start_times as predicted
 
-    at_s = time_s(at) if at else None
-    if at and at_s is None:
-        raise InputError([Problem("--at", "a date such as 2026-03-02T08:20:00, or s since 1970", repr(at)[:40])])
+    date = "a date such as 2026-03-02T08:20:00, or s since 1970"
+    given = {"--at": at, "--submit-until": submit_until}
+    times = {option: time_s(text) if text else None for option, text in given.items()}
+    problems = [Problem(option, date, repr(text)[:40]) for option, text in given.items()
+                if text and times[option] is None]  # fmt: skip
+    if submit_until and not later:
+        problems.append(Problem("--submit-until", "no --no-later, with which nobody submits any", "both"))
+    if problems:
+        raise InputError(problems)
+    at_s, until_s = times.values()
+    until_s = math.inf if until_s is None else until_s
     with working("simulating the queue"):
-        found = predicted(folder, at_s, replications, seed=seed, later=later)
+        found = predicted(folder, at_s, replications, seed=seed, later=later, submit_until_s=until_s)
     if as_json:
         output().write(json.dumps(found.as_document(), indent=2) + "\n")
         return

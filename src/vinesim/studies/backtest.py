@@ -8,12 +8,14 @@ several times with different seeds, so that the prediction has its own band.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from vinesim.engine.engine_choice import Engine
 from vinesim.engine.simulate import simulate
+from vinesim.formats.source.clock import Clock
 from vinesim.metrics.tables import Tables
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
@@ -224,7 +226,10 @@ def _groups(scenario: Scenario) -> dict[str, np.ndarray]:
     if work.user is not None:
         found["user"] = [work.user_names[code] for code in work.user.tolist()]
     found["CPUs"] = [_size(n) for n in cpus_of(work).tolist()]
-    found["hour"] = [f"{int(us // 3.6e9)}" for us in work.arrival_us.tolist()]
+    start_s = Clock(scenario.start_date).start_s or float((scenario.options or {}).get("start_s", 0.0))
+    at_s = [start_s + us / 1e6 for us in work.arrival_us.tolist()]
+    found["hour"] = [f"{int(s // 3600.0) % 24:02d}" for s in at_s]
+    found["day"] = [f"{datetime.fromtimestamp(s, UTC):%Y-%m-%d}" if start_s else f"{int(s // 86400.0)}" for s in at_s]
     return {by: np.array(words, str) for by, words in found.items() if any(words)}
 
 

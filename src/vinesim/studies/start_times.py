@@ -74,25 +74,27 @@ def start_times(
     *,
     seed: int = 0,
     later: bool = True,
+    submit_until_s: float = np.inf,
     engine: Engine = "auto",
     on_run: Callable[[int], None] | None = None,
 ) -> StartTimes:
     """Predict when the pending jobs of a site's ``squeue`` start: of the last snapshot, or of the last one by ``at_s``.
 
-    ``folder`` has the files of a site. Raises :class:`~vinesim.model.errors.InputError` where there is no snapshot.
+    ``folder`` has the files of a site. Nobody submits jobs after ``submit_until_s``, s since 1970.
+    Raises :class:`~vinesim.model.errors.InputError` where there is no snapshot.
     """
     with tempfile.TemporaryDirectory() as made:
         found = write_snapshot(Path(folder), Path(made) / "queue.parquet", at_s, later=later)
         scenario = read_scenario(found.scenario)
-    begins = []
+    begins, left_us = [], (submit_until_s - found.queue.time_s) * 1e6
     for i in range(n):
         if on_run is not None:
             on_run(i)
         random = np.random.default_rng(seed + i)
-        work = _with_other_later_jobs(scenario.workload, len(found.queue.jobs), found.later_s, random)
+        work = _with_other_later_jobs(scenario.workload, len(found.queue.jobs), found.later_s, random, left_us)
         drawn = replace(scenario, seed=seed + i, workload=work)
         drawn = _with_run_times(drawn, np.array([*found.used_parts, *FURTHER_PARTS]), random)
-        begin_s, _ = begin_and_end_s(drawn, engine)
+        begin_s = begin_and_end_s(drawn, engine)[0][: len(found.queue.jobs)]
         begins.append(np.where(np.isnan(begin_s), np.inf, begin_s))
     now_s = found.queue.time_s
     quantiles = np.sort(np.array(begins), axis=0)[_ends(n)] + now_s
@@ -123,12 +125,16 @@ def _three(values: np.ndarray) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def _with_other_later_jobs(work: Workload, n_queued: int, later_s: float, random: np.random.Generator) -> Workload:
-    """Let the jobs behind the queue begin at another moment of the time that they repeat, and go on with its start."""
+def _with_other_later_jobs(
+    work: Workload, n_queued: int, later_s: float, random: np.random.Generator, left_us: float = np.inf
+) -> Workload:
+    """Let the jobs behind the queue begin at another moment of the time that they repeat, and go on with its start;
+    those are left out that come when nobody submits any more, after ``left_us``."""
     if later_s == 0.0:
         return work
     later_us = (work.arrival_us[n_queued:] - random.random() * later_s * 1e6) % (later_s * 1e6)
     order = np.argsort(later_us, kind="stable")
+    order = order[later_us[order] <= left_us]
     jobs = np.concatenate([np.arange(n_queued), n_queued + order])
     return select_jobs(work, jobs, np.concatenate([work.arrival_us[:n_queued], later_us[order]]))
 

@@ -8,6 +8,7 @@ from tests.small_site import job, write_site
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.slurm import backfill
+from vinesim.policies.slurm.nodes import choose
 
 CONF = """NodeName=c[1-4] CPUs=4 RealMemory=8000 Weight=1
 NodeName=g1 CPUs=8 RealMemory=16000 Gres=gpu:a100:2 Weight=5
@@ -35,7 +36,9 @@ def test_starts_are_those_of_the_whole_plan(tmp_path, monkeypatch, seed):
     quick = vs.simulate(scenario, engine="reference")
     monkeypatch.setattr(backfill, "end_of_startable", lambda s, options, first, end, now_us: end)
     monkeypatch.setattr(backfill, "keep_unplanned", _keep_unplanned)
-    for counts in ("may_be_ready", "n_in_both", "cpus_after"):
+    among_all = lambda s, request, _, *free: choose(s, request, s.may, *free)  # noqa: E731
+    monkeypatch.setattr(backfill, "choose", among_all)
+    for counts in ("may_be_ready", "n_in", "cpus_after"):
         monkeypatch.setattr(backfill, counts, lambda *_: 10**6)  # there may be enough at any time
     whole = vs.simulate(scenario, engine="reference")
     assert np.array_equal(quick.tasks["start_us"], whole.tasks["start_us"], equal_nan=True)

@@ -14,7 +14,7 @@ from vinesim.policies.slurm.ends import begin_ready, cpus_after, may_be_ready, s
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over
-from vinesim.policies.slurm.node_sets import has, n_in, n_in_both
+from vinesim.policies.slurm.node_sets import ALL, has, n_in, put
 from vinesim.policies.slurm.nodes import choose, has_room_until, may_have_room
 from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
 from vinesim.policies.slurm.preemption import choose_now
@@ -122,15 +122,20 @@ def will_run(s, options, job, part, now_us, by_us):
     later than ``by_us``, the time is only a bound."""
     s.n_victims[0] = 0
     request = s.job_request[job]
-    n_ready = n_in_both(s.may, s.ready_now, s.request_size[request] * s.may.shape[0])
-    if options.preempts or (n_ready >= s.request_least[request] and may_have_room(s, request, part)):
+    size, n_words = s.request_size[request], s.may.shape[0]
+    for word in range(n_words):
+        s.able[word] = s.may[word] & (ALL if options.suspends else s.ready_now[size * n_words + word])
+    n_ready, n_got = n_in(s.able), 0
+    if options.preempts:
         n_got = choose_now(s, options, job, part, now_us)
-        if n_got > 0:
-            return now_us, n_got
+    elif n_ready >= s.request_least[request] and may_have_room(s, request, part):
+        n_got = choose(s, request, s.able, s.free_cpus, s.free_memory, s.free_kinds)
+    if n_got > 0:
+        return now_us, n_got
     if not options.suspends and not may_be_ready(s, request, by_us):
         return NEVER, 0
-    first, n_supposed, n_cpus = s.request_size[request] * s.node_cpus.shape[0], 0, -1
-    needs_more = s.size_cpus[s.request_size[request]] * s.request_least[request] < s.request_cpus[request]
+    first, n_supposed, n_cpus = size * s.node_cpus.shape[0], 0, -1
+    needs_more = s.size_cpus[size] * s.request_least[request] < s.request_cpus[request]
     k, n, window_us, last_us = 0, s.n_ends[0], WINDOW_US, 0.0
     while k < n:
         if not has(s.may, 0, s.end_node[k]):
@@ -140,7 +145,9 @@ def will_run(s, options, job, part, now_us, by_us):
         while k < n and s.end_us[k] <= until_us:
             if has(s.may, 0, s.end_node[k]):
                 last_us = s.end_us[k]
-                n_ready += s.ready_end[first + s.end_node[k]] == k
+                if s.ready_end[first + s.end_node[k]] == k:
+                    n_ready += 1
+                    put(s.able, 0, s.end_node[k])
                 n_cpus += s.row_cpus[s.end_row[k]] if n_cpus >= 0 else 0
             k += 1
         window_us *= 2.0
@@ -155,7 +162,7 @@ def will_run(s, options, job, part, now_us, by_us):
                 continue
         suppose_ends(s, n_supposed, k)
         n_supposed = k
-        n_got = choose(s, request, s.may, s.then_cpus, s.then_memory, s.then_kinds)
+        n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
             return (last_us if last_us > now_us else now_us + US_PER_S), n_got
     return NEVER, 0

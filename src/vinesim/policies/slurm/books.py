@@ -203,6 +203,7 @@ DURING = {
     "ready_end": "i8",  # [S N] the end with which they do
     "ready_now": "i8",  # [S W] nodes that do now
     "ready": "i8",  # [W] nodes that do before a time
+    "able": "i8",  # [W] of those that a job may have, those that do at the time that is supposed
     "n_passed": "i8",  # ends before that time
     "user_tested": "i8",
     "part_tested": "i8",

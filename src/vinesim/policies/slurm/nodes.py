@@ -75,6 +75,9 @@ def choose(s, request, may, free_cpus, free_memory, free_kinds):
     for word in range(n_words):
         bits, node = may[word] & s.feature_nodes[first + word], word * WORD
         while bits != 0:
+            if bits & 0xFF == 0:
+                bits, node = bits >> 8, node + 8
+                continue
             if bits & 1 == 1 and free_cpus[node] >= size:
                 cpus = usable_cpus(s, request, node, free_cpus, free_memory, free_kinds)
                 if cpus > 0:
