@@ -22,6 +22,7 @@ def collect(
     scenario: Scenario,
     model: Model,
     run: Run,
+    *,
     reason: ExitReason,
     words: str,
     accounts: PeriodAccounts | None,
@@ -30,14 +31,15 @@ def collect(
     ends_early: bool,
     preempts: bool,
     may_drop: bool,
-    proven: Mapping[str, Any] | None = None,
+    proven: Mapping[str, Any] | None,
 ) -> Outcome:
-    """Return the columns that the engine filled. A task that was running when the run was cut off has no finish, and
-    one whose data was still in transfer has no start."""
+    """Return the columns that the engine filled; the run does not go on after that. A task that was running when the
+    run was cut off has no finish, and one whose data was still in transfer has no start."""
     columns = run.columns()
     early, early_held = run.early_ends() if ends_early else None, None
+    held = _held(model, run) if len(model.class_units) else None
     dropped = columns["task_unit"] == DROPPED if may_drop else None
-    columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # dropped tasks did not start
+    np.maximum(columns["task_unit"], PENDING, out=columns["task_unit"])  # dropped tasks did not start
     granted_us = run.granted_us() if len(model.type_ahead) else None
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
@@ -77,7 +79,7 @@ def collect(
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,
-        held=_held(model, run) if len(model.class_units) else None,
+        held=held,
         early_held=early_held,
         granted_us=granted_us,
         peaks_w=run.peaks_mw() / MW_PER_W if scenario.datacenter.has_power_caps else None,
