@@ -175,7 +175,7 @@ def test_a_round_does_not_look_at_all_running_tasks(monkeypatch, name, module, r
 
 def test_a_group_without_room_is_not_tried_again_for_each_arrival(monkeypatch):
     """A task of 8 units waits for two nodes of 8, of which 4 units would make room; 30 tasks of lower priority come."""
-    calls = counted(monkeypatch, victims, "fastest_free_without")
+    calls = counted(monkeypatch, victims, "fastest_free")
     arrival = np.concatenate([np.zeros(16), [0.5], 1.0 + np.arange(30)])
     priority = np.repeat([3.0, 1.0, 2.0, 0.0], [12, 4, 1, 30])
     scenario = case(arrival, np.full(47, 1000.0), "priority", units=16, priority=priority)
