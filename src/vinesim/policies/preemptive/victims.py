@@ -35,9 +35,13 @@ def fewest_without(model: Any, state: Any, view: Any, task: int, rank: Rank, sin
     tried, n, unit = 0, 1, -1
     begun = without_tried = begin_trial(model, state)
     while unit < 0:
+        if sinks:  # where tasks share a unit, their ranks are found from what is held
+            undo(model, state, begun)
         n = n_higher(model, state, view, task, n, rank, sinks)
         if n == tried:
             break
+        if sinks:
+            without_tried = suppose_away(model, state, standing, 0, tried)
         without_n = suppose_away(model, state, standing, tried, n)
         unit = fastest_free(model, state, task)
         if unit < 0:
