@@ -26,6 +26,7 @@ KINDS = {
     "real nodes": lambda seed: real_scenario(seed, has_outages=seed % 3 == 0, early=True),
     "gangs": lambda seed: gang_scenario(seed, early=seed % 2 == 1),
     "partitions": lambda seed: partition_scenario(seed, early=seed % 2 == 1),
+    "shared speed": lambda seed: partition_scenario(seed, early=seed % 2 == 1, has_rates=True),
 }
 
 
@@ -39,8 +40,9 @@ def of_kind(kind, seed):
 @pytest.mark.parametrize("name", ["priority", "srtf", "las"])
 def test_the_rule_is_that_of_plain_loops(name, kind):
     n_preempted = 0
-    for seed in range(40) if kind == "partitions" else (*range(12), 26):
-        # gangs, 26: a task of a group is preempted after the one before it was withdrawn
+    for seed in range(40) if kind == "partitions" else (*range(12), 14, 26):
+        # gangs, 26: a task of a group is preempted after the one before it was withdrawn; shared speed, 14: ranks are
+        # other ones while tasks are supposed away
         options = {"quantum_us": 5.0, "levels": 3, "factor": 2.0} if name == "las" else {}
         case = of_kind(kind, seed)
         mine = run(with_policy(case, name, options), "reference")
