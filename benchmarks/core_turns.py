@@ -6,6 +6,7 @@ that the other commit cannot run has no figure there.
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 from benchmarks.core_cases import COMPILED, RUNS
 from benchmarks.measure import ROOT, in_process
 from benchmarks.report import Report, Table, Target, figure
+from vinesim.cli.stopping import raising_on
 
 N_TURNS = 3
 QUICK = ("A", "slots, B var")
@@ -39,8 +41,8 @@ def commit_of(name: str) -> str:
 
 @contextmanager
 def checkout(commit: str) -> Iterator[Path]:
-    """A worktree of the commit, which is removed in the end."""
-    with TemporaryDirectory() as folder:
+    """A worktree of the commit, which is removed in the end, also if this process is told to end."""
+    with TemporaryDirectory() as folder, raising_on(signal.SIGTERM):
         path = str(Path(folder) / "checkout")
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", path, commit], cwd=ROOT, check=True)
         try:

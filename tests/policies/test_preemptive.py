@@ -26,6 +26,7 @@ KINDS = {
     "real nodes": lambda seed: real_scenario(seed, has_outages=seed % 3 == 0, early=True),
     "gangs": lambda seed: gang_scenario(seed, early=seed % 2 == 1),
     "partitions": lambda seed: partition_scenario(seed, early=seed % 2 == 1),
+    "shared speed": lambda seed: partition_scenario(seed, early=seed % 2 == 1, has_rates=True),
 }
 
 
@@ -39,8 +40,9 @@ def of_kind(kind, seed):
 @pytest.mark.parametrize("name", ["priority", "srtf", "las"])
 def test_the_rule_is_that_of_plain_loops(name, kind):
     n_preempted = 0
-    for seed in range(40) if kind == "partitions" else (*range(12), 26):
-        # gangs, 26: a task of a group is preempted after the one before it was withdrawn
+    for seed in range(40) if kind == "partitions" else (*range(12), 14, 26):
+        # gangs, 26: a task of a group is preempted after the one before it was withdrawn; shared speed, 14: ranks are
+        # other ones while tasks are supposed away
         options = {"quantum_us": 5.0, "levels": 3, "factor": 2.0} if name == "las" else {}
         case = of_kind(kind, seed)
         mine = run(with_policy(case, name, options), "reference")
@@ -175,7 +177,7 @@ def test_a_round_does_not_look_at_all_running_tasks(monkeypatch, name, module, r
 
 def test_a_group_without_room_is_not_tried_again_for_each_arrival(monkeypatch):
     """A task of 8 units waits for two nodes of 8, of which 4 units would make room; 30 tasks of lower priority come."""
-    calls = counted(monkeypatch, victims, "fastest_free_without")
+    calls = counted(monkeypatch, victims, "fastest_free")
     arrival = np.concatenate([np.zeros(16), [0.5], 1.0 + np.arange(30)])
     priority = np.repeat([3.0, 1.0, 2.0, 0.0], [12, 4, 1, 30])
     scenario = case(arrival, np.full(47, 1000.0), "priority", units=16, priority=priority)

@@ -41,12 +41,14 @@ def test_the_engines_agree_where_tasks_of_gangs_hold_several_units_under_caps():
 @pytest.mark.slow
 def test_the_engines_find_room_for_as_many_tasks_at_a_node_under_caps():
     """Tasks of one unit, of which many nodes have room for several, and of several."""
-    n_capped = 0
+    n_done = 0
     for seed in range(2 * N_SCENARIOS):
-        case = capped_scenario(seed, MostRoom)
-        n_capped += case.datacenter.has_power_caps
-        assert unlike(run(case, "compiled"), run(case, "reference")) == [], seed
-    assert n_capped > N_SCENARIOS
+        case = capped_scenario(seed, MostRoom, early=True)
+        if is_of_one_loop(case):
+            compiled = run(case, "compiled")
+            assert unlike(compiled, run(case, "reference")) == [], seed
+            n_done += not isinstance(compiled, Refused)
+    assert n_done > N_SCENARIOS / 4
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """The core measured against another commit: which arguments it takes, and what its table says."""
 
+import os
+import signal
 import sys
 
 import pytest
@@ -35,6 +37,15 @@ def commit_of(name):
     if name != "HEAD":
         raise ValueError(f"no commit {name} in this repository")
     return "0" * 40
+
+
+def test_a_process_that_is_told_to_end_removes_the_worktree(monkeypatch):
+    commands = []
+    monkeypatch.setattr(core_turns.subprocess, "run", lambda command, **_: commands.append(command))
+    with pytest.raises(KeyboardInterrupt), core_turns.checkout("HEAD") as path:
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert [command[2] for command in commands] == ["add", "remove"]
+    assert commands[1][-1] == str(path)
 
 
 def test_the_least_of_the_turns_counts():

@@ -74,6 +74,7 @@ OF_POLICY: Features = ALL & {  # those that change what the loop does, not only 
 }
 CALLS = {  # of a policy that calls any of these
     "TRIALS": {
+        "begin_trial",
         "fastest_free_after",
         "fastest_free_without",
         "victims_for",

@@ -4,6 +4,7 @@ alike, and where one of them has room."""
 import numpy as np
 
 from vinesim.core import claims, node_index
+from vinesim.core.bits import at_or_after
 from vinesim.core.called import called
 from vinesim.core.features import INDEX, SLOTS
 from vinesim.core.tasks import next_attached, task_type
@@ -69,7 +70,14 @@ def hold(model, state, member, unit):
 def next_open(model, state, task, p, node, end):
     """The first of the nodes [node, end) that may have room for a task on type p; -1 if there is none."""
     task_class = task_type(model, state, task)
-    if INDEX and state.node_room.shape[0] > 0 and model.affinity[p, task_class] > 0.0:
+    if node >= end:
+        return np.int64(-1)
+    if model.affinity[p, task_class] <= 0.0:
+        return node
+    if INDEX and state.node_room.shape[0] > 0:
         lead = np.int64(model.class_lead[task_class, p])
         return node_index.next_node(model, state, task_class, lead, node, end) if lead >= 0 else np.int64(-1)
-    return node if node < end else np.int64(-1)
+    if model.node_first[end] == 0:  # the policy orders the units itself
+        return node
+    unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, np.int64(model.node_first[node])))
+    return np.int64(model.unit_node[unit]) if 0 <= unit < model.node_first[end] else np.int64(-1)

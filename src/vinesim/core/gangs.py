@@ -64,13 +64,7 @@ def n_leads(model, state, task):
 def is_simple(model, state, task, p):
     """Whether it does not matter for how many such tasks there is room which units of a type they take at a node: each
     runs on one of them, or none of these has room for two."""
-    if n_leads(model, state, task) == 1:
-        return True
-    for unit in range(model.unit_type.shape[0]):
-        twice = 2.0 * claims.demand(model, state, task, np.int64(unit))
-        if model.unit_type[unit] == p and twice <= model.unit_capacity[unit] * OVERFULL:
-            return False
-    return True
+    return n_leads(model, state, task) == 1 or model.class_fills[task_type(model, state, task), p]
 
 
 @called

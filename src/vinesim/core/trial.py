@@ -16,16 +16,38 @@ ANY = -1  # node
 
 
 @called
-def suppose_away(model, state, others, n, node):
-    """Suppose that the first n of ``others`` that run, with their gangs, hold nothing: at a node, or at ANY."""
-    for i in range(min(n, others.shape[0])):
+def begin_trial(model, state):
+    return ledger.mark(state)
+
+
+@called
+def suppose_away(model, state, others, begin, end):
+    for i in range(begin, min(end, others.shape[0])):
         if runs(state, np.int64(others[i])):
-            first, end = gang_of(model, np.int64(others[i]))
-            for task in range(first, end):
-                unit = np.int64(state.task_unit[task])
-                if state.task_slot[task] >= 0 and (node == ANY or model.unit_node[unit] == node):
-                    claims.release(model, state, np.int64(task), not_negative(unit))
+            leave(model, state, np.int64(others[i]), ANY)
     forget_found(state)
+    return ledger.here(state)
+
+
+@called
+def undo(model, state, position):
+    ledger.undo(model, state, position)
+    forget_found(state)
+
+
+@called
+def end_trial(model, state, begun):
+    ledger.rollback(model, state, begun)
+    forget_found(state)
+
+
+def leave(model, state, other, node):
+    """Suppose that a running task, with its gang, holds nothing: at a node, or at ANY."""
+    first, end = gang_of(model, other)
+    for task in range(first, end):
+        unit = np.int64(state.task_unit[task])
+        if state.task_slot[task] >= 0 and (node == ANY or model.unit_node[unit] == node):
+            claims.release(model, state, np.int64(task), not_negative(unit))
 
 
 def runs(state, task):
@@ -72,11 +94,10 @@ def hold(model, state, task, unit):
 
 @called
 def fastest_free_without(model, state, task, others, n):
-    marked = ledger.mark(state)
-    suppose_away(model, state, others, n, np.int64(ANY))
+    begun = begin_trial(model, state)
+    suppose_away(model, state, others, np.int64(0), n)
     unit = rooms.fastest_free(model, state, task)
-    ledger.rollback(model, state, marked)
-    forget_found(state)
+    end_trial(model, state, begun)
     return unit
 
 
@@ -104,8 +125,8 @@ def leave_quotas(model, state, others, n):
 
 @called
 def victims_for(model, state, task, unit, others, n, found):
-    marked, n_found = ledger.mark(state), np.int64(0)
-    suppose_away(model, state, others, n, np.int64(ANY))
+    begun, n_found = begin_trial(model, state), np.int64(0)
+    suppose_away(model, state, others, np.int64(0), n)
     if fits(model, state, task, not_negative(unit)):
         suppose_there(model, state, np.int64(task), np.int64(unit))
         for i in range(min(n, others.shape[0]) - 1, -1, -1):
@@ -113,21 +134,24 @@ def victims_for(model, state, task, unit, others, n, found):
             if runs(state, other) and not put_back(model, state, other):
                 found[n_found] = other
                 n_found += 1
-    ledger.rollback(model, state, marked)
-    forget_found(state)
+    end_trial(model, state, begun)
     return n_found
 
 
 @called
 def has_place_without(model, state, task, node, others, n):
-    marked, is_found = ledger.mark(state), False
-    suppose_away(model, state, others, n, np.int64(node))
+    begun, is_found = begin_trial(model, state), False
+    for i in range(min(n, others.shape[0])):
+        other = not_negative(np.int64(others[i]))
+        unit = np.int64(state.task_unit[other])
+        if unit >= 0 and (model.unit_node[not_negative(unit)] == node or (GANGS and is_of_gang(model, other))):
+            leave(model, state, other, np.int64(node))
+    forget_found(state)
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
             for unit in range(model.node_first[node], model.node_first[node + 1]):
                 is_found = is_found or claims.fits_itself(model, state, np.int64(member), not_negative(unit))
-    ledger.rollback(model, state, marked)
-    forget_found(state)
+    end_trial(model, state, begun)
     return is_found
 
 

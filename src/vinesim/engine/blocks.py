@@ -155,7 +155,7 @@ class _Worker:
         if is_one and run["n_done"] < blocks.scenario.workload.n_tasks:
             reason = ExitReason.HORIZON if self.columns.why[rows] == AT_HORIZON else ExitReason.STALLED
         horizon_us = blocks.scenario.horizon_us
-        dropped_us = take_dropped_us(kept) if len(self.columns.task_unit) else None
+        dropped_us = take_dropped_us(kept, blocks.policy.may_drop) if len(self.columns.task_unit) else None
         outcome = Outcome(
             **kept,
             unit_order=blocks.model.unit_order,
@@ -165,7 +165,7 @@ class _Worker:
             end_us=horizon_us if reason is ExitReason.HORIZON else np.minimum(run["now_us"], horizon_us),
             n_events=run["n_events"],
             followers=followers,
-            dropped_us=dropped_us if blocks.policy.may_drop else None,
+            dropped_us=dropped_us,
         )
         tables = Tables(blocks.scenario, outcome, times[rows] if len(times) else None)
         found = flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))

@@ -22,6 +22,7 @@ def collect(
     scenario: Scenario,
     model: Model,
     run: Run,
+    *,
     reason: ExitReason,
     words: str,
     accounts: PeriodAccounts | None,
@@ -30,13 +31,14 @@ def collect(
     ends_early: bool,
     preempts: bool,
     may_drop: bool,
-    proven: Mapping[str, Any] | None = None,
+    proven: Mapping[str, Any] | None,
 ) -> Outcome:
-    """Return the columns that the engine filled. A task that was running when the run was cut off has no finish, and
-    one whose data was still in transfer has no start."""
+    """Return the columns that the engine filled; the run does not go on after that. A task that was running when the
+    run was cut off has no finish, and one whose data was still in transfer has no start."""
     columns = run.columns()
     early, early_held = run.early_ends() if ends_early else None, None
-    dropped_us = take_dropped_us(columns)
+    held = _held(model, run) if len(model.class_units) else None
+    dropped_us = take_dropped_us(columns, may_drop)
     granted_us = run.granted_us() if len(model.type_ahead) else None
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
@@ -76,24 +78,25 @@ def collect(
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,
-        held=_held(model, run) if len(model.class_units) else None,
+        held=held,
         early_held=early_held,
         granted_us=granted_us,
         peaks_w=run.peaks_mw() / MW_PER_W if scenario.datacenter.has_power_caps else None,
         eligible_us=run.eligible_us() if len(model.job_predecessors) else None,
         serving=_serving(run, end_us) if len(model.engine_unit) else None,
-        dropped_us=dropped_us if may_drop else None,
+        dropped_us=dropped_us,
     )
 
 
-def take_dropped_us(columns: dict[str, np.ndarray]) -> np.ndarray:
-    """[..., N] us: when each task was dropped by the policy, which stands for its finish; NaN: it was not. Afterwards
-    the columns say of it that it did not start."""
+def take_dropped_us(columns: dict[str, np.ndarray], may_drop: bool) -> np.ndarray | None:
+    """[..., N] us: when each task was dropped by the policy, which stands for its finish; NaN: it was not. None if the
+    policy drops none. Afterwards the columns say of it, and of those that were withdrawn, that they did not start."""
     unit, finish_us = columns["task_unit"], columns["task_finish_us"]
     is_dropped = unit == DROPPED
-    columns["task_unit"] = np.maximum(unit, PENDING)
-    columns["task_finish_us"] = np.where(is_dropped, np.nan, finish_us)
-    return np.where(is_dropped, finish_us, np.nan)
+    dropped_us = np.where(is_dropped, finish_us, np.nan) if may_drop else None
+    np.maximum(unit, PENDING, out=unit)
+    finish_us[is_dropped] = np.nan
+    return dropped_us
 
 
 def _serving(run: Run, end_us: float) -> Serving:

@@ -45,14 +45,22 @@ def is_of_gang(state: Any, task: int) -> bool:
 @contextmanager
 def as_before(state: Any) -> Iterator[None]:
     """Release all that is held in between, with the very loads of before."""
-    loads, held, held_by = list(state.unit_load), dict(state.held), list(state.held_by)
-    draws, quotas = state.draws.copied(), state.quotas.copied()
+    before = all_held(state)
     try:
         yield
     finally:
-        state.unit_load, state.held, state.held_by = loads, held, held_by
-        state.draws.on = draws
-        state.quotas.held, state.quotas.n_tasks = quotas
+        hold_again(state, before)
+
+
+def all_held(state: Any) -> Any:
+    """All that is held now."""
+    return list(state.unit_load), dict(state.held), list(state.held_by), state.draws.copied(), state.quotas.copied()
+
+
+def hold_again(state: Any, before: Any) -> None:
+    """Let that be held which was held before."""
+    state.unit_load, state.held, state.held_by, state.draws.on, quotas = before
+    state.quotas.held, state.quotas.n_tasks = quotas
 
 
 class Place:

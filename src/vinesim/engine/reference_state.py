@@ -139,6 +139,11 @@ class ReferenceState:
     def trial(self) -> AbstractContextManager[Trial]:
         return trial(self)
 
+    def begin_trial(self) -> int:
+        """See state/places.py."""
+        self.begun = Trial(self)
+        return self.begun.note()
+
     def note_place(self, rows: Any, task: int, unit: int) -> None:
         """See state/places.py: held one after another, and then released."""
         units = self.place_of(task, unit)

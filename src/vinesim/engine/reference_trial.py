@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from vinesim.engine.reference_gangs import as_before, attached_to
+from vinesim.engine.reference_gangs import all_held, as_before, attached_to, hold_again
 from vinesim.state import queries
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.places import gang_of
@@ -22,6 +22,7 @@ class Trial:
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
+        self._noted: list[Any] = []
 
     def release(self, others: Any) -> None:
         """Let tasks, as far as they run, and those of their gangs hold nothing."""
@@ -73,6 +74,17 @@ class Trial:
                 self.state.hold_all(task, unit)
                 return True
         return False
+
+    def note(self) -> int:
+        """Note what is held. Returns the position for ``undo``."""
+        self._noted.append(all_held(self.state))
+        return len(self._noted) - 1
+
+    def undo(self, position: int) -> None:
+        """Let be held what was noted at a position; what was noted after it is forgotten."""
+        hold_again(self.state, self._noted[position])
+        del self._noted[position:]
+        self.note()
 
     def _with_gang(self, task: int) -> Iterator[int]:
         """A running task, or all running tasks of its gang."""

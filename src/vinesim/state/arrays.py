@@ -164,6 +164,7 @@ MODEL = (
     Fixed("class_task_type", "T", "i4", "types", "the scenario's own task type"),
     Fixed("class_units", "T", "i4", "class_columns", "units of the lead; or [0] if no task holds several units"),
     Fixed("class_share", "T", "f8", "class_columns", "of each of them, as task_demand"),
+    Fixed("class_fills", "T,P", "?", "class_columns", "no unit of the type has room for two shares"),
     Fixed("class_companion", "T,P", "f8", "class_columns", "amount of one unit of each type at the node"),
     Fixed("class_named", "T,P", "?", "class_columns", "the lead may be of the type, if a node has the rest"),
     Fixed("class_lead", "T,P", "i4", "class_columns", "the lead, of L, on each type; -1: it cannot be of that type"),

@@ -10,7 +10,9 @@ import numpy as np
 
 from vinesim.model.workload import ONE_SLOT
 from vinesim.state import bit_levels
+from vinesim.state.demand import amounts
 from vinesim.state.demand_classes import DemandClasses
+from vinesim.state.layout import OVERFULL
 from vinesim.state.numbering import coded, first_rows
 
 
@@ -34,9 +36,13 @@ def class_columns(
     by_use = np.argsort(-used, kind="stable")
     n_held = (classes.units - 1 + n_companions)[classes.of_task]
     companion_type = by_use[used[by_use] > 0].astype(np.int32)
+    class_share = np.where(np.isnan(classes.share) & (capacity.min() >= 1.0), 1.0, classes.share)  # one slot
+    largest = np.zeros(n_types)
+    np.maximum.at(largest, unit_type, capacity)
     return {
         "class_units": classes.units.astype(np.int32),
-        "class_share": np.where(np.isnan(classes.share) & (capacity.min() >= 1.0), 1.0, classes.share),  # one slot
+        "class_share": class_share,
+        "class_fills": 2.0 * amounts(class_share[:, np.newaxis], largest) > largest * OVERFULL,
         "class_companion": classes.companion,
         "class_named": classes.named,
         "class_lead": class_lead,

@@ -85,6 +85,29 @@ def may_hold(model: Any, state: Any, quota: int, held: float) -> bool:
     return bool(state.quotas.may_hold(quota, held))
 
 
+def begin_trial(model: Any, state: Any) -> int:
+    """Begin to suppose that running tasks have left; until the trial ends, the policy starts nothing. Returns the
+    position for :func:`undo` at which nothing is supposed. The policy must declare ``preempts``."""
+    return int(state.begin_trial())
+
+
+def suppose_away(model: Any, state: Any, others: Any, begin: int, end: int) -> int:
+    """Suppose that those of ``others`` from ``begin`` to before ``end`` do not run: an array of tasks, each with its
+    gang; those that do not run do not count. Returns the position after that."""
+    state.begun.release(others[begin:end])
+    return int(state.begun.note())
+
+
+def undo(model: Any, state: Any, position: int) -> None:
+    """Undo what was supposed after a position."""
+    state.begun.undo(position)
+
+
+def end_trial(model: Any, state: Any, begun: int) -> None:
+    """Undo all that was supposed since a trial began."""
+    state.begun.undo(begun)
+
+
 def fastest_free_after(model: Any, state: Any, task: int, others: Any, n: int) -> int:
     """Return the fastest unit on which a pending task could start if the first n of ``others`` were preempted: neither
     units nor quotas would count them any more. The policy must declare ``preempts``."""

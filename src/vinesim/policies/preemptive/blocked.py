@@ -1,8 +1,8 @@
-"""Which groups are known to find no room, from one round to the next.
+"""Which pending tasks are known to find no room, from one round to the next.
 
-A group for which even all running tasks of higher rank would not make room stays without until one of lower rank leaves
-or rises, or a node comes up. The nodes where this may have happened are noted. Only if the first task of the group, or
-another one of its gang, has room at such a node by itself, without those of higher rank, is the group tried again.
+A task for which even all running tasks of higher rank would not make room stays without until one of lower rank leaves
+or rises, or a node comes up. The nodes where this may have happened are noted. Only if the task, or another one of its
+gang, has room at such a node by itself, without those of higher rank, is it tried again.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,17 @@ from typing import Any
 from vinesim.policies.preemptive.noted import N_NOTED
 from vinesim.policies.preemptive.running import Rank, n_higher
 from vinesim.state.places import has_place_without
-from vinesim.state.queries import group
 from vinesim.state.shortcuts import is_start_local
 
 BLOCKED: Mapping[str, tuple[str, str]] = {
-    "blocked": ("i8", "groups"),  # 1 + the first task of the group when that found no room; 0: it is to be tried
-    "blocked_at": ("i8", "groups"),  # how many nodes were noted by then
+    "blocked_at": ("i8", "tasks"),  # 1 + how many nodes were noted when the task found no room; 0: it is to be tried
 }
 
 
 def is_still_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, sinks: bool) -> bool:
-    """Whether a task that found no room, and has been the first of its group since, finds none now either."""
+    """Whether a task that found no room, and has been pending since, finds none now either."""
     scratch = view.scratch
-    since, until = int(scratch.blocked_at[group(model, state, task)]), int(scratch.n_noted[0])
+    since, until = int(scratch.blocked_at[task]) - 1, int(scratch.n_noted[0])
     if until - since > N_NOTED or not is_start_local(model):
         return False
     for i in range(since, until):

@@ -7,7 +7,7 @@ room waits, and does not hold up others.
 
 Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
 pending tasks, and the first of each heap are in one queue. The running tasks are looked at only if a task needs room,
-in an order that is kept (running.py), and a group that found none is not tried again before there may be some
+in an order that is kept (running.py), and a task that found none is not tried again before there may be some
 (blocked.py).
 """
 
@@ -114,18 +114,17 @@ def next_to_start(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
                     return int(unit)
                 look_at_running(model, state, view, rank, rise_us, sinks)
                 if find_victims(model, state, view, task, rank, sinks):
-                    scratch.blocked[of] = 0
+                    scratch.blocked_at[task] = 0
                     return -1
-            scratch.blocked[of] = task + 1
-            scratch.blocked_at[of] = scratch.n_noted[0]
+            scratch.blocked_at[task] = scratch.n_noted[0] + 1
             scratch.listed[of] = 0
         queue_pop(scratch)
     return -1
 
 
 def stays_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, rise_us: Rise, sinks: bool) -> bool:
-    """Whether a task, the first of its group, found no room in an earlier round and would find none now."""
-    if view.scratch.blocked[group(model, state, task)] != task + 1:
+    """Whether a task found no room in an earlier round and would find none now."""
+    if view.scratch.blocked_at[task] == 0:
         return False
     look_at_running(model, state, view, rank, rise_us, sinks)
     return is_still_blocked(model, state, view, task, rank, sinks)
@@ -195,7 +194,7 @@ def take_out(model: Any, state: Any, view: Any, task: int) -> None:
     """Remove the first task of the queue, which starts; the next of its group takes its place."""
     scratch, of = view.scratch, group(model, state, task)
     queue_pop(scratch)
-    scratch.blocked[of] = 0
+    scratch.blocked_at[task] = 0
     scratch.root[of] = without_root(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]))
     enlist(model, state, view, of)
 

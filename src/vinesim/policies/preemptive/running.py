@@ -228,10 +228,14 @@ def n_higher(model: Any, state: Any, view: Any, task: int, n: int, rank: Rank, s
         if value < own or (value == own and other < task):
             break
         let_next_stand(model, state, view, rank, sinks)
-    n = min(n, int(scratch.n_standing[0]))
-    while n > 0 and not ranks_higher(scratch, n - 1, own, task):
-        n -= 1
-    return n
+    low, high = 0, min(n, int(scratch.n_standing[0]))
+    while low < high:
+        middle = (low + high) >> 1
+        if ranks_higher(scratch, middle, own, task):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def let_next_stand(model: Any, state: Any, view: Any, rank: Rank, sinks: bool) -> None:
