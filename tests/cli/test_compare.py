@@ -200,3 +200,26 @@ def test_the_correction_is_an_option(vinesim, folder):
     refused = vinesim(*words, "--correction", "holm")
     assert refused.code == 2
     assert "expected bonferroni or none" in refused.err
+
+
+def test_two_runs_without_an_axis_are_compared_in_their_numbers(vinesim, tmp_path, folder):
+    for policy in ("high", "flat"):
+        words = ("run", "examples/quickstart.yaml", "--policy", policy, "--out", tmp_path / policy)
+        assert vinesim(*words, "--set", "workload.options.n_jobs=40").code == 0
+    words = ("compare", tmp_path / "high", tmp_path / "flat")
+    of = {"high": json.loads((tmp_path / "high/summary.json").read_text())}
+    of["flat"] = json.loads((tmp_path / "flat/summary.json").read_text())
+    (row,) = json.loads(vinesim(*words, "--of", "jobs.latency_us.mean", "--json").out)["numbers"]
+    first, second = (of[name]["jobs"]["latency_us"]["mean"] for name in ("high", "flat"))
+    assert row == {
+        "number": "jobs.latency_us.mean",
+        "first": first,
+        "second": second,
+        "difference": second - first,
+        "ratio": second / first,
+    }
+    assert "mean latency of jobs" in vinesim(*words).out
+    assert "Did you mean jobs.wait_us" in vinesim(*words, "--of", "jobs.wait_us.men").err
+    wrong = [vinesim("compare", folder).err, vinesim("compare", folder, folder).err]
+    assert ["--by: expected an axis" in text for text in wrong] == [True, True]
+    assert "--of: expected the number" in wrong[0]

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +54,19 @@ def test_what_differs_in_two_runs_is_said(example, other):
     assert "same settings" in two_runs_page(example, example).sections[0].html
     same = two_runs_page(example, example).sections[1].html
     assert "Both runs have the same jobs, and each took as long in both." in same
+
+
+def test_options_of_one_policy_are_compared_one_by_one(example, tmp_path):
+    folders = [Path(shutil.copytree(example, tmp_path / name)) for name in ("one", "other")]
+    for folder, most in zip(folders, (64.0, 96), strict=True):
+        file = folder / "summary.json"
+        found = json.loads(file.read_text())
+        found["provenance"]["options"] = {"bf_interval": 30.0, "accounts": {"bio": {"grp_tres": {"cpu": most}}}}
+        file.write_text(json.dumps(found))
+        (folder / "SHA256SUMS").unlink()
+    with pytest.warns(vs.InputWarning):
+        found = cells(two_runs_page(*folders).sections[0].html)
+    assert {**found, "setting": None} == {"setting": None, "option accounts.bio.grp_tres.cpu": ["64", "96"]}
 
 
 def test_what_a_result_does_not_keep_is_named_by_the_ids_alone(example, copied):

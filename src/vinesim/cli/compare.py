@@ -32,7 +32,11 @@ def compare(
     ctx: typer.Context,
     folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a sweep, or of a run with OTHER."),
     other: Path = typer.Argument(None, metavar="[OTHER]", help="Another sweep or run, to be compared with the first."),
-    by: str = typer.Option(..., help="The axis whose labels are compared, such as policy.", autocompletion=axes_of),
+    by: str = typer.Option(
+        None,
+        help="The axis whose labels are compared, such as policy; of two runs all jobs together if none is given.",
+        autocompletion=axes_of,
+    ),
     of: str = typer.Option(
         None,
         metavar="NUMBER",
@@ -49,8 +53,8 @@ def compare(
 ) -> None:
     """Compare the labels on an axis of a sweep in one number, pairing replications that share random numbers.
 
-    With OTHER, two sweeps are compared at each point that both have, or two runs at each label of their jobs, such as
-    each user.
+    With OTHER, two sweeps are compared at each point that both have; or two runs, and with --by at each label of their
+    jobs, such as each user.
     """
     from vinesim.formats.results.folder import to_json
     from vinesim.model.errors import InputError, Problem
@@ -65,8 +69,10 @@ def compare(
 
         compare_two(ctx, (folder, other), by, of, given, as_json)
         return
-    if of is None:
-        raise InputError([Problem("--of", "the number to compare, such as jobs.latency_us.mean", "none")])
+    wanted = {"--by": (by, "an axis of the sweep, such as policy")}
+    wanted["--of"] = (of, "the number to compare, such as jobs.latency_us.mean")
+    if missing := [Problem(name, expected, "none") for name, (value, expected) in wanted.items() if value is None]:
+        raise InputError(missing)
     swept = read_sweep(folder)
     found = compared(swept, by, of, baseline=baseline, **given)
     if as_json:

@@ -13,13 +13,13 @@ from vinesim.formats.results.folder import to_json
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.by import side_by_side
-from vinesim.metrics.numbers import shown_number
+from vinesim.metrics.numbers import numbers, shown_number
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.report.breakdown import MAX_ROWS, by_axis, compared_of, title_of
 from vinesim.report.page import are_sweeps
 from vinesim.report.sweep import FIRST
-from vinesim.report.two_runs import names_of
+from vinesim.report.two_runs import SHOWN, names_of, numbers_of_both, shown_numbers
 from vinesim.report.two_sweeps import compared_sweeps
 
 OF_SWEEPS = ("baseline",)  # options that do not go with two sweeps
@@ -27,15 +27,20 @@ OF_RUNS = ("baseline", "better", "confidence", "correction")  # and with two run
 
 
 def compare_two(
-    ctx: typer.Context, folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool
+    ctx: typer.Context, folders: tuple[Path, Path], by: str | None, of: str | None, given: dict[str, Any], as_json: bool
 ) -> None:
     """Print the comparison of two folders in a number, or in those that their page has. Raises :class:`InputError`."""
     if are_sweeps(*folders):
+        if by is None:
+            raise InputError([Problem("--by", "an axis of both sweeps, such as policy", "none")])
         _refuse(ctx, OF_SWEEPS, "Of two sweeps each point of one is compared with that of the other.")
         _two_sweeps(folders, by, of, given, as_json)
     else:
         _refuse(ctx, OF_RUNS, "Two runs have no replications: sweep both, with the same seeds.")
-        _two_runs(folders, by, of, as_json)
+        if by is None:
+            _all_jobs(folders, of, as_json)
+        else:
+            _two_runs(folders, by, of, as_json)
 
 
 def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
@@ -87,6 +92,30 @@ def _two_runs(folders: tuple[Path, Path], by: str, of: str | None, as_json: bool
         return
     for name, table in found.items():
         _print(by, name, names_of(*folders), table)
+
+
+def _all_jobs(folders: tuple[Path, Path], of: str | None, as_json: bool) -> None:
+    """Print the numbers of two runs next to each other."""
+    from rich.box import SIMPLE
+    from rich.table import Table as Printed
+
+    from vinesim.cli.console import Console
+
+    with open_result(folders[0]) as one, open_result(folders[1]) as other:
+        found = numbers_of_both(one, other, [of] if of else SHOWN)
+        if not found.n_rows:
+            known = sorted(numbers(one.summary))
+            raise InputError([Problem("--of", "a number of both runs", str(of), did_you_mean(str(of), known))])
+    if as_json:
+        output().write(to_json({"numbers": _rows(found)}))
+        return
+    printed = Printed(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    printed.add_column("")
+    for name in (*names_of(*folders), "second - first", "ratio"):
+        printed.add_column(name, justify="right", overflow="fold")
+    for row in shown_numbers(found):
+        printed.add_row(*row)
+    Console().print(printed)
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:

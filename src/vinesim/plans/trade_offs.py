@@ -50,7 +50,8 @@ def knee(board: Board) -> Row | None:
 def price_ranges(board: Board, best: Candidate) -> tuple[PriceRange, ...]:
     """Return for each type with a price at which prices the best point stays the best, if the objective is a cost.
 
-    Points that were not run, or are undecided, count with what they cost at the least.
+    Points that were not run, or are undecided, count with what they cost at the least; those that may be cheaper at
+    present prices do not count, as for them the answer is open at any price.
     """
     goal = board.plan.objectives[0]
     if len(board.plan.objectives) > 1 or goal.number not in COST or goal.is_maximized:
@@ -64,16 +65,20 @@ def price_ranges(board: Board, best: Candidate) -> tuple[PriceRange, ...]:
 
 def _rivals(board: Board, best: Candidate) -> list[tuple[int, float, str]]:
     """Return the points that might be better at other prices: by how much they are dearer, and what is known."""
-    found = []
+    found: list[tuple[int, float, str]] = []
     for point in board.screened.left.tolist():
         candidate = board.candidates.get(point)
         if point == best.point or point in board.ruled_out or point in board.rejected:
             continue
         if candidate is None:
-            found.append((point, float(board.screened.bound[point, 0]) - best.value(), "not run"))
+            dearer, word = float(board.screened.bound[point, 0]) - best.value(), "not run"
         elif candidate.verdict is not Verdict.FAILS:
+            dearer = difference(best, candidate).estimate
             word = "undecided" if candidate.verdict is Verdict.UNDECIDED else ""
-            found.append((point, difference(best, candidate).estimate, word))
+        else:
+            continue
+        if not (word and dearer < 0):
+            found.append((point, dearer, word))
     return found
 
 

@@ -1,6 +1,7 @@
 """The page of two runs: what differs in them, the numbers of both, their tails and queues on one chart each."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ import numpy as np
 
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.amounts import amount_words
-from vinesim.formats.source.options_text import options_text
+from vinesim.formats.source.options_text import option_text, options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
-from vinesim.metrics.numbers import numbers, shown_number
+from vinesim.metrics.numbers import flat, numbers, shown_number
 from vinesim.metrics.queue import queues_of
+from vinesim.model.result import Table
 from vinesim.model.titles import number_title
 from vinesim.report.breakdown import breakdown_of_two
 from vinesim.report.distributions import distributions_of_runs
@@ -77,15 +79,18 @@ def settings_table(names: list[str], one: dict[str, str], other: dict[str, str])
     return found + note(f"{len(keys) - len(rows)} others are equal.")
 
 
-def _settings(result: ResultTables) -> dict[str, str]:
-    """Return what a run says about its scenario, in words."""
+def _settings(result: ResultTables, each_option: bool) -> dict[str, str]:
+    """Return what a run says about its scenario, in words; the options of the policy one by one, or together."""
     where, types = result.summary["provenance"], result.processor_types
     counts = result.rows("SELECT unit_type, count(*), sum(capacity) FROM units GROUP BY unit_type ORDER BY 1")
     n_racks, n_nodes = result.rows("SELECT count(DISTINCT rack), count(DISTINCT (rack, shelf)) FROM units")[0]
     n_jobs, n_tasks, last_us = result.rows("SELECT count(*), sum(tasks), max(arrival_us) FROM jobs")[0]
+    options = where.get("options") or {}
+    texts = {name: f"{value:g}" if isinstance(value, float) else option_text(value) for name, value in flat(options)}
+    one_by_one = {f"option {name}": text for name, text in texts.items()}
     return {
         "policy": str(where["policy"]),
-        "options of the policy": options_text(where.get("options") or {}) or "none",
+        **(one_by_one if each_option else {"options of the policy": options_text(options) or "none"}),
         "seed": str(where.get("seed")),
         "period": time_or_dash(where.get("period_us")),
         "racks": f"{n_racks:,}",
@@ -105,7 +110,8 @@ def _units(name: str, n: int, capacity: float) -> str:
 
 def _what_differs(names: list[str], one: ResultTables, other: ResultTables) -> str:
     """Build the table of what differs; what a result does not keep is known by the ids of the scenarios alone."""
-    settings = _settings(one), _settings(other)
+    is_same_policy = one.summary["provenance"]["policy"] == other.summary["provenance"]["policy"]
+    settings = _settings(one, is_same_policy), _settings(other, is_same_policy)
     ids = [result.summary["provenance"].get("content_id") for result in (one, other)]
     if settings[0] == settings[1] and ids[0] != ids[1]:
         return note(
@@ -114,19 +120,33 @@ def _what_differs(names: list[str], one: ResultTables, other: ResultTables) -> s
     return settings_table(names, *settings)
 
 
-def _numbers(names: list[str], one: ResultTables, other: ResultTables) -> str:
+def numbers_of_both(one: ResultTables, other: ResultTables, of: Sequence[str] = SHOWN) -> Table:
+    """Return those of some numbers that two runs have: ``number``, ``first``, ``second``, ``difference``, ``ratio``."""
     known = [numbers(result.summary) for result in (one, other)]
     rows = []
-    for name in SHOWN:
+    for name in of:
         values = [found.get(name, math.nan) for found in known]
         first, second = (value if isinstance(value, float) else math.nan for value in values)
-        if math.isnan(first) and math.isnan(second):
-            continue
-        ratio = f"{second / first:.3g}" if first and math.isfinite(second / first) else "-"
-        shown = [shown_number(name, value) for value in (first, second, second - first)]
-        rows.append([number_title(name).words, *shown, ratio])
+        if not (math.isnan(first) and math.isnan(second)):
+            rows.append((name, first, second, second - first, second / first if first else math.nan))
+    names, *columns = list(zip(*rows, strict=True)) or [()] * 5
+    words = ("first", "second", "difference", "ratio")
+    found = {word: np.array(column, np.float64) for word, column in zip(words, columns, strict=True)}
+    return Table({"number": np.array(names, object), **found})
+
+
+def shown_numbers(found: Table) -> list[list[str]]:
+    """Return the rows of :func:`numbers_of_both` in words, times with their units."""
+    rows = []
+    for name, *values, ratio in zip(*(column.tolist() for column in found.values()), strict=True):
+        shown = [shown_number(name, value) for value in values]
+        rows.append([number_title(name).words, *shown, f"{ratio:.3g}" if math.isfinite(ratio) else "-"])
+    return rows
+
+
+def _numbers(names: list[str], one: ResultTables, other: ResultTables) -> str:
     head = ["", *names, f"{names[1]} - {names[0]}", "ratio"]
-    return table("Numbers of both", head, rows)
+    return table("Numbers of both", head, shown_numbers(numbers_of_both(one, other)))
 
 
 def paired_interval(first_us: np.ndarray, second_us: np.ndarray) -> Interval:

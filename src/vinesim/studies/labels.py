@@ -20,16 +20,15 @@ from vinesim.model.study import OWN_COLUMNS, Axis
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep
 
-_RUN_NUMBERS = {  # number of a label -> that of a run of which the same is better
-    "latency_us": "jobs.latency_us.mean",
-    "latency_p99_us": "jobs.latency_us.p99",
+_RUN_NUMBERS = {  # number of a label, of which no percentile -> that of a run of which the same is better
+    "wait_us": "jobs.wait_us",
+    "latency_us": "jobs.latency_us",
+    "slowdown": "jobs.bounded_slowdown",
     "finished": "jobs.finished",
     "refused": "jobs.refused",
     "energy_j": "energy_j",
-    "first_token_us": "serving.first_token_us.mean",
-    "first_token_p99_us": "serving.first_token_us.p99",
-    "token_us": "serving.token_us.mean",
-    "token_p99_us": "serving.token_us.p99",
+    "first_token_us": "serving.first_token_us",
+    "token_us": "serving.token_us",
     "goodput_pct": "serving.goodput_pct",
 }
 
@@ -76,7 +75,7 @@ def by_label(sweep: "Sweep", axis: str) -> "Sweep":
 def number_of_a_label(number: str) -> str:
     """Return the number of a run of which the same is better; the name itself for any other number."""
     last = number.rpartition(".")[2] if number.startswith(BY) else number
-    return _RUN_NUMBERS.get(last, number)
+    return _RUN_NUMBERS.get(re.sub(r"_p[0-9.]+_us$", "_us", last), number)
 
 
 def _order(label: str) -> tuple[float, str]:

@@ -62,6 +62,13 @@ def test_higher_may_be_better():
     assert [direction_of(name) for name in ("makespan_us", "makespan_us_x", "utilization.overall")] == ["lower", "", ""]
 
 
+def test_the_numbers_of_a_label_have_the_direction_of_those_of_a_run():
+    numbers = ("wait_us", "wait_p99_us", "latency_p99_us", "slowdown", "token_p99_us", "finished", "goodput_pct")
+    found = [direction_of(name) for number in numbers for name in (number, f"by.user.ann.lee.{number}")]
+    assert found == ["lower"] * 10 + ["higher"] * 4
+    assert [direction_of(f"by.user.ann.{name}") for name in ("utilization", "jobs")] == ["", ""]
+
+
 def test_no_difference_is_not_significant():
     (pair,) = compare(sweep({("a",): BASE, ("b",): BASE + NOISE}), "policy", OF).pairs
     assert not pair.significant

@@ -13,6 +13,7 @@ CANDIDATES: Mapping[str, tuple[str, str]] = {
     "candidates": ("i4", "queue"),  # those of other queues come first
     "n_candidates": ("i8", "one"),
     "n_others": ("i8", "one"),  # of other queues
+    "lends": ("i8", "partitions"),  # it is another queue, and borrows what is wanted
     "is_wanted": ("i8", "quotas"),  # the task lacks room in this quota; or it needs it, and lacks none
 }
 
@@ -20,7 +21,7 @@ CANDIDATES: Mapping[str, tuple[str, str]] = {
 def find_candidates(model: Any, state: Any, view: Any, task: int, may_reclaim: bool) -> None:
     """Find the tasks that one may preempt by the options, in order; what is wanted was noted."""
     scratch = view.scratch
-    n = find_others(model, state, view, task) if may_reclaim and is_any_lent(model, view, queue_of(model, task)) else 0
+    n = find_others(model, state, view, task) if may_reclaim else 0
     scratch.n_others[0] = n
     if not view.options.within_cluster_queue.never:
         n = find_own(model, state, view, task, n)
@@ -29,14 +30,18 @@ def find_candidates(model: Any, state: Any, view: Any, task: int, may_reclaim: b
 
 def find_others(model: Any, state: Any, view: Any, task: int) -> int:
     """Find those of other queues; return how many they are."""
-    scratch, n = view.scratch, 0
+    scratch, own, n_lend, n = view.scratch, queue_of(model, task), 0, 0
+    for queue in range(len(scratch.lends)):
+        scratch.lends[queue] = int(queue != own and borrows_any_wanted(model, view, queue))
+        n_lend += scratch.lends[queue]
+    if n_lend == 0:
+        return 0
     put_in_order(model, state, view)
     for i in range(scratch.n_in_order[0]):
         other = int(scratch.in_order[i])
         if not view.options.reclaim_within_cohort.any and priority(model, state, other) >= priority(model, state, task):
             break
-        may_leave = not is_own(model, task, other) and started_us(model, state, other) < view.now_us
-        if may_leave and borrows_what_is_wanted(model, state, view, task, other):
+        if scratch.lends[queue_of(model, other)] == 1 and may_leave(model, state, view, task, other):
             scratch.candidates[n] = other
             n += 1
     return n
@@ -51,21 +56,37 @@ def has_own(model: Any, state: Any, view: Any, task: int) -> bool:
 
 def find_own(model: Any, state: Any, view: Any, task: int, n: int) -> int:
     """Find those of the same queue, besides n others; return how many they are together."""
-    scratch, mine = view.scratch, priority(model, state, task)
-    or_newer = view.options.within_cluster_queue.lower_or_newer_equal_priority
+    scratch = view.scratch
     put_in_order(model, state, view)
     i = int(scratch.first_of_queue[queue_of(model, task)]) - 1
-    while i >= 0:
+    while i >= 0 and not is_too_urgent(model, state, view, task, int(scratch.in_order[i])):
         other = int(scratch.in_order[i])
-        theirs = priority(model, state, other)
-        if theirs > mine or (theirs == mine and not or_newer):
-            break
-        may_leave = (theirs < mine or other > task) and started_us(model, state, other) < view.now_us
-        if may_leave and uses_what_is_wanted(model, state, view, other):
+        if may_leave(model, state, view, task, other):
             scratch.candidates[n] = other
             n += 1
         i = int(scratch.next_of_queue[i]) - 1
     return n
+
+
+def is_too_urgent(model: Any, state: Any, view: Any, task: int, other: int) -> bool:
+    """Whether a running task, as those after it in the order, is too urgent to leave for one that is tried."""
+    mine, theirs = priority(model, state, task), priority(model, state, other)
+    if is_own(model, task, other):
+        return bool(
+            theirs > mine or (theirs == mine and not view.options.within_cluster_queue.lower_or_newer_equal_priority)
+        )
+    return bool(not view.options.reclaim_within_cohort.any and theirs >= mine)
+
+
+def may_leave(model: Any, state: Any, view: Any, task: int, other: int) -> bool:
+    """Whether a running task that is not too urgent may leave for one that is tried: nobody leaves at the instant at
+    which it started, and only who uses what is wanted does."""
+    if started_us(model, state, other) >= view.now_us:
+        return False
+    if not is_own(model, task, other):
+        return borrows_what_is_wanted(model, state, view, task, other)
+    is_newer = priority(model, state, other) < priority(model, state, task) or other > task
+    return is_newer and uses_what_is_wanted(model, state, view, other)
 
 
 def note_wanted(model: Any, state: Any, view: Any) -> None:
@@ -86,11 +107,11 @@ def is_own(model: Any, task: int, other: int) -> bool:
     return queue_of(model, task) == queue_of(model, other)
 
 
-def is_any_lent(model: Any, view: Any, queue: int) -> bool:
-    """Whether other queues borrow what is wanted."""
+def borrows_any_wanted(model: Any, view: Any, queue: int) -> bool:
+    """Whether a queue borrows anything that is wanted."""
     for quota in range(len(model.quota_partition)):
-        is_others = model.quota_partition[quota] != queue and is_borrowing(model, view, quota)
-        if is_others and is_wanted_in(model, view, int(model.quota_cohort[quota])):
+        is_lent = model.quota_partition[quota] == queue and is_borrowing(model, view, quota)
+        if is_lent and is_wanted_in(model, view, int(model.quota_cohort[quota])):
             return True
     return False
 

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.kueue.candidates import borrows_what_is_wanted
+from vinesim.policies.kueue.candidates import borrows_any_wanted, is_too_urgent, may_leave
 from vinesim.policies.kueue.enough import are_enough, fewest
+from vinesim.policies.kueue.running import put_in_order
 from vinesim.policies.kueue.shares import (
     begin_with_use,
     queue_of,
@@ -17,27 +18,30 @@ from vinesim.policies.kueue.shares import (
 from vinesim.state.layout import OVERFULL
 
 FAIR: Mapping[str, tuple[str, str]] = {
-    "is_taken": ("i8", "queue"),  # the candidate at this place is among the victims
-    "first_left": ("i8", "partitions"),  # 1 + the place of the first candidate of a queue that is not, and may leave
-    "next_left": ("i4", "queue"),  # 1 + the place of the next one of the same queue
+    "n_choices": ("i8", "one"),
+    "taken_at": ("i8", "queue"),  # n_choices when the task at this place of the order became a victim
+    "first_left": ("i8", "partitions"),  # 1 + the place of the first task of a queue that is none; 0: no more leave
+    "share_now": ("f8", "partitions"),  # of each queue, without the victims
 }
 
 
-def choose_fairly(model: Any, state: Any, view: Any, task: int) -> int:
-    """Choose as few of the candidates as make room; return how many, 0 if not even all do."""
+def choose_fairly(model: Any, state: Any, view: Any, task: int, may_reclaim: bool) -> int:
+    """Choose as few running tasks as make room; return how many, 0 if not even all that may leave do."""
     scratch, strategies = view.scratch, view.options.preemption_strategies
     begin_with_use(state, view)
-    for i in range(scratch.n_candidates[0]):
-        scratch.is_taken[i] = 0
+    put_in_order(model, state, view)
+    scratch.n_choices[0] += 1
     n, too_few = 0, 0
     for strategy in range(2):
         if not (strategies.initial_share if strategy == 0 else strategies.final_share):
-            begin_to_choose(model, view)
+            begin_to_choose(model, view, queue_of(model, task), may_reclaim)
             taken = next_to_leave(model, state, view, task, strategy == 0)
             while taken >= 0:
-                scratch.is_taken[taken] = 1
-                scratch.victims[n] = scratch.candidates[taken]
-                suppose_gone(model, state, view, int(scratch.victims[n]))
+                other = int(scratch.in_order[taken])
+                scratch.taken_at[taken] = scratch.n_choices[0]
+                scratch.victims[n] = other
+                suppose_gone(model, state, view, other)
+                scratch.share_now[queue_of(model, other)] = share(model, view, queue_of(model, other))
                 n += 1
                 if n >= 2 * too_few:  # at 1, 2, 4, ...
                     if are_enough(model, state, view, task, scratch.victims, n, True):
@@ -47,52 +51,49 @@ def choose_fairly(model: Any, state: Any, view: Any, task: int) -> int:
     return fewest(model, state, view, task, too_few, n, True)
 
 
-def begin_to_choose(model: Any, view: Any) -> None:
-    """Link the candidates of each queue that are left."""
+def begin_to_choose(model: Any, view: Any, own: int, may_reclaim: bool) -> None:
+    """Begin with the first task of each queue from which tasks may leave."""
     scratch = view.scratch
     for queue in range(len(scratch.first_left)):
-        scratch.first_left[queue] = 0
-    for i in range(scratch.n_candidates[0] - 1, -1, -1):
-        if scratch.is_taken[i] == 0:
-            queue = queue_of(model, int(scratch.candidates[i]))
-            scratch.next_left[i] = scratch.first_left[queue]
-            scratch.first_left[queue] = i + 1
+        scratch.share_now[queue] = share(model, view, queue)
+        scratch.first_left[queue] = scratch.first_of_queue[queue]
+        if (queue == own and view.options.within_cluster_queue.never) or (queue != own and not may_reclaim):
+            scratch.first_left[queue] = 0
 
 
 def next_to_leave(model: Any, state: Any, view: Any, task: int, by_final: bool) -> int:
-    """Return the place of the candidate that leaves next, of the queue with the highest share; -1 if there is none."""
+    """Return the place of the task that leaves next, of the queue with the highest share; -1 if there is none."""
     scratch, own = view.scratch, queue_of(model, task)
     while True:
         queue, highest = -1, 0.0
         for other in range(len(scratch.first_left)):
-            if scratch.first_left[other] > 0:
-                value = share(model, view, other)
-                if queue < 0 or value > highest:
-                    queue, highest = other, value
+            if scratch.first_left[other] > 0 and (queue < 0 or scratch.share_now[other] > highest):
+                queue, highest = other, scratch.share_now[other]
         if queue < 0:
             return -1
         mine = share_with_need(model, view, own)
-        if queue != own and not is_low(mine, highest, by_final):
-            scratch.first_left[queue] = 0  # nobody lowers it by staying
-            continue
-        i, before = int(scratch.first_left[queue]) - 1, -1
-        while i >= 0:
-            other = int(scratch.candidates[i])
-            if queue == own or may_leave(model, state, view, task, other, mine, by_final):
-                if before < 0:
-                    scratch.first_left[queue] = scratch.next_left[i]
-                else:
-                    scratch.next_left[before] = scratch.next_left[i]
-                return i
-            i, before = int(scratch.next_left[i]) - 1, i
-        scratch.first_left[queue] = 0
+        if queue == own or (is_low(mine, highest, by_final) and borrows_any_wanted(model, view, queue)):
+            found = first_of(model, state, view, task, queue, mine, by_final)
+            if found >= 0:
+                return found
+        scratch.first_left[queue] = 0  # nobody lowers its share by staying
 
 
-def may_leave(model: Any, state: Any, view: Any, task: int, other: int, mine: float, by_final: bool) -> bool:
-    """Whether a task of another queue, whose share is high enough now, may leave by a strategy."""
-    if not borrows_what_is_wanted(model, state, view, task, other):
-        return False
-    return not by_final or is_low(mine, share_without(model, state, view, queue_of(model, other), other), True)
+def first_of(model: Any, state: Any, view: Any, task: int, queue: int, mine: float, by_final: bool) -> int:
+    """Return the place of the first task of a queue that may leave by a strategy; -1 if none may."""
+    scratch, own = view.scratch, queue_of(model, task)
+    i = int(scratch.first_left[queue]) - 1
+    while i >= 0 and not is_too_urgent(model, state, view, task, int(scratch.in_order[i])):
+        other = int(scratch.in_order[i])
+        if scratch.taken_at[i] == scratch.n_choices[0]:
+            if scratch.first_left[queue] == i + 1 and scratch.next_of_queue[i] > 0:
+                scratch.first_left[queue] = scratch.next_of_queue[i]
+        elif may_leave(model, state, view, task, other) and (
+            queue == own or not by_final or is_low(mine, share_without(model, state, view, queue, other), True)
+        ):
+            return i
+        i = int(scratch.next_of_queue[i]) - 1
+    return -1
 
 
 def is_low(mine: float, theirs: float, by_final: bool) -> bool:

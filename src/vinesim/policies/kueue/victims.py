@@ -28,12 +28,11 @@ def find_victims(model: Any, state: Any, view: Any, task: int) -> bool:
     if options.fair_sharing:
         own_first = not options.within_cluster_queue.never and has_own(model, state, view, task)
         may_reclaim = may_reclaim and (own_first or has_low_share(model, view, queue_of(model, task)))
-    elif not may_borrow:
-        may_reclaim = may_reclaim and is_below_nominal(model, view)
-    find_candidates(model, state, view, task, may_reclaim)
-    if scratch.n_candidates[0] == 0:
-        return False
-    n = choose_fairly(model, state, view, task) if options.fair_sharing else choose(model, state, view, task)
+        n = choose_fairly(model, state, view, task, may_reclaim) if own_first or may_reclaim else 0
+    else:
+        may_reclaim = may_reclaim and (may_borrow or is_below_nominal(model, view))
+        find_candidates(model, state, view, task, may_reclaim)
+        n = choose(model, state, view, task) if scratch.n_candidates[0] > 0 else 0
     borrows = options.fair_sharing or scratch.borrows[0] == 1
     scratch.n_victims[0] = let_some_stay(model, state, view, task, n, borrows) if n > 0 else 0
     return bool(n > 0)

@@ -7,8 +7,10 @@
   const SVG = "http://www.w3.org/2000/svg";
   const HEIGHT = 420, LEFT = 74, RIGHT = 16, TOP = 12, BOTTOM = 46;
   const NEAR = 9; // how far from a mark a click picks it, in pixels
-  const limited = names.findIndex((one, i) => i >= nGoals && one.isOfRun);
-  let across = 0, up = nGoals > 1 ? 1 : Math.max(0, limited); // the objective against a limit that runs decide
+  const limits = names.map((_, i) => i).filter((i) => i >= nGoals && names[i].name !== names[0].name);
+  const decided = limits.find((i) => names[i].isOfRun), known = limits[0] ?? 0; // by runs, or without one
+  // the objective against another, or a limit; what is known without a run, such as a cost, is across
+  let [across, up] = nGoals > 1 ? [0, 1] : decided === undefined ? [known, 0] : [0, decided];
   let places = []; // [point, x, y] of the marks, the topmost last
   let chosen = Math.max(0, points.findIndex((point) => point.isBest));
 
