@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vinesim.live.wire import connection as wire
 from vinesim.live.wire import handshake
-from vinesim.live.wire.connection import Connection, connected
+from vinesim.live.wire.connection import Connection, connected, listening
 from vinesim.live.wire.frames import LENGTH, Opener, Sealer, WrongFrame
 from vinesim.live.wire.handshake import Refused
 from vinesim.live.wire.messages import WrongMessage, packed, unpacked
@@ -116,6 +117,48 @@ def test_with_the_token_messages_flow_without_it_nothing_is_read():
 
     asyncio.run(run())
     assert received == [{"op": "hello"}]
+
+
+@pytest.mark.skipif(not wire.HAS_NAMES, reason="needs abstract Unix sockets")
+def test_programs_of_this_machine_do_without_tcp_and_prove_the_token_there_too():
+    token, received, closed, strange = b"t" * 32, [], [], []
+
+    def made():
+        end = lambda _, why: closed.append(why)  # noqa: E731
+        return Connection(token, 1000, True, lambda _: None, lambda _, m: received.append(m), end)
+
+    def ours(port):
+        return connected("127.0.0.1", port, token, 1000, lambda *_: None, lambda *_: None)
+
+    def stranger(_, writer):
+        strange.append(True)
+        writer.close()
+
+    async def run():
+        port, servers = await listening(made, token, "127.0.0.1", 0)
+        near = await ours(port)
+        assert near.local_host == ""
+        near.send({"op": "near"})
+        near.close("done")
+        reader, writer = await asyncio.open_unix_connection(wire._name(token, port))
+        await reader.readexactly(wire.handshake.GREETING_BYTES)
+        writer.write(bytes(wire.handshake.ANSWER_BYTES))
+        assert await reader.read() == b""
+        writer.close()
+        assert closed[-1] == "wrong token"
+        servers.pop().close()
+        taken = await asyncio.start_unix_server(stranger, wire._name(token, port))
+        far = await ours(port)
+        assert (far.local_host, strange) == ("127.0.0.1", [True])
+        far.send({"op": "far"})
+        far.close("done")
+        while len(received) < 2:
+            await asyncio.sleep(0)
+        taken.close()
+        servers.pop().close()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+    assert received == [{"op": "near"}, {"op": "far"}]
 
 
 def test_a_message_without_meaning_arrives_as_such_and_the_connection_stays():

@@ -1,6 +1,7 @@
 """The programs of a cluster: ``python -m vinesim.live.serve manager FOLDER`` and ``... agent FOLDER NODE``."""
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -21,6 +22,7 @@ from vinesim.live.manager.server import Server
 log = logging.getLogger("vinesim.live.serve")  # also as a program
 NO_MANAGER_S = 0.1
 FAILED = 70  # exit code of a manager whose turn raised
+YOUNG = 10_000  # objects that are made before the garbage collector looks at them: most are gone by then
 
 
 async def manager(folder: Path) -> None:
@@ -52,6 +54,7 @@ async def _is_over(folder: Path) -> bool:
             journal.set(name, port)  # so that agents and clients find the next manager
     journal.commit()
     write_place(folder, cluster.host, server.port, metrics.port)
+    _collect_less()
     log.info("manager up", extra={"pid": os.getpid(), "port": server.port})
     await stop.wait()
     if server.failed.done():
@@ -72,7 +75,16 @@ async def agent(folder: Path, node: str) -> None:
             break
         except OSError:
             await asyncio.sleep(NO_MANAGER_S)  # the manager is not up yet
+    _collect_less()
     await Agent(node, host, port, token, node_folder(folder, node)).run()
+
+
+def _collect_less() -> None:
+    """Let the garbage collector pass over what is there now, such as all modules: a look at it would stop the program
+    for tens of milliseconds."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG)
 
 
 def main(words: list[str]) -> None:

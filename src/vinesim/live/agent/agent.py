@@ -74,7 +74,7 @@ class Agent:
                     log.warning("no manager", extra={"why": str(wrong)})
                     await asyncio.sleep(AGAIN_S)
                     continue
-                await self._far.listen(self._manager.local_host)
+                await self._far.listen(self._manager.local_host or self._host)
                 self._hello()
                 await self._gone.wait()
         finally:

@@ -7,7 +7,7 @@ from typing import Any
 
 from vinesim.live.alarm import Alarm
 from vinesim.live.manager.core import Core
-from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection
+from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection, listening
 
 log = logging.getLogger(__name__)
 AGENT_BYTES = 2**31  # an agent sends the results of consolidated requests together, each within the limit
@@ -26,20 +26,18 @@ class Server:
         self._is_due = self._is_closed = self._is_stopping = False
         self._alarm = Alarm(self._soon)
         self._keeping: asyncio.TimerHandle | None = None  # until the journal commits
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self.port = 0
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # never done if all goes well
 
     async def start(self, host: str, port: int = 0) -> None:
         """Listen; port 0 is any that is free."""
-        loop = asyncio.get_running_loop()
         limit = self.core.cluster.limits.payload_bytes + OVERHEAD_BYTES
 
         def connection() -> Connection:
             return Connection(self._token, limit, True, self._opened, self._received, self._closed)
 
-        self._server = await loop.create_server(connection, host, port, reuse_address=True)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port, self._servers = await listening(connection, self._token, host, port)
         self._soon()
 
     async def close(self) -> None:
@@ -48,8 +46,8 @@ class Server:
         self._alarm.cancel()
         if self._keeping is not None:
             self._keeping.cancel()
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         for peer in list(self._peers):
             peer.close("the manager ends")
         await asyncio.sleep(0)
