@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from claim_pages import claims, wrong_policies
 from markdown_table import table
 from mutation_page import mutations
+
+from vinesim.model.attributes import Declared
 
 
 def _prose(text: str | None) -> str:
@@ -284,9 +287,17 @@ def _source(module: str) -> str:
     return inspect.getsource(importlib.import_module(module))
 
 
+def _default_of(one: Declared) -> str:
+    """The default of an attribute, as code."""
+    if one.default_factory is not MISSING:
+        return f"`{one.default_factory()}`"
+    return "required" if one.default is MISSING else f"`{one.default}`"
+
+
 def catalogs() -> str:
     """The built-in types, tables and networks."""
     from vinesim.model.affinity import table_1
+    from vinesim.model.attributes import attributes_of
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType
     from vinesim.model.network import PRESETS
 
@@ -305,10 +316,7 @@ def catalogs() -> str:
         )
         for name, net in PRESETS.items()
     ]
-    attributes = re.findall(
-        r"^    (\w+): [^=#\n]+(?:= ([^#\n]+?))?(?:  # (.*))?$", inspect.getsource(ProcessorType), re.M
-    )
-    meanings = {"name": "its name", "capacity": "what its tasks share"}
+    attributes = attributes_of(ProcessorType)
     return "\n\n".join(
         [
             "# Built-in types, affinity and networks",
@@ -319,10 +327,7 @@ def catalogs() -> str:
             "## What a processor type has",
             table(
                 ("field", "default", "meaning"),
-                [
-                    (f"`{n}`", "`{}`" if "dict" in d else f"`{d}`" if d else "required", m or meanings.get(n, ""))
-                    for n, d, m in attributes
-                ],
+                [(f"`{one.name}`", _default_of(one), one.about.meaning) for one in attributes],
             ),
             "## Affinity",
             "Operations per us, from Table 1 of the VineSim report; `-` cannot run.",

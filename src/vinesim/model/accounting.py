@@ -1,9 +1,9 @@
 """How the energy of a batch policy's periods, and the demand beyond capacity, are accounted for."""
 
-import math
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal
 
+from vinesim.model.attributes import NUMBER, attribute, wrong_attributes
 from vinesim.model.errors import InputError, Problem
 
 EnergyReading = Literal["run_time", "eq1xT", "eq2"]
@@ -23,24 +23,19 @@ class Accounting:
     ``optimum``: prove the least energy of each period's tasks within capacity, in small cases (energy run_time).
     """
 
-    energy: EnergyReading = "run_time"
-    slav: SlavReading = "incremental"
-    wake_up_j: float = 0.0  # energy for waking a server, J
-    migration_j: float = 0.0  # energy for moving a running task to another server, J
-    optimum: bool = False
+    # fmt: off
+    energy: EnergyReading = field(default="run_time", metadata=attribute(
+        "How the thesis' energy is read; see the how-to page."))
+    slav: SlavReading = field(default="incremental", metadata=attribute("How its demand beyond capacity is read."))
+    wake_up_j: float = field(default=0.0, metadata=attribute(
+        "Energy for waking a sleeping unit, J; applies to all policies.", NUMBER))
+    migration_j: float = field(default=0.0, metadata=attribute("Energy for moving a running task, J.", NUMBER))
+    optimum: bool = field(default=False, metadata=attribute(
+        "Prove the least energy of each period's tasks within capacity, in small cases (OR-Tools)."))
+    # fmt: on
 
     def __post_init__(self) -> None:
-        readings = (("energy", get_args(EnergyReading)), ("slav", get_args(SlavReading)))
-        problems = [
-            Problem(("accounting", name), "one of " + ", ".join(known), repr(getattr(self, name)))
-            for name, known in readings
-            if getattr(self, name) not in known
-        ]
-        problems += [
-            Problem(("accounting", name), "a finite number, 0 or more", f"{getattr(self, name)}")
-            for name in ("wake_up_j", "migration_j")
-            if not 0 <= getattr(self, name) < math.inf
-        ]
+        problems = wrong_attributes(("accounting",), self)
         if self.optimum and self.energy != "run_time":
             problems.append(Problem(("accounting", "optimum"), "energy: run_time with it", repr(self.energy)))
         if problems:

@@ -7,31 +7,50 @@ decodes; how long it takes follows from what is in it (``model/step_times.py``).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Final, Literal
 
+from vinesim.model.attributes import attribute, whole, wrong_attributes
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import Problem
-from vinesim.model.scalars import as_found, is_whole
 from vinesim.model.speed_curves import ANY_TASK
 from vinesim.model.step_times import StepTime
 
-WHEN_FULL = RECOMPUTE, RESUME = ("recompute", "resume")
-ROLES = BOTH, PREFILL, DECODE = ("both", "prefill", "decode")
+RECOMPUTE: Final = "recompute"
+RESUME: Final = "resume"
+BOTH: Final = "both"
+PREFILL: Final = "prefill"
+DECODE: Final = "decode"
+ROLES = (BOTH, PREFILL, DECODE)
+TOKENS = whole(1, 2**31 - 1, "a whole number, 1 to 2^31 - 1")
 
 
 @dataclass(frozen=True)
 class Batching:
     """How a serving engine forms its steps, and how long they take."""
 
-    max_sequences: int  # in a step
-    max_batched_tokens: int  # in a step: of prompts, and one for each sequence that decodes
-    memory_tokens: int  # that fit into the memory of the engine
-    step: StepTime | Mapping[str, StepTime]  # of all task types, or by name; ANY_TASK: of those that are not named
-    block_tokens: int = 16  # memory is allocated in blocks of this size
-    when_full: str = RECOMPUTE  # what a sequence that is put back must do: compute its tokens again, or only go on
-    prefix_caching: bool = False  # what others with the same prefix left in memory is found again, if not used since
-    role: str = field(default=BOTH, metadata=IF_GIVEN)  # prefill: requests leave with their first token, for a decode
-    token_bytes: int = field(default=0, metadata=IF_GIVEN)  # of the cache of a token, which such a request sends
+    # fmt: off
+    max_sequences: int = field(metadata=attribute("The most sequences in a step (vLLM: max_num_seqs).", TOKENS))
+    max_batched_tokens: int = field(metadata=attribute(
+        "The most tokens that a step computes, at least max_sequences (vLLM: max_num_batched_tokens).", TOKENS))
+    memory_tokens: int = field(metadata=attribute(
+        "Tokens that fit into the memory of the engine (its KV cache).", TOKENS))
+    step: StepTime | Mapping[str, StepTime] = field(metadata=attribute(  # by name; ANY_TASK: of those not named
+        "How long a step takes; for all task types, or by task type. All that run on one engine need the same."))
+    block_tokens: int = field(default=16, metadata=attribute(
+        "Memory is allocated in blocks of this number of tokens.", TOKENS))
+    when_full: Literal["recompute", "resume"] = field(default=RECOMPUTE, metadata=attribute(
+        "What a sequence does that was put back because the memory was full: it computes its prompt and its answer so "
+        "far again, or it goes on (its memory was copied out and back, which takes no time here)."))
+    prefix_caching: bool = field(default=False, metadata=attribute(
+        "Requests with the same prefix find its blocks that others computed and that were not used since; so does a "
+        "sequence that was put back."))
+    role: Literal["both", "prefill", "decode"] = field(default=BOTH, metadata=IF_GIVEN | attribute(
+        "A request leaves an engine for prefill with its first token, and goes on on one for decode or both, as soon "
+        "as the network has sent its cache there. The policy chooses both engines."))
+    token_bytes: int = field(default=0, metadata=IF_GIVEN | attribute(
+        "Size of the cache for each token of a prompt; an engine for prefill sends it.",
+        whole(0, 2**31 - 1, "bytes, 0 to 2^31 - 1")))
+    # fmt: on
 
     @property
     def n_blocks(self) -> int:
@@ -54,20 +73,7 @@ class Batching:
 def wrong_batching(name: str, batching: Batching) -> list[Problem]:
     """Find what is wrong with the batching of a processor type."""
     where = ("processor_types", name, "batching")
-    numbers: dict[str, Any] = {
-        one: getattr(batching, one) for one in ("max_sequences", "max_batched_tokens", "memory_tokens", "block_tokens")
-    }
-    problems = [
-        Problem((*where, one), "a whole number, 1 to 2^31 - 1", as_found(value))
-        for one, value in numbers.items()
-        if not (is_whole(value) and 1 <= value < 2**31)
-    ]
-    if batching.when_full not in WHEN_FULL:
-        problems.append(Problem((*where, "when_full"), "one of " + ", ".join(WHEN_FULL), repr(batching.when_full)))
-    if batching.role not in ROLES:
-        problems.append(Problem((*where, "role"), "one of " + ", ".join(ROLES), repr(batching.role)))
-    if not (is_whole(batching.token_bytes) and 0 <= batching.token_bytes < 2**31):
-        problems.append(Problem((*where, "token_bytes"), "bytes, 0 to 2^31 - 1", as_found(batching.token_bytes)))
+    problems = wrong_attributes(where, batching)
     if not problems and batching.role == PREFILL and batching.token_bytes == 0:
         expected = "the size of the cache of a token, which an engine with role: prefill sends"
         remedy = "It is 2 x layers x KV heads x head size x bytes of a number: 128 KiB for an 8B model with 16 bits."

@@ -7,10 +7,11 @@ Table 1 (servers).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vinesim.model.attributes import ABOVE_0, NUMBER, attribute, whole, wrong_attributes
 from vinesim.model.batching import Batching, wrong_batching
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem, Steps
-from vinesim.model.scalars import as_found, is_0_or_more, is_above_0, is_whole
+from vinesim.model.scalars import is_0_or_more
 from vinesim.model.speed_curves import ANY_TASK, Rates, curves_of, full_speed, plain_rates, throughput, wrong_rates
 
 MOST_AHEAD = 1000
@@ -31,18 +32,35 @@ class ProcessorType:
     computes them one after another. Each of its tasks then takes all of it.
     """
 
-    name: str
-    price: float | None = None  # purchase cost of one unit, in the price list's currency
-    idle_power_w: float = 0.0  # power of a unit that is awake and runs nothing, W; alpha of the linear power model
-    dynamic_power_w: float | None = None  # its beta: W added per unit of demand; None: powers come from a table
-    sleep_power_w: float | None = None  # power of a unit asleep, W; None: it never sleeps
-    power_curve_w: tuple[float, ...] | None = None  # [11] W at 0 %, 10 % ... 100 % utilisation
-    capacity: float = 1.0
-    parallelism: float | None = None  # None: equal to the capacity, so the unit never slows down
-    attributes: Mapping[str, float] = field(default_factory=dict)  # cores, sms, memory_bytes ...
-    rates: Rates | None = field(default=None, metadata=IF_GIVEN)  # of each of 1, 2 ... tasks; 1 first
-    batching: Batching | None = field(default=None, metadata=IF_GIVEN)
-    ahead: int = field(default=0, metadata=IF_GIVEN)  # tasks that a unit takes while it computes another one
+    # fmt: off
+    name: str = field(metadata=attribute("Its name; a built-in name replaces the built-in type."))
+    price: float | None = field(default=None, metadata=attribute(
+        "Cost of purchase of one unit, in any currency.", NUMBER))
+    idle_power_w: float = field(default=0.0, metadata=attribute(
+        "Power of a unit that is awake and runs nothing, W.", NUMBER))  # alpha of the linear power model
+    dynamic_power_w: float | None = field(default=None, metadata=attribute(
+        "W added per unit of demand (linear power model), instead of the table power: of a CPU with cores, for each "
+        "core that works.", NUMBER))  # its beta
+    sleep_power_w: float | None = field(default=None, metadata=attribute(
+        "Power of a unit asleep, W. With it, units without tasks sleep; without it, they never do.", NUMBER))
+    power_curve_w: tuple[float, ...] | None = field(default=None, metadata=attribute(
+        "W at 0 %, 10 % ... 100 % utilisation (as in SPECpower); replaces idle_power and power."))
+    capacity: float = field(default=1.0, metadata=attribute(
+        "What the unit's tasks share; a task without a demand takes 1 of it.", ABOVE_0))
+    parallelism: float | None = field(default=None, metadata=attribute(
+        "Sum of demands up to which tasks run at full speed; above it they share. Default: capacity.", ABOVE_0))
+    attributes: Mapping[str, float] = field(default_factory=dict, metadata=attribute(
+        "Other numbers of the type, such as cores, sms, memory_bytes."))
+    rates: Rates | None = field(default=None, metadata=IF_GIVEN | attribute(
+        "Instead of parallelism: the speed of each of 1, 2, 3 ... tasks on a unit, relative to one alone: "
+        "[1, 0.95, 0.8]. Linear between whole loads; beyond its end the tasks share what the last number allows. "
+        'Or by task type, "*" for all others: {"*": [1, 0.95], SPMV: [1, 0.6]}. Without "*" these never slow down.'))
+    batching: Batching | None = field(default=None, metadata=IF_GIVEN | attribute(
+        "A unit is a serving engine, which takes any number of requests; without capacity and rates."))
+    ahead: int = field(default=0, metadata=IF_GIVEN | attribute(
+        "How many further tasks a unit takes while it computes one: their data comes in the meantime. Each task then "
+        "takes the whole unit.", whole(0, MOST_AHEAD)))
+    # fmt: on
 
     @property
     def has_own_power(self) -> bool:
@@ -71,19 +89,7 @@ class ProcessorType:
         return self.full_speed is not None and self.full_speed < self.capacity
 
     def __post_init__(self) -> None:
-        problems = [
-            Problem(("processor_types", self.name, what), "a finite number above 0", as_found(value))
-            for what, value in (("capacity", self.capacity), ("parallelism", self.parallelism))
-            if value is not None and not is_above_0(value)
-        ]
-        problems += [
-            Problem(("processor_types", self.name, what), "a finite number, 0 or more", as_found(value))
-            for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
-            if (value := getattr(self, what)) is not None and not is_0_or_more(value)
-        ]
-        if not (is_whole(self.ahead) and 0 <= self.ahead <= MOST_AHEAD):
-            expected = f"a whole number, 0 to {MOST_AHEAD}"
-            problems.append(Problem(("processor_types", self.name, "ahead"), expected, as_found(self.ahead)))
+        problems = wrong_attributes(("processor_types", self.name), self)
         problems = problems or self._wrong_curve() + self._wrong_rates() + self._wrong_batching()
         if problems:
             raise InputError(problems)

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 
+from vinesim.model.attributes import ABOVE_0, TIME, attribute
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
 from vinesim.model.outage import Running
@@ -19,9 +20,12 @@ Kind = Literal["exponential", "weibull", "constant"]
 class Times:
     """A distribution of times with a mean, us; ``shape`` is that of the Weibull distribution."""
 
-    mean_us: float
-    distribution: Kind = "exponential"
-    shape: float = 1.0
+    # fmt: off
+    mean_us: float = field(metadata=attribute("Its mean.", TIME))
+    distribution: Kind = field(default="exponential", metadata=attribute("Its kind."))
+    shape: float = field(default=1.0, metadata=attribute(
+        "Shape of a Weibull distribution; below 1: failures come early.", ABOVE_0))
+    # fmt: on
 
     def draw(self, random: np.random.Generator, n: int) -> np.ndarray:
         """[n] us."""

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 
+from vinesim.model.attributes import INDEX, TIME, attribute
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
 from vinesim.model.scalars import as_found, is_number
@@ -22,11 +23,14 @@ class Outage:
     drained). A node that joins later is down from 0 on.
     """
 
-    rack: int
-    shelf: int
-    down_us: float
-    up_us: float = math.inf
-    running: Running = "requeue"
+    # fmt: off
+    rack: int = field(metadata=attribute("Rack of the node.", INDEX))
+    shelf: int = field(metadata=attribute("Shelf of the node.", INDEX))
+    down_us: float = field(metadata=attribute("When it goes down; 0 for a node that joins later.", TIME))
+    up_us: float = field(default=math.inf, metadata=attribute("When it comes back; by default never.", TIME))
+    running: Running = field(default="requeue", metadata=attribute(
+        "Tasks running there: lost and pending again (requeue), or allowed to end (finish)."))
+    # fmt: on
 
 
 def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Problem]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from vinesim.formats.scenario.declared import declared_by
 from vinesim.formats.scenario.names import Names
 from vinesim.formats.scenario.step_times import step_time
 from vinesim.formats.scenario.type_parts import BatchingPart, ProcessorTypePart
@@ -36,15 +36,6 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
         if found is None:
             return None
         steps[name] = found
-    n_bytes: Any = part.token_bytes or 0.0
-    return Batching(
-        max_sequences=part.max_sequences,
-        max_batched_tokens=part.max_batched_tokens,
-        memory_tokens=part.memory_tokens,
-        step=steps[ANY_TASK] if list(steps) == [ANY_TASK] else steps,
-        block_tokens=part.block_tokens,
-        when_full=part.when_full,
-        prefix_caching=part.prefix_caching,
-        role=part.role,
-        token_bytes=int(n_bytes) if n_bytes.is_integer() else n_bytes,
-    )
+    given = declared_by(part, Batching) | {"step": steps[ANY_TASK] if list(steps) == [ANY_TASK] else steps}
+    n_bytes = given.get("token_bytes", 0.0)
+    return Batching(**given | {"token_bytes": int(n_bytes) if n_bytes.is_integer() else n_bytes})

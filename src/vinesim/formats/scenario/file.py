@@ -15,6 +15,7 @@ import numpy as np
 from vinesim.formats.results.checksums import check_text
 from vinesim.formats.scenario.batching import with_batching
 from vinesim.formats.scenario.datacenter import data_nodes, datacenter
+from vinesim.formats.scenario.declared import declared_by
 from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenario_schema
 from vinesim.formats.scenario.extends import extended
 from vinesim.formats.scenario.names import Names, names_of, read
@@ -23,7 +24,7 @@ from vinesim.formats.scenario.network_part import NetworkPart
 from vinesim.formats.scenario.partition_parts import NodeChoice, partitions
 from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.reservation_parts import reservations
-from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
+from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, check_task_types, consolidated, table
 from vinesim.formats.scenario.workload import Workloads
@@ -237,17 +238,14 @@ class _Builder:
 
 
 def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
-    return tuple(
-        Outage(part.rack, part.shelf, part.down, math.inf if part.up is None else part.up, part.running)
-        for part in parts or ()
-    )
+    return tuple(Outage(**declared_by(part, Outage)) for part in parts or ())
 
 
 def _failures(parts: Sequence[FailurePart] | None) -> tuple[Failures, ...]:
     return tuple(
         Failures(
-            _times(part.until),
-            _times(part.repair),
+            Times(**declared_by(part.until, Times)),
+            Times(**declared_by(part.repair, Times)),
             part.type,
             None if part.rack is None or part.shelf is None else (part.rack, part.shelf),
             part.running,
@@ -256,14 +254,8 @@ def _failures(parts: Sequence[FailurePart] | None) -> tuple[Failures, ...]:
     )
 
 
-def _times(part: TimesPart) -> Times:
-    return Times(part.mean, part.distribution, 1.0 if part.shape is None else part.shape)
-
-
 def _accounting(part: AccountingPart | None) -> Accounting:
-    if part is None:
-        return Accounting()
-    return Accounting(part.energy, part.slav, part.wake_up, part.migration, part.optimum)
+    return Accounting() if part is None else Accounting(**declared_by(part, Accounting))
 
 
 def _in_use(center: Datacenter, job_task_type: np.ndarray, affinities: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.papers.prices import read_prices
+from vinesim.formats.scenario.declared import declared_by
 from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.servers import SUFFIXES, resources_in, types_with_powers
 from vinesim.formats.scenario.type_parts import PricesPart, ProcessorTypePart
@@ -91,19 +92,12 @@ def _processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[Pr
 
 def _processor_type(source: YamlSource, i: int, part: ProcessorTypePart) -> ProcessorType:
     """Return the type that a part describes; without its speeds, with the problems added, if these are wrong."""
-    plain = ProcessorType(
-        name=part.name,
-        price=part.price,
-        idle_power_w=part.idle_power,
-        dynamic_power_w=part.dynamic_power,
-        sleep_power_w=part.sleep_power,
-        power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
-        capacity=part.capacity,
-        attributes=part.attributes,
-        ahead=part.ahead,
-    )
+    given = declared_by(part, ProcessorType)
+    given.pop("batching", None)  # with_batching adds it, once all types are known
+    speeds = {name: given.pop(name) for name in ("parallelism", "rates") if name in given}
+    plain = ProcessorType(**given)
     try:
-        return replace(plain, parallelism=part.parallelism, rates=part.rates)
+        return replace(plain, **speeds)
     except InputError as error:
         source.adopt(error, ("processor_types", i, "rates"))
         return plain

@@ -1,34 +1,27 @@
 """Sections of the scenario file about the run: outages, accounting, electricity."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from vinesim.formats.scenario.declared import part_of
 from vinesim.formats.scenario.values import FileName, Index, Name, Number, Positive, Time
 from vinesim.formats.source.parts import Part, wrong
-from vinesim.model.accounting import EnergyReading, SlavReading
-from vinesim.model.failure import Kind
-from vinesim.model.outage import Running
+from vinesim.model.accounting import Accounting
+from vinesim.model.failure import Times
+from vinesim.model.outage import Outage, Running
+
+_OfOutage: Any = part_of(Outage, up=Time | None)  # mypy takes no call as a base class
+_OfTimes: Any = part_of(Times, shape=Positive | None)
+_OfAccounting: Any = part_of(Accounting)
 
 
-class OutagePart(Part):
+class OutagePart(_OfOutage):
     """A time during which a node is down."""
 
-    rack: Index = Field(description="Rack of the node.")
-    shelf: Index = Field(description="Shelf of the node.")
-    down: Time = Field(description="When it goes down; 0 for a node that joins later.")
-    up: Time | None = Field(None, description="When it comes back; by default never.")
-    running: Running = Field(
-        "requeue", description="Tasks running there: lost and pending again (requeue), or allowed to end (finish)."
-    )
 
-
-class TimesPart(Part):
+class TimesPart(_OfTimes):
     """A distribution of times."""
-
-    mean: Time = Field(description="Its mean.")
-    distribution: Kind = Field("exponential", description="Its kind.")
-    shape: Positive | None = Field(None, description="Shape of a Weibull distribution; below 1: failures come early.")
 
 
 class FailurePart(Part):
@@ -50,16 +43,8 @@ class FailurePart(Part):
         return self
 
 
-class AccountingPart(Part):
+class AccountingPart(_OfAccounting):
     """How the periods of a batch policy are accounted for."""
-
-    energy: EnergyReading = Field("run_time", description="How the thesis' energy is read; see the how-to page.")
-    slav: SlavReading = Field("incremental", description="How its demand beyond capacity is read.")
-    wake_up: Number = Field(0.0, description="Energy for waking a sleeping unit, J; applies to all policies.")
-    migration: Number = Field(0.0, description="Energy for moving a running task, J.")
-    optimum: bool = Field(
-        False, description="Prove the least energy of each period's tasks within capacity, in small cases (OR-Tools)."
-    )
 
 
 class EnergyPart(Part):

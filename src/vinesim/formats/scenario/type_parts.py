@@ -4,91 +4,42 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from vinesim.formats.scenario.declared import part_of
 from vinesim.formats.scenario.step_parts import StepRow
-from vinesim.formats.scenario.values import CurveRow, FileName, Name, Number, NumberRow, Positive, Time, TimeRow
+from vinesim.formats.scenario.values import CurveRow, FileName, Name, Number, NumberRow, Time, TimeRow
 from vinesim.formats.scenario.values import Size as Bytes
 from vinesim.formats.source.parts import Part, wrong
-from vinesim.model.catalog import MOST_AHEAD
+from vinesim.model.batching import Batching
+from vinesim.model.catalog import CURVE_SHARES, ProcessorType
 from vinesim.model.consolidation import MOST_SIZES
 from vinesim.model.speed_curves import ANY_TASK
 
-Tokens = Annotated[int, Field(ge=1, lt=2**31)]
+_OfBatching: Any = part_of(Batching, step=StepRow, token_bytes=Bytes | None)  # mypy takes no call as a base class
 
 
-class BatchingPart(Part):
+class BatchingPart(_OfBatching):
     """Continuous batching: a unit of the type is a serving engine of a language model, such as vLLM on its devices.
 
     It runs one step after another. A step computes tokens of prompts and one token for each sequence that decodes.
     """
 
-    max_sequences: Tokens = Field(description="The most sequences in a step (vLLM: max_num_seqs).")
-    max_batched_tokens: Tokens = Field(
-        description="The most tokens that a step computes, at least max_sequences (vLLM: max_num_batched_tokens)."
-    )
-    memory_tokens: Tokens = Field(description="Tokens that fit into the memory of the engine (its KV cache).")
-    block_tokens: Tokens = Field(16, description="Memory is allocated in blocks of this number of tokens.")
-    when_full: Literal["recompute", "resume"] = Field(
-        "recompute",
-        description="What a sequence does that was put back because the memory was full: it computes its prompt and "
-        "its answer so far again, or it goes on (its memory was copied out and back, which takes no time here).",
-    )
-    prefix_caching: bool = Field(
-        False,
-        description="Requests with the same prefix find its blocks that others computed and that were not used since; "
-        "so does a sequence that was put back.",
-    )
-    role: Literal["both", "prefill", "decode"] = Field(
-        "both",
-        description="A request leaves an engine for prefill with its first token, and goes on on one for decode "
-        "or both, as soon as the network has sent its cache there. The policy chooses both engines.",
-    )
-    token_bytes: Bytes | None = Field(
-        None, description="Size of the cache for each token of a prompt; an engine for prefill sends it."
-    )
-    step: StepRow = Field(
-        description="How long a step takes; for all task types, or by task type. All that run on one engine need the "
-        "same."
-    )
+
+_Powers = Annotated[list[Number], Field(min_length=len(CURVE_SHARES), max_length=len(CURVE_SHARES))]
+_Numbers = dict[str, Annotated[float, Field(allow_inf_nan=False)]]
 
 
-class ProcessorTypePart(Part):
+_OfProcessorType: Any = part_of(
+    ProcessorType,
+    name=Name,
+    power_curve=_Powers | None,
+    attributes=_Numbers,
+    rates=CurveRow | None,
+    batching=BatchingPart | None,
+)
+
+
+class ProcessorTypePart(_OfProcessorType):
     """A kind of processing unit: a new one, or a built-in one with other values."""
-
-    name: Name = Field(description="Its name; a built-in name replaces the built-in type.")
-    price: Number | None = Field(None, description="Cost of purchase of one unit, in any currency.")
-    idle_power: Number = Field(0.0, description="Power of a unit that is awake and runs nothing, W.")
-    dynamic_power: Number | None = Field(
-        None,
-        description="W added per unit of demand (linear power model), instead of the table power: of a CPU with cores, "
-        "for each core that works.",
-    )
-    sleep_power: Number | None = Field(
-        None, description="Power of a unit asleep, W. With it, units without tasks sleep; without it, they never do."
-    )
-    power_curve: Annotated[list[Number], Field(min_length=11, max_length=11)] | None = Field(
-        None, description="W at 0 %, 10 % ... 100 % utilisation (as in SPECpower); replaces idle_power and power."
-    )
-    capacity: Positive = Field(1.0, description="What the unit's tasks share; a task without a demand takes 1 of it.")
-    parallelism: Positive | None = Field(
-        None, description="Sum of demands up to which tasks run at full speed; above it they share. Default: capacity."
-    )
-    rates: CurveRow | None = Field(
-        None,
-        description="Instead of parallelism: the speed of each of 1, 2, 3 ... tasks on a unit, relative to one alone: "
-        "[1, 0.95, 0.8]. Linear between whole loads; beyond its end the tasks share what the last number allows. "
-        'Or by task type, "*" for all others: {"*": [1, 0.95], SPMV: [1, 0.6]}. Without "*" these never slow down.',
-    )
-    batching: BatchingPart | None = Field(
-        None, description="A unit is a serving engine, which takes any number of requests; without capacity and rates."
-    )
-    ahead: Annotated[int, Field(ge=0, le=MOST_AHEAD)] = Field(
-        0,
-        description="How many further tasks a unit takes while it computes one: their data comes in the meantime. Each "
-        "task then takes the whole unit.",
-    )
-    attributes: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Other numbers of the type, such as cores, sms, memory_bytes."
-    )
 
     @model_validator(mode="after")
     def _one_power(self) -> "ProcessorTypePart":

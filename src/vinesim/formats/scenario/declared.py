@@ -1,0 +1,48 @@
+"""Parts of the scenario file whose keys a class of the model declares, and the step from such a part to the model."""
+
+from dataclasses import MISSING
+from typing import Annotated, Any, get_args
+
+from pydantic import Field, create_model
+
+from vinesim.formats.scenario.values import Number, Positive, Time
+from vinesim.formats.source.parts import Part
+from vinesim.model.attributes import ABOVE_0, NUMBER, TIME, Declared, Whole, attributes_of
+
+_TYPES = {NUMBER: Number, ABOVE_0: Positive, TIME: Time}
+
+
+def part_of(model: type, **types: Any) -> Any:
+    """Return a class of parts with a key for each attribute that a class of the model declares.
+
+    ``types`` are those of keys, by name, where a file has more than a number or a word: a quantity with a unit, a
+    table, another part. A key whose type has None may be absent, and the attribute then has the model's default.
+    """
+    keys: dict[str, Any] = {}
+    for one in attributes_of(model):
+        annotation = types.get(one.key) or _type_of(one)
+        about: dict[str, Any] = {"description": one.about.meaning}
+        if type(None) in get_args(annotation):
+            about["default"] = None
+        elif one.default is not MISSING:
+            about["default"] = one.default
+        elif one.default_factory is not MISSING:
+            about["default_factory"] = one.default_factory
+        keys[one.key] = (annotation, Field(**about))
+    return create_model(f"Declared{model.__name__}", __base__=Part, **keys)
+
+
+def _type_of(one: Declared) -> Any:
+    rule = one.about.rule
+    if rule is None:
+        return one.annotation
+    found = Annotated[int, Field(ge=rule.least, le=rule.most)] if isinstance(rule, Whole) else _TYPES[rule]
+    return found | None if one.default is None else found
+
+
+def declared_by(part: Any, model: type) -> dict[str, Any]:
+    """Return what a part says of the model's attributes, by their names there; without those that it leaves out."""
+    values = {one.name: getattr(part, one.key) for one in attributes_of(model)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if value is not None
+    }
