@@ -10,6 +10,8 @@ import pytest
 
 from vinesim.studies import origin
 
+SITE = Path("examples/slurm_site").resolve()
+
 JOBS = "arrival_s,time_s,cores\n0,100,8\n10,20,8\n20,20,8\n"
 SCENARIO = """\
 extends: none
@@ -124,6 +126,38 @@ def test_a_plan_is_repeated_elsewhere(vinesim, here, tmp_path):
     done = vinesim("verify", folder, "--workers", 1, "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["differences"] == []
+
+
+def test_a_plan_with_numbers_of_ones_own_is_repeated_elsewhere(vinesim, here, tmp_path):
+    (here / "late.py").write_text(
+        "import limit\n\ndef late(result):\n    return (result.jobs['latency_us'] > limit.US).mean()\n"
+    )
+    (here / "limit.py").write_text("US = 40e6\n")
+    text = PLAN.rstrip() + "\nlimits: {late: {below: 2}}\nrecord: [late.py:late]\n"
+    (here / "plan.yaml").write_text(text)
+    done = vinesim("plan", here / "plan.yaml", "--out", tmp_path / "out", "--workers", 1)
+    assert done.code == 0, done.err
+    folder = _moved(here, tmp_path / "out")
+    assert "late below 2: holds" in " ".join(vinesim("plan", folder, "--set", "limits.late.below=2").out.split())
+    done = vinesim("verify", folder, "--workers", 1, "--json")
+    assert (done.code, json.loads(done.out)["differences"]) == (0, [])
+
+
+def test_a_back_test_is_repeated_elsewhere(vinesim, here, tmp_path):
+    assert vinesim("import", "slurm", SITE, "-o", here / "site.parquet").code == 0
+    words = ("backtest", here / "site.yaml", "--replications", 2, "--set", "options.bf_interval=60")
+    assert vinesim(*words, "--out", here).code == 2  # other files are there
+    assert vinesim(*words, "--out", tmp_path / "out").code == 0
+    assert vinesim(*words, "--out", here / "all.json").code == 0
+    stored = (tmp_path / "out/backtest.json").read_text()
+    assert stored == (here / "all.json").read_text()
+    folder = _moved(here, tmp_path / "out")
+    assert vinesim("backtest", folder, "--out", tmp_path / "again").code == 0
+    assert (tmp_path / "again/backtest.json").read_text() == stored
+    assert "the same bit for bit" in vinesim("verify", folder).out
+    (folder / "backtest.json").write_text(stored.replace('"replications": 2', '"replications": 3'))
+    done = vinesim("verify", folder)
+    assert (done.code, "backtest.replications: 3, and 2 when repeated" in done.out) == (1, True)
 
 
 def test_numbers_that_differ_are_named(vinesim, here, tmp_path):

@@ -11,6 +11,11 @@ from vinesim.cli.terminal import output, say
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from vinesim.studies.backtest import Backtest
+    from vinesim.studies.waterfall import Waterfall
+
+WHAT, RESULT = "backtest", "backtest.json"  # in origin.json, and the file with all of it
+REPLICATIONS = 10
 WIDTH = 80
 MOST_GROUPS = 12  # shown of each kind
 
@@ -21,48 +26,99 @@ def register(app: typer.Typer) -> None:
 
 
 def backtest(
-    file: Path = typer.Argument(..., metavar="SITE", help="A scenario whose jobs have actual starts, as imported."),
-    replications: int = typer.Option(10, min=1, help="How often the policy is run, with different seeds."),
+    file: Path = typer.Argument(
+        ...,
+        metavar="SITE",
+        help="A scenario whose jobs have actual starts, as imported; or the folder of a back-test, to repeat it.",
+    ),
+    replications: int = typer.Option(
+        None, min=1, help=f"How often the policy is run, with different seeds; {REPLICATIONS} by default."
+    ),
     policy: str = typer.Option(None, help="Another policy than that of the scenario."),
     overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
     waterfall: bool = typer.Option(False, "--waterfall", help="Switch off each mechanism of the model in turn too."),
-    out: Path = typer.Option(None, "--out", "-o", metavar="FILE", help="Write all of it as JSON."),
+    out: Path = typer.Option(
+        None,
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Write all of it, with what is needed to repeat it, to a folder; a name that ends in .json is a file.",
+    ),
     page: Path = typer.Option(None, "--page", metavar="FILE", help="Write a page for a browser."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:
     """Compare the waits that a policy predicts with those that happened."""
-    from vinesim.cli.progress import working
+    from vinesim.formats.results.folder import SCENARIO
     from vinesim.formats.scenario.file import read_source
     from vinesim.formats.source.files import replacing
-    from vinesim.policies.documents import read_scenario
-    from vinesim.studies.backtest import backtest as back_tested
+    from vinesim.policies.documents import prepared
     from vinesim.studies.backtest_record import write_record
-    from vinesim.studies.waterfall import waterfall as fall
+    from vinesim.studies.origin import keeping, read_origin
 
     changes = [*overrides, *([f"policy={policy}"] if policy else [])]
-    scenario = read_scenario(file, changes)
-    with working("running"):
-        found = back_tested(scenario, replications)
-        steps = fall(scenario, found, replications) if waterfall else None
-    document = found.as_document() | ({} if steps is None else {"waterfall": steps.as_document()})
-    text = json.dumps(document, indent=2) + "\n"
-    if out is not None:
-        with replacing(out) as draft:
+    is_again, folder = file.is_dir(), out if out is not None and out.suffix != ".json" else None
+    given: dict[str, Any] = {"replications": REPLICATIONS, "waterfall": False}
+    if is_again:
+        origin = read_origin(file, WHAT)
+        given, file = {name: origin[name] for name in given}, file / SCENARIO
+    replications, waterfall = replications or given["replications"], waterfall or given["waterfall"]
+    if folder is not None:
+        _check_target(folder)
+    source = read_source(file, changes)
+    asked = {"replications": replications, "waterfall": waterfall}
+    with keeping(prepared(source, file.parent)[0].data, file.parent, folder, WHAT, **asked) as keep:
+        found, steps, document = back_tested(file, changes, replications, waterfall)
+        if folder is not None:
+            keep(folder)
+    text, pages = json.dumps(document, indent=2) + "\n", [page] if page is not None else []
+    written = out
+    if folder is not None:
+        written = folder / RESULT
+        pages.append(folder / "backtest.html")
+    if written is not None:
+        with replacing(written) as draft:
             draft.write_text(text, encoding="utf-8")
-    stored = None if changes else write_record(found, read_source(file).data, file.parent)
-    if page is not None:
+    stored = None if changes or is_again else write_record(found, source.data, file.parent)
+    for target in pages:
         from vinesim.report.backtest import write_backtest_page
 
-        write_backtest_page(page, found, steps, file.stem)
+        write_backtest_page(target, found, steps, file.stem)
     if as_json:
         output().write(text)
         return
     print_backtest(document)
     if stored is not None:
         say("Sweeps, comparisons and plans of these jobs will say this error.")
-    for written in (stored, out, page):
-        if written is not None:
-            say(f"wrote {written}")
+    for each in (stored, written, *pages):
+        if each is not None:
+            say(f"wrote {each}")
+
+
+def back_tested(
+    file: Path, changes: list[str], replications: int, waterfall: bool
+) -> "tuple[Backtest, Waterfall | None, dict[str, Any]]":
+    """Run a back-test of a scenario's file; return it, its waterfall if one is asked for, and both as JSON has them."""
+    from vinesim.cli.progress import working
+    from vinesim.policies.documents import read_scenario
+    from vinesim.studies.backtest import backtest as back_test
+    from vinesim.studies.waterfall import waterfall as fall
+
+    scenario = read_scenario(file, changes)
+    with working("running"):
+        found = back_test(scenario, replications)
+        steps = fall(scenario, found, replications) if waterfall else None
+    return found, steps, found.as_document() | ({} if steps is None else {"waterfall": steps.as_document()})
+
+
+def _check_target(folder: Path) -> None:
+    """Raise :class:`InputError` unless a back-test can be written there: a new name, an empty folder or an old one."""
+    from vinesim.model.errors import InputError, Problem
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError([Problem(f"--out {folder}", "a folder, or a name that ends in .json", "a file")])
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / RESULT).is_file():
+        expected = "a new or empty folder, or only an old back-test"
+        raise InputError([Problem(f"--out {folder}", expected, "other files", "Choose another name.")])
 
 
 def print_backtest(found: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a run, a sweep or a plan."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a run, a sweep, a plan or a back-test."),
     workers: int = typer.Option(None, metavar="N", help="Worker processes of a sweep or plan; default: one per core."),
     as_json: bool = typer.Option(False, "--json", help="Print the differences as JSON and nothing else."),
 ) -> None:
@@ -29,6 +29,7 @@ def verify(
 
     what = read_origin(folder)["what"]
     kinds: dict[str, Callable[[Path, int | None], Found]] = {"run": _run, "sweep": _sweep, "plan": _plan}
+    kinds["backtest"] = _backtest
     words, differences = kinds[what](folder, workers)
     if as_json:
         found = {"folder": str(folder), "what": what, "compared": words, "differences": differences}
@@ -92,3 +93,15 @@ def _plan(folder: Path, workers: int | None) -> Found:
         rows = read_sweep(name).table
     found = differences.of_documents("answer", *answers)
     return f"the answer, {stored.table.n_rows:,} runs", found + differences.of_tables("runs", stored.table, rows)
+
+
+def _backtest(folder: Path, _: int | None) -> Found:
+    from vinesim.cli.backtest import RESULT, back_tested
+    from vinesim.formats.results.folder import SCENARIO
+    from vinesim.studies import differences
+    from vinesim.studies.origin import read_origin
+
+    origin, stored = read_origin(folder), json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    again = back_tested(folder / SCENARIO, [], origin["replications"], origin["waterfall"])[2]
+    found = differences.of_documents("backtest", stored, json.loads(json.dumps(again)))
+    return f"{stored['jobs']:,} jobs, {stored['replications']} runs", found

@@ -148,8 +148,10 @@ class Origin:
 
 
 @contextmanager
-def keeping(document: Mapping[str, Any], home: Path, out: Path | None, **more: Any) -> Iterator[Callable[[Path], None]]:
-    """Provide a function that writes to a folder what a run of the document needs, as the files are now.
+def keeping(
+    document: Mapping[str, Any], home: Path, out: Path | None, what: str = "run", **more: Any
+) -> Iterator[Callable[[Path], None]]:
+    """Provide a function that writes to a folder what a run or a back-test of the document needs, as the files are now.
 
     The run may take hours, and they may be edited meanwhile. Without ``out`` nothing is kept.
     """
@@ -159,8 +161,8 @@ def keeping(document: Mapping[str, Any], home: Path, out: Path | None, **more: A
     origin = Origin.of_document(document, home)
     with tempfile.TemporaryDirectory(prefix="vinesim-inputs-") as name:
         staged = Path(name)
-        origin.write(staged, "run", sys.argv, out, **more)
-        head = f"# Run it again:  vinesim run {out}\n"
+        origin.write(staged, what, sys.argv, out, **more)
+        head = f"# Run it again:  vinesim {what} {out}\n"
         text = head + as_yaml(origin.document(document))
         (staged / SCENARIO).write_bytes(text.encode("utf-8", "surrogateescape"))  # names as the file system has them
         yield partial(_copy, staged)
