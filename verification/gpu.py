@@ -1,8 +1,9 @@
-"""Accelerated best fit on a real GPU against the CPU: ``python -m verification.gpu [N]``.
+"""Best fit in blocks on a real GPU against the CPU: ``python -m verification.gpu [N]``.
 
 A GPU refuses what Numba's simulator of CUDA, in which the tests run the kernel, accepts. Random questions, on empty and
-loaded servers, with whole and real demands, in blocks of 1 to 1,024 servers and all readings of the cost; periods in
-which some loads change; and examples/energy.yaml. Exit code 1 if anything differs, or without a GPU.
+loaded servers, with whole and real demands, in blocks of 1 to 1,024 servers (abf) and 1 to 8 blocks (dcbf), and all
+readings of the cost; periods in which some loads change; and examples/energy.yaml. Exit code 1 if anything differs, or
+without a GPU.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from benchmarks.gpu.found import gpu
 from tests.properties.test_placement import question as nasty
 from verification.placement import PENALTIES, VARIANTS
 from vinesim.policies.contract import BatchServers, BatchTasks
-from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim_papers.energy.speed import question as of_the_thesis
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "energy.yaml"
@@ -51,6 +52,13 @@ def questions(n: int) -> Iterator[Question]:
             yield {**pad, "block_size": int(random.choice(SMALL_BLOCKS))}, *nasty(seed, 60, 120)
 
 
+def divided(n: int) -> Iterator[Question]:
+    """The same, for dcbf: in some blocks, most of which have more servers than a GPU's block has threads."""
+    for seed, (options, tasks, servers) in enumerate(questions(n)):
+        cost = {name: value for name, value in options.items() if name in ("cost", "penalty")}
+        yield {**cost, "blocks": 1 + seed % 8}, tasks, servers
+
+
 def periods() -> Iterator[Question]:
     """The same servers, of whose loads none, one, few or all change from period to period."""
     random = np.random.default_rng(1)
@@ -69,8 +77,9 @@ def n_wrong(asked: Iterator[Question], check: str) -> tuple[int, int]:
     for options, tasks, servers in asked:
         n += 1
         try:
-            found = AcceleratedBestFit(**options, device="cuda", check=check).place(tasks, servers)
-            says = "differs" if (found != AcceleratedBestFit(**options).place(tasks, servers)).any() else ""
+            policy = DivideAndConquerBestFit if "blocks" in options else AcceleratedBestFit
+            found = policy(**options, device="cuda", check=check).place(tasks, servers)
+            says = "differs" if (found != policy(**options).place(tasks, servers)).any() else ""
         except (vs.InputError, vs.PolicyError) as error:
             says = str(error)
         if says:
@@ -100,6 +109,7 @@ def main() -> int:
     total = 0
     for words, asked, check in (
         ("random questions", questions(n), "full"),
+        ("random questions, dcbf", divided(n // 4), "full"),
         ("periods of the same servers", periods(), "sample"),
     ):
         begun_s = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Accelerated best fit on a GPU: the policy's whole call, and its kernel alone, compared with the CPU's scan and
+"""Best fit in blocks on a GPU: the policy's whole call, and abf's kernel alone, compared with the CPU's scan and
 index."""
 
 import time
@@ -14,11 +14,12 @@ import vinesim as vs
 from benchmarks.placement import scenario
 from benchmarks.report import Table, Target, figure
 from vinesim.policies.placement.best_fit import BestFit
-from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.placement.kernels import on_gpu
 from vinesim_papers.energy.speed import question
 
 BLOCKS = (32, 128, 512, 1024)
+DIVIDED = (8, 132)  # blocks of dcbf: its default, and one for each multiprocessor of an H100
 OF_THE_TARGET = 512  # the policy's default
 REPEATS = 15
 
@@ -63,7 +64,24 @@ def section(quick: bool, gpu: str) -> tuple[list[Table], list[Target]]:
     )
     faster = bf_s / calls[OF_THE_TARGET]
     target = Target("`abf` on a GPU against `bf` by its index, whole calls", faster, 4.0, 15.0, " x")
-    return [Table(title, columns, rows, note), _periods(n_servers, n_tasks)], [target]
+    divided = _divided(gpu, tasks, servers)
+    return [Table(title, columns, rows, note), divided, _periods(n_servers, n_tasks)], [target]
+
+
+def _divided(gpu: str, tasks: Any, servers: Any) -> Table:
+    """DCBF."""
+    rows = []
+    for blocks in DIVIDED:
+        policies = [DivideAndConquerBestFit(blocks=blocks, **of) for of in ({"device": "cuda"}, {"method": "scan"}, {})]
+        placed = [policy.place(tasks, servers) for policy in policies]
+        if not np.array_equal(placed[0], placed[2]):
+            raise RuntimeError(f"dcbf in {blocks} blocks on {gpu} differs from the CPU's")
+        rows.append(
+            [f"{blocks}", *(figure(1e3 * _least_s(lambda one=one: one.place(tasks, servers), 3)) for one in policies)]
+        )
+    columns = ["blocks", "on the GPU", "`method=scan`, CPU", "index, CPU"]
+    title = f"{len(tasks.task):,} tasks on {len(servers.load):,} servers with `dcbf` on one {gpu}, ms"
+    return Table(title, columns, rows, "The least of three whole calls, wall time.")
 
 
 def _periods(n_servers: int, n_tasks: int) -> Table:

@@ -1,4 +1,4 @@
-"""ABF on a GPU: in the simulator of CUDA, its kernel compiled for real GPUs, and faults of a GPU's software."""
+"""ABF and DCBF on a GPU: in the simulator of CUDA, compiled for real GPUs, and faults of a GPU's software."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 AS_THE_CPU = """
 import numpy as np
 from tests.properties.test_placement import question
-from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.placement.kernels import on_gpu
 compared = []
 compare = on_gpu.compare
@@ -44,6 +44,16 @@ for period, load in enumerate([servers.load, servers.load, servers.load * 2, ser
     policy = AcceleratedBestFit(block_size=4, device="cuda", check="full" if period == 6 else "sample")
     assert policy.place(*asked).tolist() == AcceleratedBestFit(block_size=4).place(*asked).tolist()
 assert len(compared) == 2, "period 3 is the fourth call, and period 6 is checked fully"
+compared.clear()
+on_gpu.MAX_THREADS = 4  # fewer than the servers of a block
+for seed in range(8):
+    options = {"blocks": (1, 2, 3, 20)[seed % 4], "cost": variants[seed // 2]}
+    tasks, servers = question(seed, n_servers=20, n_tasks=12)
+    on_cpu = DivideAndConquerBestFit(**options).place(tasks, servers).tolist()
+    for _ in range(2):  # the loads there stay as they were
+        one = DivideAndConquerBestFit(**options, device="cuda", check="full").place(tasks, servers)
+        assert one.tolist() == on_cpu
+assert len(compared) == 16
 """
 TO_PTX = """
 from pathlib import Path
@@ -51,13 +61,14 @@ from types import SimpleNamespace
 import numba.cuda.dispatcher
 from numba import cuda, float64, int32, int64
 from vinesim.live.kernels import load, source_of
-from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, running_costs, set_loads
+from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, running_costs, set_loads, wide_kernel_of
 numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(7, 5))  # there need be none
 reals, numbers = float64[::1], int64[::1]
 table, types = float64[:, ::1], int32[::1]
 of_servers = types, reals, reals, reals, reals, float64, reals
 answer = reals, reals
 abf = [(kernel_of(32, name).py_func, (table, table, reals, *of_servers, *answer)) for name in ("marginal", "literal")]
+wide = wide_kernel_of(32, "marginal").py_func, abf[0][1]
 costs = running_costs.py_func, (table, reals, reals, reals, float64, table, reals)
 loads = set_loads.py_func, (numbers, reals, reals)
 load(source_of("examples/live/kernels.py"), Path(sys.argv[1]))
@@ -65,7 +76,8 @@ load(source_of("examples/live/kernels.py"), Path(sys.argv[1]))
 bounds = kernel_of(1024, "fitted").targetoptions["launch_bounds"]
 text, _ = cuda.compile_ptx(abf[0][0], abf[0][1], cc=(7, 5), launch_bounds=bounds)
 assert ".maxntid 1024" in text, "its registers suffice for a block"
-for function, signature in (*abf, costs, loads, (option.py_func, (reals, reals, float64, float64, float64, reals))):
+options = option.py_func, (reals, reals, float64, float64, float64, reals)
+for function, signature in (*abf, wide, costs, loads, options):
     text, _ = cuda.compile_ptx(function, signature, cc=(7, 5))
     assert ".target sm_75" in text
     assert text.count(".entry") == 1

@@ -15,9 +15,10 @@ class DivideAndConquerBestFit(CostBased):
     """Divide and conquer best fit: bf in ``blocks`` equal shares of servers and tasks, in parallel.
 
     Servers and tasks are divided in their order; a task that no server of its block can run waits. ``cost``,
-    ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again together with the new
-    ones. Ties: (rack, shelf) order. Cost per decision: O(server types x log(servers / blocks)); scan: O(servers /
-    blocks).
+    ``penalty`` and ``method`` as in bf. ``device`` cuda looks at all servers of a block on a GPU, whatever the
+    ``method``, and is checked as abf is. With ``realloc`` all, running tasks are placed again together with the new
+    ones. Ties: (rack, shelf) order. Cost per decision: O(server types x log(servers / blocks)); scan and GPU:
+    O(servers / blocks).
     """
 
     name: ClassVar[str] = "dcbf"
@@ -25,16 +26,23 @@ class DivideAndConquerBestFit(CostBased):
 
     blocks: int = 8
     method: Literal["indexed", "scan"] = "indexed"
+    device: Literal["cpu", "cuda"] = "cpu"
+    check: Literal["sample", "full"] = "sample"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one("blocks", self.blocks)
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        n_blocks = min(self.blocks, len(servers.load))
+        if self.device == "cuda":
+            from vinesim.policies.placement.kernels.on_gpu import MAX_THREADS, best_fit_on_gpu
+
+            n_threads = min(MAX_THREADS, _power_of_2(-(-len(servers.load) // n_blocks)))
+            return best_fit_on_gpu(tasks, servers, self._cost(servers), n_blocks, n_threads, self.check == "full")
         from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
         from vinesim.policies.placement.kernels.instance import Instance
 
-        n_blocks = min(self.blocks, len(servers.load))
         return best_fit_in_blocks(Instance.of(tasks, servers), self._cost(servers), n_blocks, self.method)
 
 
@@ -65,16 +73,25 @@ class AcceleratedBestFit(CostBased):
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         n_servers, n_tasks = len(servers.load), len(tasks.task)
-        padded = n_servers if self.pad == "none" else 1 << (max(n_servers, n_tasks) - 1).bit_length()
+        padded = n_servers if self.pad == "none" else _power_of_2(max(n_servers, n_tasks))
         n_blocks = min(n_servers, -(-padded // self.block_size))
         if self.device == "cuda":
-            from vinesim.policies.placement.kernels.on_gpu import best_fit_on_gpu
+            from vinesim.policies.placement.kernels.on_gpu import MAX_THREADS, best_fit_on_gpu
 
-            return best_fit_on_gpu(tasks, servers, self._cost(servers), n_blocks, self.block_size, self.check == "full")
+            n_threads = _power_of_2(self.block_size)
+            if n_threads > MAX_THREADS:
+                expected = f"at most {MAX_THREADS} on a GPU"
+                raise InputError([Problem(("policy", "options", "block_size"), expected, f"{self.block_size}")])
+            return best_fit_on_gpu(tasks, servers, self._cost(servers), n_blocks, n_threads, self.check == "full")
         from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
         from vinesim.policies.placement.kernels.instance import Instance
 
         return best_fit_in_blocks(Instance.of(tasks, servers), self._cost(servers), n_blocks, "scan")
+
+
+def _power_of_2(n: int) -> int:
+    """The least power of 2 that is n or more."""
+    return 1 << (n - 1).bit_length()
 
 
 def at_least_one(option: str, value: int) -> None:

@@ -1,4 +1,5 @@
-"""Accelerated best fit as a CUDA kernel: one block of threads per block of servers, one thread per server.
+"""Best fit in blocks as CUDA kernels: one block of threads per block of servers, one thread per server if the block has
+as many threads.
 
 Imported only if a GPU is requested. Source: energy-aware scheduler thesis, section 3.7 (radix min position).
 """
@@ -65,13 +66,37 @@ def cost_of(variant: str) -> Any:
 
 
 @cache
-def kernel_of(n_threads: int, variant: str) -> Any:
-    """Return the kernel for blocks of ``n_threads`` threads, a power of 2 and at least the servers per block."""
-    cost_in = cost_of(variant)
-    # Else the compiler may give a thread more registers than a block of 1,024 has for each; the simulator has none.
-    bounds = {} if getattr(config, "ENABLE_CUDASIM", False) else {"launch_bounds": n_threads}
+def reduction(n_threads: int) -> Any:
+    """Return what moves the least cost of ``n_threads`` threads, a power of 2, and its server to the first place."""
 
-    @cuda.jit(**bounds)
+    @cuda.jit(device=True)
+    def reduce(least, position, i):
+        half = n_threads // 2
+        while half > 0:  # halve the field: keep the lower of two costs, the first server's of equal costs
+            if i < half:
+                is_lower = least[i + half] < least[i]
+                is_equal = least[i + half] == least[i]
+                if is_lower or (is_equal and position[i + half] < position[i]):
+                    least[i] = least[i + half]
+                    position[i] = position[i + half]
+            cuda.syncthreads()
+            half //= 2
+
+    return reduce
+
+
+def _bounds(n_threads: int) -> dict[str, int]:
+    """Else the compiler may give a thread more registers than a block of 1,024 has for each; the simulator has none."""
+    return {} if getattr(config, "ENABLE_CUDASIM", False) else {"launch_bounds": n_threads}
+
+
+@cache
+def kernel_of(n_threads: int, variant: str) -> Any:
+    """Return the kernel for blocks of ``n_threads`` threads, a power of 2 and at least the servers per block. It leaves
+    the loads as they are."""
+    cost_in, reduce = cost_of(variant), reduction(n_threads)
+
+    @cuda.jit(**_bounds(n_threads))
     def place(run, time, demand, kind, capacity, limit, wake, wake_for_period, penalty, load, placed, reached):
         block, i, n_blocks = cuda.blockIdx.x, cuda.threadIdx.x, np.int64(cuda.gridDim.x)
         least = cuda.shared.array(n_threads, np.float64)
@@ -90,22 +115,48 @@ def kernel_of(n_threads: int, variant: str) -> Any:
             least[i] = cost
             position[i] = i
             cuda.syncthreads()
-            half = n_threads // 2
-            while half > 0:  # halve the field: keep the lower of two costs, the first server's of equal costs
-                if i < half:
-                    is_lower = least[i + half] < least[i]
-                    is_equal = least[i + half] == least[i]
-                    if is_lower or (is_equal and position[i + half] < position[i]):
-                        least[i] = least[i + half]
-                        position[i] = position[i + half]
-                cuda.syncthreads()
-                half //= 2
+            reduce(least, position, i)
             found = least[0] < np.inf
             if found and i == position[0]:
                 now += amount
                 reached[m] = now
             if i == 0:
                 placed[m] = first + position[0] if found else -1.0
+            cuda.syncthreads()
+
+    return place
+
+
+@cache
+def wide_kernel_of(n_threads: int, variant: str) -> Any:
+    """Return the kernel for blocks of more servers than ``n_threads`` threads, each of which looks at every
+    ``n_threads``-th server. It adds the demands to the loads."""
+    cost_in, reduce = cost_of(variant), reduction(n_threads)
+
+    @cuda.jit(**_bounds(n_threads))
+    def place(run, time, demand, kind, capacity, limit, wake, wake_for_period, penalty, load, placed, reached):
+        block, i, n_blocks = cuda.blockIdx.x, cuda.threadIdx.x, np.int64(cuda.gridDim.x)
+        least = cuda.shared.array(n_threads, np.float64)
+        position = cuda.shared.array(n_threads, np.int32)
+        first, end = block * load.shape[0] // n_blocks, (block + 1) * load.shape[0] // n_blocks
+        for m in range(block * demand.shape[0] // n_blocks, (block + 1) * demand.shape[0] // n_blocks):
+            least[i] = np.inf
+            position[i] = i
+            for server in range(first + i, end, n_threads):
+                p, now = kind[server], load[server]
+                state = (0 if now + amount_of(demand[m], capacity[p]) <= limit[p] else 2) + (1 if now == 0.0 else 0)
+                cost = cost_in(state, run[m, p], time[m, p], wake[p], wake_for_period[p], penalty)
+                if cost < least[i]:
+                    least[i] = cost
+                    position[i] = server - first
+            cuda.syncthreads()
+            reduce(least, position, i)
+            found, server = least[0] < np.inf, first + position[0]
+            if found and i == position[0] % n_threads:
+                load[server] += amount_of(demand[m], capacity[kind[server]])
+                reached[m] = load[server]
+            if i == 0:
+                placed[m] = server if found else -1.0
             cuda.syncthreads()
 
     return place

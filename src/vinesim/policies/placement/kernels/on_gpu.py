@@ -1,4 +1,4 @@
-"""Accelerated best fit on a GPU, checked: a wrong answer is an error, not a result."""
+"""Best fit in blocks on a GPU, checked: a wrong answer is an error, not a result."""
 
 import warnings
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.policies.placement.kernels.resident import Resident
 from vinesim.state.demand import amounts
 
-MAX_THREADS = 1024  # of a block
+MAX_THREADS = 1024  # of a block, a power of 2
 ROUNDING = 1e-9  # of a sum of demands
 SAMPLED = 64  # one of this number of calls is compared with the CPU
 _KEPT: list[Resident] = []  # of the last call
@@ -27,20 +27,16 @@ _REMEDY = "Use device=cpu. The page Install VineSim says what a GPU needs."
 
 
 def best_fit_on_gpu(
-    tasks: BatchTasks, servers: BatchServers, cost: Cost, n_blocks: int, block_size: int, is_checked_fully: bool
+    tasks: BatchTasks, servers: BatchServers, cost: Cost, n_blocks: int, n_threads: int, is_checked_fully: bool
 ) -> np.ndarray:
-    """Do the same as :func:`~vinesim.policies.placement.kernels.best_fit.best_fit_in_blocks`, on the GPU.
+    """Do the same as :func:`~vinesim.policies.placement.kernels.best_fit.best_fit_in_blocks`, on the GPU, with
+    ``n_threads`` threads for each block of servers, a power of 2.
 
-    Raises :class:`InputError` if there is no GPU, if its software fails, or if the blocks do not fit on it, and
+    Raises :class:`InputError` if there is no GPU, or if its software fails, and
     :class:`PolicyError` for an answer that fails :func:`check` or, in the first call and then in one of
     ``SAMPLED``, or if ``is_checked_fully`` in each, :func:`compare`.
     """
     cuda = _cuda()
-    n_threads = 1 << (block_size - 1).bit_length()
-    if n_threads > MAX_THREADS:
-        raise InputError(
-            [Problem(("policy", "options", "block_size"), f"at most {MAX_THREADS} on a GPU", f"{block_size}")]
-        )
     with _ONE_AT_A_TIME:
         with gpu_software():
             resident = _resident(cuda, tasks, servers)
@@ -106,7 +102,7 @@ def compare(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray) -
 def _refuse(problems: list[str], n_tasks: int) -> None:
     if problems:
         raise PolicyError(
-            f"policy abf: the GPU's placement of {n_tasks} tasks is wrong: {'; '.join(problems)}. "
+            f"device=cuda: the GPU's placement of {n_tasks} tasks is wrong: {'; '.join(problems)}. "
             "Use device=cpu, and report the GPU and its driver."
         )
 

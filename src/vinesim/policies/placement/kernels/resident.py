@@ -26,6 +26,7 @@ class Resident:
         )
         self._powers = np.empty(0)  # as they were sent last
         self._room = 0  # for tasks
+        self._work: Any = None  # room for loads
 
     def is_for(self, servers: BatchServers) -> bool:
         """Whether these are the servers."""
@@ -43,7 +44,7 @@ class Resident:
         """Return the server of each task [M], and the load that it reaches with the task [M].
         ``time`` [M, P] is how long each task takes on each type. Each transfer and each kernel costs as much as the
         placement itself, so that the question is one transfer, and the answer another one."""
-        from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, running_costs
+        from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, running_costs, wide_kernel_of
 
         n_tasks, n_types = time.shape
         n_asked, n_times = n_tasks * (n_types + 1), n_tasks * n_types
@@ -59,13 +60,22 @@ class Resident:
         running_costs[-(-n_times // THREADS), THREADS](
             times, demand, self._capacity, self._per_demand, longest, run, placed
         )
-        kernel_of(n_threads, variant)[n_blocks, n_threads](
+        is_wide = -(-len(instance.load) // n_blocks) > n_threads  # its loads change on the way: a copy of them
+        kernel, load = (wide_kernel_of, self._copied_load()) if is_wide else (kernel_of, self._load)
+        kernel(n_threads, variant)[n_blocks, n_threads](
             *(run, times, demand, self._kind, self._capacity, self._limit, self._wake, self._wake_for_period, penalty),
-            *(self._load, placed, reached),
+            *(load, placed, reached),
         )
         found = self._host_found[: 2 * n_tasks]
         self._found[: 2 * n_tasks].copy_to_host(found)
         return found[:n_tasks].astype(np.int64), found[n_tasks:].copy()
+
+    def _copied_load(self) -> Any:
+        """Return a copy of the loads, on the GPU."""
+        if self._work is None:
+            self._work = self._cuda.device_array_like(self._load)
+        self._work.copy_to_device(self._load)
+        return self._work
 
     def _set_powers(self, instance: Instance) -> None:
         """Send what waking costs in W and for a period, and the power per demand, [P] each, if they have changed."""
