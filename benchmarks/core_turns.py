@@ -41,7 +41,7 @@ def commit_of(name: str) -> str:
 
 @contextmanager
 def checkout(commit: str) -> Iterator[Path]:
-    """A worktree of the commit, which is removed in the end, also if this process is told to end."""
+    """A worktree of the commit, which is removed in the end, also if this process is terminated."""
     with TemporaryDirectory() as folder, raising_on(signal.SIGTERM):
         path = str(Path(folder) / "checkout")
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", path, commit], cwd=ROOT, check=True)

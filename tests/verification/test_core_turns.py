@@ -39,7 +39,7 @@ def commit_of(name):
     return "0" * 40
 
 
-def test_a_process_that_is_told_to_end_removes_the_worktree(monkeypatch):
+def test_a_process_that_is_terminated_removes_the_worktree(monkeypatch):
     commands = []
     monkeypatch.setattr(core_turns.subprocess, "run", lambda command, **_: commands.append(command))
     with pytest.raises(KeyboardInterrupt), core_turns.checkout("HEAD") as path:
