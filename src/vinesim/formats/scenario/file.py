@@ -39,6 +39,7 @@ from vinesim.model.failure import Failures, Times
 from vinesim.model.network import PAPER, PRESETS, Network
 from vinesim.model.outage import Outage
 from vinesim.model.scenario import Scenario
+from vinesim.model.workload import Workload
 from vinesim.workloads.estimates import with_error
 
 __all__ = ["read_source", "scenario_from", "scenario_schema"]
@@ -118,16 +119,7 @@ class _Builder:
             affinities = affinity(source, document.affinity, names, workloads.affinity, used)
         work = workloads.finished(center, affinities)
         drawn = workloads.drawn(work)
-        must_have = None
-        if center is not None and work is not None and affinities is not None:
-            must_have = _in_use(center, work.job_task_type, affinities)
-            must_have[[p.has_own_power for p in names.processors]] = False
-        power, overhead, joined = None, workloads.overhead, None
-        if workloads.types_are_known:  # else what these sections name cannot be checked
-            check_task_types(source, document.processor_types, names)
-            power = table(source, "power", document.power, names, must_have)
-            overhead = overhead if document.overhead is None else table(source, "overhead", document.overhead, names)
-            joined = consolidated(source, document.consolidated_times, names, affinities)
+        power, overhead, joined = self._tables_of_types(workloads, center, work, affinities)
         applications = self._applications()
         electricity = self._electricity()
         choice = None if center is None else NodeChoice(source, document.datacenter, center)
@@ -206,6 +198,24 @@ class _Builder:
                 path = ("energy", f"{name}_file")
                 rates[name] = read(self.source, path, self.folder / file, read_series, part.start, least=least)
         return Electricity(rates["price"], rates["carbon"], part.pue)
+
+    def _tables_of_types(
+        self, workloads: Workloads, center: Datacenter | None, work: Workload | None, affinities: np.ndarray | None
+    ) -> tuple[Any, Any, Any]:
+        """Return the powers, overheads and consolidated times by type; without types none can be checked."""
+        source, document, names = self.source, self.document, workloads.names
+        if not workloads.types_are_known:
+            return None, workloads.overhead, None
+        must_have = None
+        if center is not None and work is not None and affinities is not None:
+            must_have = _in_use(center, work.job_task_type, affinities)
+            must_have[[p.has_own_power for p in names.processors]] = False
+        check_task_types(source, document.processor_types, names)
+        power = table(source, "power", document.power, names, must_have)
+        overhead = workloads.overhead
+        if document.overhead is not None:
+            overhead = table(source, "overhead", document.overhead, names)
+        return power, overhead, consolidated(source, document.consolidated_times, names, affinities)
 
     def _network(self) -> Network:
         part: NetworkPart | None = self.document.network
