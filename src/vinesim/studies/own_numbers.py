@@ -8,6 +8,7 @@ and columns after it.
 """
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,7 @@ class OwnNumbers:
             file, rest = split_file(own)
             if not file:
                 continue
-            path, name = folder / file, rest.removeprefix(":")
+            path, name = Path(os.path.normpath(folder / file)), rest.removeprefix(":")
             function = getattr(load_file(path, "record"), name, None)
             if not callable(function):
                 found = f"{name or 'no name'} in {file}"
