@@ -90,7 +90,7 @@ def test_many_tasks_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
     policy = every_policy()["pref"]
     taken = []
     loop_for = blocks.loop_for
-    monkeypatch.setattr(loops, "_loops", {})  # other tests may have compiled the same code, here or next to this process
+    monkeypatch.setattr(loops, "_loops", {})  # other tests may have compiled the same code, here or elsewhere
     monkeypatch.setattr(code, "is_kept", lambda source, digest: False)
     monkeypatch.setattr(blocks, "loop_for", lambda *given: taken.append(loop_for(*given)) or taken[-1])
     case, times, _ = family(1, policy)
