@@ -18,7 +18,7 @@ from vinesim.live.folder import JOURNAL
 from vinesim.live.kernels import load, payload_for, source_of
 
 CLUSTER = """
-processor_types: [{name: GPU}]
+processor_types: [{name: GPU, ahead: 4}]
 task_types: [SEARCH, OPTION, SQL, VIDEO, TAKE]
 affinity: {times: {GPU: {SEARCH: 0.3 ms, OPTION: 0.2 ms, SQL: 1.5 ms, VIDEO: 0.2 ms, TAKE: 0.1 ms}}}
 applications:
@@ -64,9 +64,9 @@ def section(quick: bool, gpu: str) -> tuple[list[Table], list[Target]]:
         "the device computes, %",
     ]
     note = (
-        f"A cluster of one node with one unit, `fcfs`, no consolidation; {n:,} requests one after the other, "
-        f"{TIMES} times as many with {UNDER_WAY} under way. Of {served.n_sent:,} requests, {served.n_lost} were lost, "
-        f"and {served.n_doubled} were started twice."
+        f"A cluster of one node with one unit, `fcfs`, `ahead: 4`, no consolidation; {n:,} requests one after the "
+        f"other, {TIMES} times as many with {UNDER_WAY} under way. Of {served.n_sent:,} requests, {served.n_lost} "
+        f"were lost, and {served.n_doubled} were started twice."
     )
     beyond = {name: float(np.median(found[0])) for name, found in served.alone.items()}
     targets = [
