@@ -65,13 +65,8 @@ def section(quick: bool, gpu: str) -> tuple[list[Table], list[Target]]:
     ]
     note = (
         f"A cluster of one node with one unit, `fcfs`, `ahead: 4`, no consolidation; {n:,} requests one after the "
-<<<<<<< HEAD
-        f"other, {TIMES} times as many with {UNDER_WAY} under way. Of {served.n_sent:,} requests, {served.n_lost} were "
-        f"lost, and {served.n_doubled} were started twice."
-=======
         f"other, {TIMES} times as many with {UNDER_WAY} under way. Of {served.n_sent:,} requests, {served.n_lost} "
         f"were lost, and {served.n_doubled} were started twice."
->>>>>>> w-live
     )
     beyond = {name: float(np.median(found[0])) for name, found in served.alone.items()}
     targets = [
