@@ -89,7 +89,7 @@ def test_a_stored_run_gives_the_same(tmp_path):
     result.save(tmp_path / "run")
     tables = Tables(scenario, result.outcome)
     with open_result(tmp_path / "run") as stored:
-        assert stored.has_tokens
+        assert stored.has("tasks", "first_token_us")
         again = Tables(scenario, read_outcome(stored, scenario))
         for name, times in times_with(True).items():
             found, known = (times.values(run) for run in (StoredColumns(stored), ColumnsInMemory(tables)))
