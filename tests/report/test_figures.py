@@ -334,7 +334,7 @@ def test_the_command_writes_the_file(whole_sweep, tmp_path):
     assert file.read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.parametrize("size", ["3x", "axb", "3x4km", "3"])
+@pytest.mark.parametrize("size", ["3x", "axb", "3x4km", "3", "88x60"])
 def test_a_size_that_is_none_is_said(size):
     from vinesim.formats.source.quantities import size_inches
 

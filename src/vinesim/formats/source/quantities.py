@@ -33,7 +33,7 @@ _POWER = {"mW": (1, 1000), "W": (1, 1), "kW": (1000, 1), "MW": (10**6, 1), "GW":
 
 QUANTITY = r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*"
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
-_WIDTH_HEIGHT = re.compile(r"\s*([0-9.]+)\s*x\s*([0-9.]+)\s*(in|cm|mm)?\s*", re.ASCII)
+_WIDTH_HEIGHT = re.compile(r"\s*([0-9.]+)\s*x\s*([0-9.]+)\s*(in|cm|mm)\s*", re.ASCII)
 _QUANTITY = re.compile(QUANTITY, re.ASCII)
 
 
@@ -93,8 +93,9 @@ def size_inches(text: str, where: str = "size") -> tuple[float, float]:
     """Convert a width and a height, such as "3.5x2.4in", "88x60mm" or "8.8x6cm", to inches."""
     match = _WIDTH_HEIGHT.fullmatch(text)
     if not match:
-        raise InputError([Problem(where, "a width and a height: 3.5x2.4in, 88x60mm or 8.8x6cm", repr(text)[:60])])
-    inch = _PER_INCH[match[3] or "in"]
+        expected = "a width, a height and their unit: 3.5x2.4in, 88x60mm or 8.8x6cm"
+        raise InputError([Problem(where, expected, repr(text)[:60])])
+    inch = _PER_INCH[match[3]]
     return float(match[1]) / inch, float(match[2]) / inch
 
 
