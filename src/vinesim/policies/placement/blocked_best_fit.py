@@ -16,9 +16,9 @@ class DivideAndConquerBestFit(CostBased):
 
     Servers and tasks are divided in their order; a task that no server of its block can run waits. ``cost``,
     ``penalty`` and ``method`` as in bf. ``device`` cuda looks at all servers of a block on a GPU, whatever the
-    ``method``, and is checked as abf is. With ``realloc`` all, running tasks are placed again together with the new
-    ones. Ties: (rack, shelf) order. Cost per decision: O(server types x log(servers / blocks)); scan and GPU:
-    O(servers / blocks).
+    ``method``; answers are checked as those of abf, by ``check`` sample or full. With ``realloc`` all, running tasks
+    are placed again together with the new ones. Ties: (rack, shelf) order. Cost per decision: O(server types x
+    log(servers / blocks)); scan and GPU: O(servers / blocks).
     """
 
     name: ClassVar[str] = "dcbf"
