@@ -73,9 +73,9 @@ MUTATIONS = (
     mutation(
         "the accounting's default is the other reading of demand beyond capacity",
         "tests/unit/formats/test_scenario_file.py",
-        "formats/scenario/run_parts.py",
-        'slav: SlavReading = Field("incremental"',
-        'slav: SlavReading = Field("eq3"',
+        "model/accounting.py",
+        'slav: SlavReading = field(default="incremental"',
+        'slav: SlavReading = field(default="eq3"',
     ),
     mutation(
         "a number in a CSV file must be above the least one",

@@ -167,8 +167,8 @@ MUTATIONS = (
         "abf: a number of servers that is a power of 2 is padded to the next one",
         f"{PLACING}a_number_that_is_a_power_of_2_needs_no_padding",
         "policies/placement/blocked_best_fit.py",
-        "1 << (max(n_servers, n_tasks) - 1).bit_length()",
-        "1 << max(n_servers, n_tasks).bit_length()",
+        "1 << (n - 1).bit_length()",
+        "1 << n.bit_length()",
         added=f"{PLACING}a_number_that_is_a_power_of_2_needs_no_padding",
     ),
     mutation(

@@ -191,8 +191,8 @@ def test_prices_of_electricity_are_those_of_the_scenario(mapping, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "file",  # llm's workload is made of a log first: tests/plans/test_examples.py
-    sorted(file for file in (EXAMPLES / "plans").glob("*.yaml") if file.stem != "llm"),
+    "file",  # the workloads of two are made of a log first: tests/plans/test_examples.py
+    sorted(file for file in (EXAMPLES / "plans").glob("*.yaml") if file.stem not in ("llm", "serving_log")),
     ids=lambda file: file.stem,
 )
 def test_every_example_is_valid_and_says_what_it_is_for(file):
