@@ -4,7 +4,7 @@ with."""
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,6 +21,10 @@ from vinesim.report.page import are_sweeps
 from vinesim.report.sweep import FIRST
 from vinesim.report.two_runs import SHOWN, names_of, numbers_of_both, shown_numbers
 from vinesim.report.two_sweeps import compared_sweeps
+
+if TYPE_CHECKING:
+    from rich.console import OverflowMethod
+    from rich.table import Table as Printed
 
 OF_SWEEPS = ("baseline",)  # options that do not go with two sweeps
 OF_RUNS = ("baseline", "better", "confidence", "correction")  # and with two runs
@@ -96,9 +100,6 @@ def _two_runs(folders: tuple[Path, Path], by: str, of: str | None, as_json: bool
 
 def _all_jobs(folders: tuple[Path, Path], of: str | None, as_json: bool) -> None:
     """Print the numbers of two runs next to each other."""
-    from rich.box import SIMPLE
-    from rich.table import Table as Printed
-
     from vinesim.cli.console import Console
 
     with open_result(folders[0]) as one, open_result(folders[1]) as other:
@@ -109,13 +110,22 @@ def _all_jobs(folders: tuple[Path, Path], of: str | None, as_json: bool) -> None
     if as_json:
         output().write(to_json({"numbers": _rows(found)}))
         return
-    printed = Printed(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
-    printed.add_column("")
-    for name in (*names_of(*folders), "second - first", "ratio"):
-        printed.add_column(name, justify="right", overflow="fold")
+    printed = _printed("", "ellipsis", names_of(*folders))
     for row in shown_numbers(found):
         printed.add_row(*row)
     Console().print(printed)
+
+
+def _printed(title: str, overflow: "OverflowMethod", names: Sequence[str]) -> "Printed":
+    """Return a table to be printed, still without rows: something, its numbers in two folders, and how these differ."""
+    from rich.box import SIMPLE
+    from rich.table import Table as Printed
+
+    printed = Printed(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    printed.add_column(title, overflow=overflow)
+    for name in (*names, "second - first", "ratio"):
+        printed.add_column(name, justify="right", overflow="fold")
+    return printed
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:
@@ -124,16 +134,10 @@ def _rows(table: Table) -> list[dict[str, Any]]:
 
 
 def _print(by: str, number: str, names: list[str], found: Table) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table as Printed
-
     from vinesim.cli.console import Console
     from vinesim.model.titles import number_title
 
-    console, printed = Console(), Printed(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
-    printed.add_column(title_of(by), overflow="fold")
-    for name in (*names, "second - first", "ratio"):
-        printed.add_column(name, justify="right", overflow="fold")
+    console, printed = Console(), _printed(title_of(by), "fold", names)
     for i in range(min(found.n_rows, MAX_ROWS)):
         shown = [shown_number(number, float(found[name][i])) for name in ("first", "second", "difference")]
         ratio = found["ratio"][i]

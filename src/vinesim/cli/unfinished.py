@@ -5,17 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vinesim.metrics.numbers import not_finished
 from vinesim.model.result import ExitReason, Result
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep
-
-
-UNDONE = {  # numbers of jobs
-    "killed": "jobs killed by their limit",
-    "withdrawn": "jobs withdrawn",
-    "refused": "jobs refused by the policy",
-}
 
 
 def unfinished(result: Result) -> str:
@@ -27,8 +21,7 @@ def unfinished(result: Result) -> str:
 
 def undone_jobs(jobs: Mapping[str, Any]) -> dict[str, int]:
     """Return how many jobs were not finished, by the reason, from the numbers of jobs of a summary."""
-    found = {words: jobs.get(name, 0) for name, words in UNDONE.items()}
-    return {**found, "jobs unfinished": jobs["count"] - jobs["finished"] - sum(found.values())}
+    return {f"jobs {words}": n for words, n in not_finished(jobs, "unfinished").items()}
 
 
 def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:

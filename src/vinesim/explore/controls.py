@@ -8,7 +8,7 @@ from typing import Any
 
 from vinesim.formats.source.quantities import QUANTITY
 from vinesim.formats.study.axes import quantities
-from vinesim.model.batching import RECOMPUTE, RESUME, ROLES
+from vinesim.model.batching import ROLES, WHEN_FULL
 from vinesim.model.errors import Steps, dotted
 from vinesim.model.network import PRESETS
 from vinesim.model.scenario_rules import PREEMPTION
@@ -44,7 +44,7 @@ WORDS = {
     "preemption": PREEMPTION,
     "preset": tuple(PRESETS),
     "role": ROLES,
-    "when_full": (RECOMPUTE, RESUME),
+    "when_full": WHEN_FULL,
 }
 _NOT_SHOWN = ("rack", "shelf", "n_racks", "n_shelves", "data_rack")  # places, not amounts
 _OF_FILES = ("profile", "token_bytes")  # of engines: what belongs to a model or was measured

@@ -92,7 +92,7 @@ class _Queue:
         if "segments" in self.result.names:
             for task, begin, end in self.result.rows(_EARLIER, {"until_us": self.window["until_us"]}):
                 runs.setdefault(task, []).append((begin, end))
-        given_up = dict(zip(*StoredColumns(self.result).given_up(), strict=True))
+        given_up = dict(zip(*StoredColumns(self.result).given_up(end=int(self.window["task"])), strict=True))
         found = [
             _Ahead(task, job, n, kind, since, given_up.get(task, starts), starts, (rack, shelf), runs.get(task, ()))
             for task, job, n, kind, since, starts, rack, shelf in self.result.rows(_AHEAD, self.window)

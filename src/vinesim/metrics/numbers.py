@@ -11,6 +11,11 @@ from vinesim.model.titles import number_title
 Numbers = dict[str, float | str]
 MOST_WRITTEN = 1e15  # beyond it a number is written with an exponent
 SAME = 1e-9  # tolerance on shares: rounding differences between equal values
+UNDONE = {  # numbers of jobs that did not finish
+    "killed": "killed by their limit",
+    "withdrawn": "withdrawn",
+    "refused": "refused by the policy",
+}
 _NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and text that is in the study
 
 
@@ -32,6 +37,13 @@ def differ(utilization: Mapping[str, Any]) -> bool:
     """Whether the allocated share differs from the share of active time, in a summary's utilisation."""
     first, second = ({"": of["overall"], **of["by_type"]} for of in (utilization, utilization["active"]))
     return any(abs(share - second[name]) > SAME for name, share in first.items())
+
+
+def not_finished(jobs: Mapping[str, Any], others: str) -> dict[str, int]:
+    """Return how many jobs were not finished, by the reason in words, from the numbers of jobs of a summary; ``others``
+    is the word for those without one."""
+    found = {words: jobs.get(name, 0) for name, words in UNDONE.items()}
+    return {**found, others: jobs["count"] - jobs["finished"] - sum(found.values())}
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

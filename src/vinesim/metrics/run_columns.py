@@ -13,6 +13,7 @@ from vinesim.model.result import OUTCOMES, Table
 from vinesim.model.workload import ONE_SLOT
 
 JobsOrTasks = Literal["jobs", "tasks"]
+EVERY_TASK = 2**62  # above the number of any task
 _NUMBER = {"jobs": "job", "tasks": "task"}
 _EARLIER = """
 SELECT task, begin_us, held.end_us AS end_us FROM held JOIN tasks USING (task)
@@ -23,7 +24,8 @@ SELECT task, segment, part, unit, begin_us, start_us, end_us, amount,
     (list_position($outcomes, outcome) - 1)::TINYINT AS why FROM held ORDER BY part, task, segment
 """
 _TO_GIVE_UP = """
-SELECT task, init_us, tasks.eligible_us, {given} FROM tasks JOIN jobs USING (job) ORDER BY task
+SELECT task, init_us, tasks.eligible_us, {given} FROM tasks JOIN jobs USING (job)
+WHERE task >= $first AND task < $end ORDER BY task
 """
 
 
@@ -82,15 +84,16 @@ class StoredColumns:
             is_shared=self._result.is_shared,
         )
 
-    def given_up(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us."""
+    def given_up(self, first: int = 0, end: int = EVERY_TASK) -> tuple[np.ndarray, np.ndarray]:
+        """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us; of those
+        from ``first`` to before ``end``."""
         known = {
             name: self._result.has(table, name) for table, name in (("tasks", "dropped_us"), ("jobs", "withdraw_us"))
         }
         if not any(known.values()):
             return np.zeros(0, np.int64), np.zeros(0)
         given = ", ".join(name if is_there else f"NULL::DOUBLE AS {name}" for name, is_there in known.items())
-        columns = self._result.columns(_TO_GIVE_UP.format(given=given))
+        columns = self._result.columns(_TO_GIVE_UP.format(given=given), {"first": first, "end": end})
         task, end_us = columns.pop("task"), float(self._result.summary["makespan_us"])
         gone_us = given_up_us(**columns, end_us=end_us)
         is_found = np.isfinite(gone_us)

@@ -14,7 +14,8 @@ from vinesim.model.electricity import J_PER_KWH
 from vinesim.model.result import PREFILLED, Outcome, Serving
 from vinesim.model.time import US_PER_S
 
-TOKEN_BILL, PER_TOKENS = "serving.electricity_per_million_tokens", 1e6
+_BILL, PER_TOKENS = "electricity_per_million_tokens", 1e6
+TOKEN_BILL = f"serving.{_BILL}"
 Spread = Callable[[np.ndarray, str], dict[str, Any]]  # the distribution of a time, given its name
 
 
@@ -79,7 +80,7 @@ def per_token(serving: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a token takes, as titles and texts, from the engines' part of a summary."""
     given = {
         "Energy per output token": (serving["j_per_output_token"], " J"),
-        "Electricity per million output tokens": (serving.get(TOKEN_BILL.partition(".")[2]), ""),
+        "Electricity per million output tokens": (serving.get(_BILL), ""),
     }
     return [(title, f"{value:,.4g}{unit}") for title, (value, unit) in given.items() if value is not None]
 
@@ -112,6 +113,11 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
     def rate(total: Any) -> Any:
         return total / makespan_s if makespan_s > 0 else 0.0
 
+    def per_output_token(total: Any) -> Any:
+        assert work.output_tokens is not None
+        n_tokens = work.output_tokens[has_finished].sum()
+        return total / n_tokens if n_tokens else np.nan
+
     for name in ("input_tokens", "output_tokens"):
         if record(f"serving.{name}_per_s"):
             found[f"{name}_per_s"] = rate(getattr(work, name)[has_finished].sum())
@@ -133,15 +139,11 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
         found["prefix_found_pct"] = 100.0 * n_found / n_tokens if n_tokens else 0.0
     if record("serving.j_per_output_token"):
         energy_j = tables.unit_energy_j[np.isfinite(tables.memory_tokens)].sum()
-        assert work.output_tokens is not None
-        n_tokens = work.output_tokens[has_finished].sum()
-        found["j_per_output_token"] = energy_j / n_tokens if n_tokens else np.nan
+        found["j_per_output_token"] = per_output_token(energy_j)
     electricity = tables.scenario.electricity
     if record(TOKEN_BILL) and electricity.price_per_kwh is not None and not np.isnan(tables.unit_energy_j).any():
         bill = tables.energy_at(electricity.price_per_kwh) * electricity.pue / J_PER_KWH
-        assert work.output_tokens is not None
-        n_tokens = work.output_tokens[has_finished].sum()
-        found[TOKEN_BILL.partition(".")[2]] = bill * PER_TOKENS / n_tokens if n_tokens else np.nan
+        found[_BILL] = per_output_token(bill * PER_TOKENS)
     if record("serving.preemptions"):
         found["preemptions"] = serving_of(tables).n_preemptions.sum()
     return found

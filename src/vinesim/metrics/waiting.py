@@ -176,9 +176,9 @@ def _who_waited(
     """Return the task of the job that started last, when it waited and what it ran on; what it demands, the code of
     its type, and until when it waited."""
     task, task_type, arrival_us, eligible_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
-    given_up = dict(zip(*StoredColumns(result).given_up(), strict=True))
-    given_up_us = float(given_up[task]) if init_us is None and task in given_up else None
-    is_dropped = _value(result, "task", task, "dropped_us") is not None
+    _, gone_us = StoredColumns(result).given_up(task, task + 1)
+    given_up_us = float(gone_us[0]) if init_us is None and len(gone_us) else None
+    is_dropped = given_up_us is not None and _value(result, "task", task, "dropped_us") is not None
     until_us = init_us
     if init_us is None:
         ends_us = max(float(result.summary["makespan_us"]), arrival_us)
@@ -211,7 +211,7 @@ def _who_waited(
         finish_us=finish_us,
         waited_us=sum(end - begin for begin, end in waits),
         is_withdrawn=given_up_us is not None and not is_dropped,
-        is_dropped=given_up_us is not None and is_dropped,
+        is_dropped=is_dropped,
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),

@@ -7,7 +7,7 @@ decodes; how long it takes follows from what is in it (``model/step_times.py``).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from vinesim.model.attributes import attribute, whole, wrong_attributes
 from vinesim.model.digest import IF_GIVEN
@@ -20,7 +20,9 @@ RESUME: Final = "resume"
 BOTH: Final = "both"
 PREFILL: Final = "prefill"
 DECODE: Final = "decode"
-ROLES = (BOTH, PREFILL, DECODE)
+WhenFull = Literal["recompute", "resume"]
+Role = Literal["both", "prefill", "decode"]
+WHEN_FULL, ROLES = get_args(WhenFull), get_args(Role)
 TOKENS = whole(1, 2**31 - 1, "a whole number, 1 to 2^31 - 1")
 
 
@@ -38,13 +40,13 @@ class Batching:
         "How long a step takes; for all task types, or by task type. All that run on one engine need the same."))
     block_tokens: int = field(default=16, metadata=attribute(
         "Memory is allocated in blocks of this number of tokens.", TOKENS))
-    when_full: Literal["recompute", "resume"] = field(default=RECOMPUTE, metadata=attribute(
+    when_full: WhenFull = field(default=RECOMPUTE, metadata=attribute(
         "What a sequence does that was put back because the memory was full: it computes its prompt and its answer so "
         "far again, or it goes on (its memory was copied out and back, which takes no time here)."))
     prefix_caching: bool = field(default=False, metadata=attribute(
         "Requests with the same prefix find its blocks that others computed and that were not used since; so does a "
         "sequence that was put back."))
-    role: Literal["both", "prefill", "decode"] = field(default=BOTH, metadata=IF_GIVEN | attribute(
+    role: Role = field(default=BOTH, metadata=IF_GIVEN | attribute(
         "A request leaves an engine for prefill with its first token, and goes on on one for decode or both, as soon "
         "as the network has sent its cache there. The policy chooses both engines."))
     token_bytes: int = field(default=0, metadata=IF_GIVEN | attribute(

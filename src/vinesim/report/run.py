@@ -10,7 +10,7 @@ from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
 from vinesim.metrics.activity import stored_activity
-from vinesim.metrics.numbers import differ, joules, shown_number
+from vinesim.metrics.numbers import differ, joules, not_finished, shown_number
 from vinesim.metrics.overload import overload_of_run
 from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
 from vinesim.report.breakdown import breakdown
@@ -163,10 +163,7 @@ def _dates(clock: Clock, end_us: float) -> str:
 
 def _not_finished(jobs: dict[str, Any]) -> str:
     """Say why jobs did not finish; "" if all did."""
-    why = {"killed by their limit": jobs.get("killed", 0), "withdrawn": jobs.get("withdrawn", 0)}
-    why["refused by the policy"] = jobs.get("refused", 0)
-    why["left"] = jobs["count"] - jobs["finished"] - sum(why.values())
-    return ", ".join(f"{n:,} {words}" for words, n in why.items() if n)
+    return ", ".join(f"{n:,} {words}" for words, n in not_finished(jobs, "left").items() if n)
 
 
 def _used(shares: dict[str, Any]) -> tuple[str, str, str]:

@@ -44,7 +44,9 @@ def site_jobs(
     kept, held_of = [], dict[Request, tuple[Request, Held]]()  # one for all jobs that ask for the same
     for job in jobs:
         request = request_of(job)
-        request, held = held_of.setdefault(request, (request, held_by(request)))
+        if request not in held_of:
+            held_of[request] = request, held_by(request)
+        request, held = held_of[request]
         if not _fits(job, held, request, nodes):
             dropped["no node of its partition has what it asks for"] += 1
         elif not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
