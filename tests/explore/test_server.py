@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from tests.explore.conftest import EXAMPLES, GPUS, asked
 from vinesim.cli.errors import report_errors
 from vinesim.cli.main import app as commands
-from vinesim.explore.asked import asked_of
 from vinesim.explore.guard import MAX_BODY
 from vinesim.explore.line import Line
+from vinesim.explore.question import read_question
 from vinesim.explore.server import Server, listening
 from vinesim.model.errors import InputError
 
@@ -180,8 +180,8 @@ def test_what_is_of_another_type_is_refused_by_name(server, wrong):
 def test_what_is_no_json_is_refused(server):
     for body in (b"[" * 100_000, b"{", b"3"):
         with pytest.raises(InputError):
-            asked_of(body)
-    assert asked_of(b"") == {"changes": {}}
+            read_question(body)
+    assert read_question(b"") == {"changes": {}}
 
 
 @pytest.mark.parametrize(("path", "body"), [("/differences", {}), ("/curve", {"key": "arrivals.iat"})])

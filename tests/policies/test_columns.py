@@ -7,7 +7,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.model.errors import InputWarning
-from vinesim.policies.columns import READ_BY, looks_at
+from vinesim.policies.columns import READ_BY, reads_column
 from vinesim.policies.registry import find, policies
 
 SCENARIO = {
@@ -140,8 +140,8 @@ def test_it_is_said_once_for_a_study_with_its_points(tmp_path, reported):
 
 
 def test_each_column_has_a_policy_that_looks_at_it():
-    found = {column: [name for name, kind in policies().items() if looks_at(kind, column)] for column in READ_BY}
+    found = {column: [name for name, kind in policies().items() if reads_column(kind, column)] for column in READ_BY}
     assert found["priority"] == ["priority", "kueue"]
     assert found["user"] == ["drf", "slurm"]
     assert {"edf", "edf_drop", "least_laxity", "symphony"} <= set(found["deadline"])
-    assert not any(looks_at(find("fcfs"), column) for column in READ_BY)
+    assert not any(reads_column(find("fcfs"), column) for column in READ_BY)

@@ -315,7 +315,7 @@ def finish(model, state, slot):
         return hand_on(model, state, task, unit, slot)
     if EARLY:
         note_finish(model, state, task, unit, slot)
-    if not free(model, state, task, unit, slot, True):
+    if not release(model, state, task, unit, slot, True):
         return np.int64(-1)
     if CONSOLIDATES:
         follower = follower_of(state, task)
@@ -330,7 +330,7 @@ def finish(model, state, slot):
 @called
 def hand_on(model, state, task, unit, slot):
     """Let a request leave the engine that has prefilled it, and wait for one that decodes. Returns its task."""
-    free(model, state, task, unit, slot, True)
+    release(model, state, task, unit, slot, True)
     log(state, task, unit, PREFILLED, False)
     n_tokens = model.task_output[task]
     state.ended[state.run[0].n_ended - 1].left = (n_tokens - 1) / n_tokens
@@ -357,7 +357,7 @@ def note_finish(model, state, task, unit, slot):
         member = follower_of(state, member)
 
 
-def free(model, state, task, unit, slot, is_due):
+def release(model, state, task, unit, slot, is_due):
     """Let a segment leave its unit and give back all that it holds. Returns whether what goes on there has a finite
     end."""
     count_task(model, state, task, unit, -1)
@@ -444,7 +444,7 @@ def end(model, state, task, why, keeps):
         not_negative(np.int64(state.task_unit[task])),
     )
     lost = 1.0 - share_kept(model, state, task, slot, unit, keeps)
-    if not free(model, state, task, unit, slot, False):
+    if not release(model, state, task, unit, slot, False):
         return False
     if LISTS_RUNNING:
         remove(state.running, state.running_1, state.running_2, 0, task)
@@ -476,7 +476,7 @@ def waits_ahead(state, task):
 def take_back(model, state, task):
     """Take a task back from the unit on which it waits ahead, and drop it."""
     slot, unit = not_negative(np.int64(state.task_slot[task])), not_negative(np.int64(state.task_unit[task]))
-    free(model, state, task, unit, slot, False)
+    release(model, state, task, unit, slot, False)
     if LISTS_RUNNING:
         remove(state.running, state.running_1, state.running_2, 0, task)
     state.task_unit[task] = DROPPED

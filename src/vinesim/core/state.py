@@ -39,7 +39,7 @@ def _n_shapes(model: Any) -> int:
     return int(model.class_shape.max(initial=-1)) + 1
 
 
-def _looks_up(model: Any) -> bool:
+def _room_follows_from_units(model: Any) -> bool:
     """Whether what nodes have room for follows from their units alone."""
     return _n_shapes(model) > 0 and is_start_alike(model)
 
@@ -81,7 +81,7 @@ SIZES: dict[str, Size] = {  # the dimensions of the table, each found where an a
     "cached": lambda model, features: int(model.engine_block[-1]) if len(model.engine_unit) else 0,
     "chains": lambda model, features: len(model.engine_unit) * (int(model.task_prefix.max(initial=-1)) + 1),
     "SP/64": lambda model, features: _n_shapes(model) * model.class_types.shape[1],
-    "V'": lambda model, features: len(model.node_rack) if _looks_up(model) else 0,
+    "V'": lambda model, features: len(model.node_rack) if _room_follows_from_units(model) else 0,
     "VC": lambda model, features: len(model.node_rack) * len(model.companion_type),
     "members": lambda model, features: _n_members(model),
     "room rows": lambda model, features: _rooms(model)[0],

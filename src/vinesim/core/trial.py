@@ -24,7 +24,7 @@ def begin_trial(model, state):
 def suppose_away(model, state, others, begin, end):
     for i in range(begin, min(end, others.shape[0])):
         if runs(state, np.int64(others[i])):
-            leave(model, state, np.int64(others[i]), ANY)
+            release(model, state, np.int64(others[i]), ANY)
     forget_found(state)
     return ledger.here(state)
 
@@ -41,7 +41,7 @@ def end_trial(model, state, begun):
     forget_found(state)
 
 
-def leave(model, state, other, node):
+def release(model, state, other, node):
     """Suppose that a running task, with its gang, holds nothing: at a node, or at ANY."""
     first, end = gang_of(model, other)
     for task in range(first, end):
@@ -145,7 +145,7 @@ def has_place_without(model, state, task, node, others, n):
         other = not_negative(np.int64(others[i]))
         unit = np.int64(state.task_unit[other])
         if unit >= 0 and (model.unit_node[not_negative(unit)] == node or (GANGS and is_of_gang(model, other))):
-            leave(model, state, other, np.int64(node))
+            release(model, state, other, np.int64(node))
     forget_found(state)
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):

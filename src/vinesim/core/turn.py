@@ -95,7 +95,7 @@ def begin(model, state, task, unit):
 
 
 @called
-def put(model, state, task, unit, n_tasks):
+def start(model, state, task, unit, n_tasks):
     """Start a task on a unit, with the n_tasks - 1 that follow it in its group, and those that are attached to them."""
     link(model, state, task, n_tasks)
     if not is_of_gang(model, task):
@@ -127,7 +127,7 @@ def withdraw(model, state, window, request):
 
 
 @called
-def free(model, state, task):
+def release(model, state, task):
     """Remove a task and its followers from their unit. Returns the unit."""
     unit = not_negative(np.int64(state.task_unit[task]))
     count_task(model, state, task, unit, -1)
@@ -204,7 +204,7 @@ def run_turn(
                 renumbered(model, state, View(run.now_us, event, unit, job, task, options, scratch))
                 continue
             if kind == FREE:
-                free(model, state, one.number)
+                release(model, state, one.number)
                 continue
             if kind == WITHDRAW:
                 withdrawn = withdraw(model, state, window, one.number)
@@ -218,7 +218,7 @@ def run_turn(
                 event, job = np.int64(ARRIVAL), np.int64(enter(model, state, window, one))
             elif kind == END:
                 event, task = np.int64(FINISH), np.int64(one.number)
-                unit = np.int64(free(model, state, task))
+                unit = np.int64(release(model, state, task))
             else:
                 event = np.int64(one.number)
             if not (may_grant or sees_every_event):
@@ -247,7 +247,7 @@ def run_turn(
             if action.kind == DROP:
                 pending.drop(model, state, chosen)
             else:
-                put(model, state, chosen, not_negative(action.unit), action.n_tasks)
+                start(model, state, chosen, not_negative(action.unit), action.n_tasks)
                 pending.leave(model, state, chosen)
             n_requests = note(model, state, window, action, answers, n_answers, requests, n_requests)
             n_answers += 1

@@ -13,7 +13,7 @@ from typing import Any
 from vinesim.core import rules
 from vinesim.core.rules import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS
 from vinesim.engine.contract import BrokenContract, decision, place_of
-from vinesim.engine.reference_ends import hand_on, leave, stop
+from vinesim.engine.reference_ends import hand_on, release, stop
 from vinesim.engine.reference_gangs import attached_to, is_of_gang
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.state import queries
@@ -183,8 +183,8 @@ def finish(state: ReferenceState) -> tuple[int, int, int]:
         hand_on(state, task)
         return FINISH, task, unit
     if state.progress is not None:
-        state.progress.close(task)
-    leave(state, task)
+        state.progress.note_finish(task)
+    release(state, task)
     for follower in state.followers[task]:
         state.task_finish_us[follower] = state.now_us
     return FINISH, task, unit

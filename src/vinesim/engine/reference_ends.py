@@ -69,7 +69,7 @@ class Progress:
             return 0.0
         return min(math.floor(self.work_done_us(task) / every) * every / self.work[task], 1.0)
 
-    def close(self, task: int) -> None:
+    def note_finish(self, task: int) -> None:
         """As in core/segments.py."""
         state, is_killed = self.state, task in self.killed
         kept = 1.0 - self.share_done(task) if is_killed else 0.0
@@ -93,7 +93,7 @@ class Progress:
         return killed, max(limit_us, state.now_us)
 
 
-def leave(state: Any, task: int) -> None:
+def release(state: Any, task: int) -> None:
     """Remove a task from its unit, and from the others that it holds."""
     unit = state.task_unit[task]
     load = state.unit_load[unit] - queries.demand(state.model, state, task, unit)
@@ -107,24 +107,24 @@ def leave(state: Any, task: int) -> None:
     else:
         state.running[unit].remove(task)
     state.unit_load[unit] = load
-    state.draws.free(task, unit, queries.demand(state.model, state, task, unit))
+    state.draws.release(task, unit, queries.demand(state.model, state, task, unit))
     state.release_rest(task)
     state.ahead.offer(unit)
     state.quotas.count(task, unit, -1)
 
 
-def leave_early(state: Any, task: int) -> None:
+def release_early(state: Any, task: int) -> None:
     """The same before the task is done."""
     unit = state.task_unit[task]
     behind = state.running[unit][state.running[unit].index(task) + 1 :] if state.ahead.is_possible(unit) else []
-    leave(state, task)
+    release(state, task)
     if behind:
         state.ahead.close_up(unit, behind)
 
 
 def take_back(state: Any, task: int) -> None:
     """Drop a task that waits on its unit for those before it."""
-    leave_early(state, task)
+    release_early(state, task)
     state.task_unit[task] = DROPPED
     state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
 
@@ -133,7 +133,7 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
     """End the segment of a running task, and of its followers, now."""
     progress, unit = state.progress, state.task_unit[task]
     lost = 1.0 - progress.share_kept(task, keeps)
-    leave_early(state, task)
+    release_early(state, task)
     progress.killed.discard(task)
     if why != WITHDRAWN:
         progress.ended_held += [(len(progress.ended), held) for held in state.held.pop(task, [])]
@@ -155,7 +155,7 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
 def hand_on(state: Any, task: int) -> None:
     """Let a request leave the engine that has prefilled it, and wait for one that decodes."""
     unit, n_tokens = state.task_unit[task], int(state.model.task_output[task])
-    leave(state, task)
+    release(state, task)
     times = (state.task_init_us[task], state.task_start_us[task], state.now_us)
     state.progress.ended.append((task, unit, *times, (n_tokens - 1) / n_tokens, PREFILLED, False))
     state.engines.prefilled[task] = unit

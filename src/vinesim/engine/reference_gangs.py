@@ -240,10 +240,10 @@ class Place:
         """Whether tasks demand the same, one by one."""
         demands = self.model.task_demand
 
-        def asked(task: int) -> tuple[int, str]:
+        def demand_of(task: int) -> tuple[int, str]:
             return self.state.task_type_of(task), str(demands[task]) if len(demands) else ""
 
-        return list(map(asked, some)) == list(map(asked, others))
+        return list(map(demand_of, some)) == list(map(demand_of, others))
 
 
 class Before:

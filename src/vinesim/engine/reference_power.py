@@ -28,7 +28,7 @@ class Draws:
         if len(self.model.cap_mw):
             self.on[unit].append(self._level(task, unit, amount))
 
-    def free(self, task: int, unit: int, amount: float) -> None:
+    def release(self, task: int, unit: int, amount: float) -> None:
         """Let a task hold it no more."""
         if len(self.model.cap_mw):
             self.on[unit].remove(self._level(task, unit, amount))

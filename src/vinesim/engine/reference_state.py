@@ -218,7 +218,7 @@ class ReferenceState:
             self.held_by[unit] = [other for other in self.held_by[unit] if other != task]
             load = self.unit_load[unit] - self.amount_held(task, unit, self.task_unit[task])
             self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
-            self.draws.free(task, unit, self.amount_held(task, unit, self.task_unit[task]))
+            self.draws.release(task, unit, self.amount_held(task, unit, self.task_unit[task]))
 
     # --- what is left of tasks ---
 

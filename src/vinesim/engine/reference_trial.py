@@ -55,7 +55,7 @@ class Trial:
                 return False
         return True
 
-    def occupy(self, task: int, unit: int) -> bool:
+    def hold(self, task: int, unit: int) -> bool:
         """Let a pending task, with those that are attached to it, hold what they would hold. Returns whether there is
         room for that."""
         state = self.state

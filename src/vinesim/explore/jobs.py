@@ -69,9 +69,9 @@ def _is_code_ready(explored: Explored, scenario: Scenario) -> bool | None:
     return code_for(scenario, scenario.policy).is_loaded if is_wanted else None
 
 
-def show(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+def show(explored: Explored, question: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
     """Run a variant; return what the page shows of it. One that was stopped is shown as far as it came."""
-    changes = asked["changes"]
+    changes = question["changes"]
     scenario = _scenario(explored, changes)
     outcome = _run(scenario, watch, explored.engine)
     if watch.is_dropped():
@@ -81,16 +81,16 @@ def show(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[str
     return {**view, "controls": controls, "isCodeReady": _is_code_ready(explored, scenario)}
 
 
-def prepare(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+def prepare(explored: Explored, question: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
     """Compile the loop for a variant's policy, or load it from the disk."""
-    scenario = _scenario(explored, asked["changes"])
+    scenario = _scenario(explored, question["changes"])
     _run(scenario, watch, "compiled")
     return {"isCodeReady": _is_code_ready(explored, scenario)}
 
 
-def differences(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+def differences(explored: Explored, question: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
     """Run variants with the same seeds; return how each of the others differs from the first, with intervals."""
-    variants, n = asked["variants"], _whole("replications", asked["replications"], 2, MAX_REPLICATIONS)
+    variants, n = question["variants"], _whole("replications", question["replications"], 2, MAX_REPLICATIONS)
     first = explored.seed(variants[0])
     found: list[dict[str, Any]] = []
     for i in range(n):
@@ -127,10 +127,10 @@ def _compared(given: Mapping[str, np.ndarray], name: str, values: np.ndarray) ->
     ]
 
 
-def curve(explored: Explored, asked: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
+def curve(explored: Explored, question: Mapping[str, Any], watch: Watch) -> dict[str, Any]:
     """Run a variant at each value of one control; tell each point as it is found, with intervals."""
-    changes, key, values = asked["changes"], asked["key"], asked["values"]
-    n = _whole("replications", asked["replications"], 1, MAX_REPLICATIONS)
+    changes, key, values = question["changes"], question["key"], question["values"]
+    n = _whole("replications", question["replications"], 1, MAX_REPLICATIONS)
     if not isinstance(values, list) or not 1 <= len(values) <= MAX_VALUES:
         raise InputError([Problem("values", f"1 to {MAX_VALUES} values", as_found(values))])
     for number, value in enumerate(values):

@@ -18,8 +18,8 @@ Message = tuple[str, Any]
 class Ticket:
     """A job in the line, and the messages about it."""
 
-    def __init__(self, owner: str, job: str, asked: Mapping[str, Any]):
-        self.owner, self.job, self.asked = owner, job, asked
+    def __init__(self, owner: str, job: str, question: Mapping[str, Any]):
+        self.owner, self.job, self.question = owner, job, question
         self.is_over = False
         self._messages: asyncio.Queue[Message] = asyncio.Queue()
 
@@ -51,9 +51,9 @@ class Line:
         self._is_wanted = asyncio.Event()
         self._pump: asyncio.Task[None] | None = None
 
-    def submit(self, owner: str, job: str, asked: Mapping[str, Any]) -> Ticket:
+    def submit(self, owner: str, job: str, question: Mapping[str, Any]) -> Ticket:
         """Add a job; an older one of the same owner is replaced."""
-        ticket = Ticket(owner, job, asked)
+        ticket = Ticket(owner, job, question)
         if older := self._waiting.get(owner):
             older.tell(("replaced", None))
         self._waiting[owner] = ticket
@@ -106,7 +106,7 @@ class Line:
             ticket = self._current = self._waiting.pop(next(iter(self._waiting)))
             if self._process is None:
                 self._start()
-            self._send((ticket.job, dict(ticket.asked)))
+            self._send((ticket.job, dict(ticket.question)))
             while True:
                 message = await self._received.get()
                 if message[0] == "died":

@@ -16,10 +16,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from vinesim.explore import saving
-from vinesim.explore.asked import asked_of
 from vinesim.explore.guard import Guard
 from vinesim.explore.line import Line, Ticket
 from vinesim.explore.page import explore_page
+from vinesim.explore.question import read_question
 from vinesim.explore.state import Explored
 from vinesim.model.errors import VineSimError
 from vinesim.report.page import policy_of, render
@@ -81,22 +81,22 @@ class Server:
 
     async def stop(self, request: Request) -> Response:
         """End what runs for a page."""
-        asked = asked_of(await request.body())
-        job = str(asked.get("job"))
+        question = read_question(await request.body())
+        job = str(question.get("job"))
         for line in (*self.fronts, self.back):
-            line.stop(_owner(asked, job))
+            line.stop(_owner(question, job))
         return JSONResponse({})
 
     async def save(self, request: Request) -> Response:
         """Return a variant as a text: kind is scenario, command or plan."""
-        asked = asked_of(await request.body(), NEEDED["save"])
-        return JSONResponse({"text": await run_in_threadpool(self._saved, asked)})
+        question = read_question(await request.body(), NEEDED["save"])
+        return JSONResponse({"text": await run_in_threadpool(self._saved, question)})
 
-    def _saved(self, asked: Mapping[str, Any]) -> str:
-        kind, changes = asked["kind"], asked["changes"]
+    def _saved(self, question: Mapping[str, Any]) -> str:
+        kind, changes = question["kind"], question["changes"]
         if kind == "plan":
-            vary, pinned = asked.get("vary", []), asked.get("pinned", [])
-            return saving.plan_text(self.explored, changes, vary, asked.get("p99_us"), pinned)
+            vary, pinned = question.get("vary", []), question.get("pinned", [])
+            return saving.plan_text(self.explored, changes, vary, question.get("p99_us"), pinned)
         return (saving.command if kind == "command" else saving.scenario_text)(self.explored, changes)
 
     async def _answered(
@@ -107,8 +107,8 @@ class Server:
         then: Callable[[Mapping[str, Any], dict[str, Any]], AsyncIterator[str]] | None = None,
     ) -> Response:
         """Put a job into the line; answer with a line of JSON for each message."""
-        asked = asked_of(await request.body(), NEEDED.get(job, ()))
-        ticket = line.submit(_owner(asked, job), job, asked)
+        question = read_question(await request.body(), NEEDED.get(job, ()))
+        ticket = line.submit(_owner(question, job), job, question)
         return StreamingResponse(self._lines(line, ticket, then), media_type="application/x-ndjson")
 
     async def _lines(self, line: Line, ticket: Ticket, then: Any) -> AsyncIterator[str]:
@@ -116,34 +116,34 @@ class Server:
             async for kind, data in ticket.messages():
                 yield f'{{"kind": "{kind}", "data": {data if kind == "done" else json.dumps(data)}}}\n'
                 if kind == "done" and then is not None:
-                    async for text in then(ticket.asked, json.loads(data)):
+                    async for text in then(ticket.question, json.loads(data)):
                         yield text
         finally:
             if not ticket.is_over:
                 line.leave(ticket)
 
-    async def _with_code(self, asked: Mapping[str, Any], shown: dict[str, Any]) -> AsyncIterator[str]:
+    async def _with_code(self, question: Mapping[str, Any], shown: dict[str, Any]) -> AsyncIterator[str]:
         """Compile the policy's loop in the background, then load it where the page's runs are; tell about both."""
         if shown["isCodeReady"] is not False:
             return
-        names = {key: value for key, value in asked["changes"].items() if key.split(".")[0] in ("policy", "options")}
+        names = {key: value for key, value in question["changes"].items() if key.split(".")[0] in ("policy", "options")}
         key = json.dumps(names, sort_keys=True)
         if key not in self._prepared:
-            self._prepared[key] = asyncio.create_task(self._prepare(key, {"changes": asked["changes"]}))
+            self._prepared[key] = asyncio.create_task(self._prepare(key, {"changes": question["changes"]}))
         yield '{"kind": "compiling", "data": null}\n'
         is_ready = await asyncio.shield(self._prepared[key])
         yield f'{{"kind": "compiled", "data": {json.dumps(is_ready)}}}\n'
 
-    async def _prepare(self, key: str, asked: Mapping[str, Any]) -> bool:
+    async def _prepare(self, key: str, question: Mapping[str, Any]) -> bool:
         """Compile in the background and load the code in the front that does not serve; then it serves, and the other
         one loads it too. So a page never waits for the compiler."""
         other = self.fronts[1]
         for line in (self.back, other):
-            if not await _is_done(line.submit(f"prepare {key}", "prepare", asked)):
+            if not await _is_done(line.submit(f"prepare {key}", "prepare", question)):
                 return False
         if self.fronts[1] is other:
             self.fronts.reverse()
-        return await _is_done(self.fronts[1].submit(f"prepare {key}", "prepare", asked))
+        return await _is_done(self.fronts[1].submit(f"prepare {key}", "prepare", question))
 
 
 async def _is_done(ticket: Ticket) -> bool:
@@ -156,8 +156,8 @@ async def _refused(request: Request, wrong: Exception) -> Response:
     return JSONResponse({"error": str(wrong)}, 422)
 
 
-def _owner(asked: Mapping[str, Any], job: str) -> str:
-    return f"{job} {str(asked.get('page'))[:64]}"
+def _owner(question: Mapping[str, Any], job: str) -> str:
+    return f"{job} {str(question.get('page'))[:64]}"
 
 
 def listening(port: int) -> socket.socket:

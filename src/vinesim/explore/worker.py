@@ -28,16 +28,16 @@ def serve(connection: Connection, path: str, overrides: Sequence[str], engine: E
     with redirect_stdout(sys.stderr):  # what policies print
         while True:
             try:
-                asked = connection.recv()
+                question = connection.recv()
             except (EOFError, OSError):
                 return
-            if asked in (STOP, DROP):  # what it was to end has ended
+            if question in (STOP, DROP):  # what it was to end has ended
                 continue
             with suppress(BrokenPipeError):
-                connection.send(_done(connection, explored, *asked))
+                connection.send(_done(connection, explored, *question))
 
 
-def _done(connection: Connection, explored: Explored, job: str, asked: Mapping[str, Any]) -> tuple[str, Any]:
+def _done(connection: Connection, explored: Explored, job: str, question: Mapping[str, Any]) -> tuple[str, Any]:
     """Do a job. Returns how it ended: done with JSON, failed with a text, or stopped."""
     orders: list[str] = []
 
@@ -50,7 +50,7 @@ def _done(connection: Connection, explored: Explored, job: str, asked: Mapping[s
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            found = JOBS[job](explored, asked, watch)
+            found = JOBS[job](explored, question, watch)
         except Stopped:
             return "stopped", None
         except VineSimError as wrong:

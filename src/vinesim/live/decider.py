@@ -83,15 +83,15 @@ class Decider:
         n_tasks = one.application.gang_size
         job = self.requests.add(application, arrived_us, due_us, size, one.demand, group, n_tasks, wanted)
         self.state.arrive(job)
-        self.happened(ARRIVAL, job=job)
+        self.record_event(ARRIVAL, job=job)
         return job
 
     def finish(self, task: int) -> None:
         """Note that a task is done, with those that were started together with it."""
         self.report()
         unit = self.state.task_unit[task]
-        ended = self.state.free(task)
-        self.happened(FINISH, unit=unit, task=task)
+        ended = self.state.release(task)
+        self.record_event(FINISH, unit=unit, task=task)
         self.ended += ended
 
     def lose(self, running: Running) -> None:
@@ -99,12 +99,12 @@ class Decider:
         of its own sees the end, because it counts what runs."""
         for task in running.leads.values():
             self.report()
-            ended = self.state.free(task)
+            ended = self.state.release(task)
             if self.policy.takes_back:
-                self.happened(FINISH, unit=self.state.task_unit[task], task=task)
+                self.record_event(FINISH, unit=self.state.task_unit[task], task=task)
             self.ended += ended
         self.report()
-        self.happened(TIMER)
+        self.record_event(TIMER)
 
     def cancel(self, job: int) -> bool:
         """Forget a request of which no task has started. Returns whether there is one that the policy can forget."""
@@ -128,7 +128,7 @@ class Decider:
         self.down = self.down - set(units) if is_up else self.down | set(units)
         if self.state is not None:
             self._close_down()
-            self.happened(OUTAGE)
+            self.record_event(OUTAGE)
 
     def _close_down(self) -> None:
         """Close the units that are down, and open the others."""
@@ -212,7 +212,7 @@ class Decider:
             if is_endless(size):
                 getattr(self.scratch, name).clear()
 
-    def happened(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
+    def record_event(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
         """Show an event to the policy; it is called for it later."""
         self.see(event, unit, job, task)
         self.is_called, self.must_call = False, self.policy.sees_every_event
@@ -237,7 +237,7 @@ class Decider:
         elif not self.is_called:
             self.see(TIMER)
 
-    def decided(self, application: int | None) -> Grant | None:
+    def next_grant(self, application: int | None) -> Grant | None:
         """Ask the policy until it starts something; undo what it did for an application other than ``application``."""
         while True:
             before = None if application is None else (copy_of(self.scratch), self.state.random_state, self.must_call)

@@ -98,7 +98,7 @@ def _hosts(folder: Path, cluster: Cluster) -> list[Any]:
     (folder / "address.json").unlink(missing_ok=True)
     first = None if cluster.address else {LABEL: cluster.nodes[0].name}
     log_file = str(folder / "logs" / "manager.jsonl")
-    hosts = [_placed(_actor(), first).remote("manager", log_file, manager, folder)]
+    hosts = [_actor_on(_actor(), first).remote("manager", log_file, manager, folder)]
     return [*hosts, *(_agent(folder, node.name) for node in cluster.nodes if not node.is_removed)]
 
 
@@ -125,10 +125,10 @@ def _agent(folder: Path, node: str) -> Any:
     host, port = _place(folder)
     home, log_file = str(node_folder(folder, node)), str(folder / "logs" / f"{node}.jsonl")
     arguments = (node, host, port, read_token(folder), home)
-    return _placed(_actor(), {LABEL: node}).remote(node, log_file, agent_of, *arguments)
+    return _actor_on(_actor(), {LABEL: node}).remote(node, log_file, agent_of, *arguments)
 
 
-def _placed(actor: Any, labels: dict[str, str] | None) -> Any:
+def _actor_on(actor: Any, labels: dict[str, str] | None) -> Any:
     """Return the actor, to be placed on the Ray node that has these labels."""
     return actor.options(label_selector=labels) if labels else actor
 

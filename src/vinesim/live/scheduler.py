@@ -186,7 +186,7 @@ class Scheduler:
             now_us, problems = self._time("can_issue", now_us)
             self._raise(problems if application is None else problems + self._unknown("can_issue", application))
             self._advance(now_us)
-            return self._grants.take_ready(application) or self._decider.decided(application)
+            return self._grants.take_ready(application) or self._decider.next_grant(application)
 
     def next_grant(self, application: int | None = None, timeout_s: float | None = None) -> Grant | None:
         """Wait for the next grant, as ``can_issue`` returns it; None if there is none in that time. The scheduler must

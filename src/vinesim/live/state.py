@@ -71,7 +71,7 @@ class LiveState(ReferenceState):
         self.pending.append(first)
         self.next_job = job + 1
 
-    def free(self, task: int) -> list[int]:
+    def release(self, task: int) -> list[int]:
         """Remove a task and its followers from their unit. Returns all of them."""
         unit = self.task_unit[task]
         load = self.unit_load[unit] - queries.demand(self.model, self, task, unit)

@@ -16,7 +16,7 @@ IN_LOGS = ("user", "deadline")  # importers and generators write these whether o
 COUNTED = {"deadline": " Missed deadlines are counted all the same."}
 
 
-def looks_at(kind: type[Policy], column: str) -> bool:
+def reads_column(kind: type[Policy], column: str) -> bool:
     """Return whether a policy looks at a column: by the query, as a group, as an array, or as declared."""
     query = READ_BY[column]
     if column in (*kind.reads, *getattr(kind, "groups", ())):
@@ -39,9 +39,9 @@ def ignored_columns(scenario: Scenario, kind: type[Policy], part: Mapping[str, A
     for column, values in given.items():
         differs = values is not None and (column == "deadline" or (values != values[0]).any())
         is_own = is_table(file) and not (column in IN_LOGS and is_log)
-        if not differs or not is_own or looks_at(kind, column) or (column == "user" and counts_users):
+        if not differs or not is_own or reads_column(kind, column) or (column == "user" and counts_users):
             continue
-        others = ", ".join(name for name, other in policies().items() if looks_at(other, column))
+        others = ", ".join(name for name, other in policies().items() if reads_column(other, column))
         yield (
             f"the policy {kind.name or kind.__name__} does not look at the column {column} of the workload; "
             f"policies that do: {others}.{COUNTED.get(column, '')}"

@@ -295,7 +295,7 @@ class Parts:
             "application_units": units,
         }
 
-    def placed(self) -> Columns:
+    def placed_tasks(self) -> Columns:
         """The tasks that run from the beginning."""
         placed = self.scenario.workload.placed
         if placed is None:

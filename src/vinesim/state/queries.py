@@ -600,7 +600,7 @@ def victims_for(model: Any, state: Any, task: int, unit: int, others: Any, n: in
     was is put back."""
     with state.trial() as trial:
         trial.release(others[:n])
-        if not trial.occupy(task, unit):
+        if not trial.hold(task, unit):
             return 0
         gone = [other for other in others[:n][::-1].tolist() if is_running(model, state, other)]
         gone = [other for other in gone if not trial.put_back(other)]

@@ -30,7 +30,7 @@ class Layout:
             for axis in study.axes
         ]
         text = json.dumps([[axis.columns for axis in study.axes], labels])
-        return cls(kinds, hashlib.sha256(text.encode()).hexdigest()[:16], tuple(map(_kept, study.record)))
+        return cls(kinds, hashlib.sha256(text.encode()).hexdigest()[:16], tuple(map(_recorded_name, study.record)))
 
     def header(self, chunk_id: str) -> str:
         """Return what a part says about itself, as JSON; ``chunk_id`` is its name."""
@@ -38,7 +38,7 @@ class Layout:
         return json.dumps(own, separators=(",", ":"))
 
 
-def _kept(name: str) -> str:
+def _recorded_name(name: str) -> str:
     """Return what a word of ``record`` keeps; of a function of the user without the folder of its file, which may
     have been copied: its code counts in the runs' ids."""
     file, rest = split_file(name)

@@ -117,7 +117,7 @@ def update(model: Any, state: Any, view: Any) -> int:
     if view.task >= 0 and scratch.is_running[view.task] == 1:
         end_us = scratch.change_us[2 * view.task + 1]
         found = AS_EXPECTED if end_us == view.now_us else EARLY if end_us > view.now_us else OTHERWISE
-        stop(scratch, view.task)
+        note_stop(scratch, view.task)
     if view.event == OUTAGE:
         take_back_interrupted(model, state, scratch)
         found = OTHERWISE
@@ -157,22 +157,22 @@ def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
     task = first_interrupted(model, state)
     while task >= 0:
         if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
-            stop(scratch, task)
+            note_stop(scratch, task)
             for other in range(task + 1, end_of_members(model, state, task)):
                 if scratch.is_running[other] == 1 and state.task_unit[other] == ATTACHED:
-                    stop(scratch, other)
+                    note_stop(scratch, other)
             enter(scratch, task)
         task = next_interrupted(model, state, task)
 
 
-def stop(scratch: Any, task: int) -> None:
+def note_stop(scratch: Any, task: int) -> None:
     """Record that the task no longer runs."""
     take_change(scratch, 0, 2 * task + 2)
     scratch.is_running[task] = 0
     scratch.n_running[0] -= 1
 
 
-def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
+def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     """Start a waiting task that has no reservation, with what is attached to it, where it fits now."""
     scratch = view.scratch
     leave(scratch, task)

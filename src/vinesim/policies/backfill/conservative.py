@@ -10,9 +10,9 @@ from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.conservative_by_count import ConservativeBackfillByCount, can_count
 from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
 from vinesim.policies.backfill.index import index_again
-from vinesim.policies.backfill.plan import PLAN_SCRATCH, give_up, next_begin, settle, update_plan
-from vinesim.policies.backfill.profile import withdraw
-from vinesim.policies.backfill.waiting import TASKS, begin
+from vinesim.policies.backfill.plan import PLAN_SCRATCH, cancel_and_free, next_begin, settle, update_plan
+from vinesim.policies.backfill.profile import cancel
+from vinesim.policies.backfill.waiting import TASKS, start_now
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import nothing
 from vinesim.state.scratch import TASK_ID_PLUS_1
@@ -70,10 +70,10 @@ class ConservativeBackfill(Backfill):
         if task < 0:
             return nothing()
         if unit == scratch.on_unit[task] - 1:
-            withdraw(scratch, task)
+            cancel(scratch, task)
         else:
-            give_up(scratch, task)
-        return begin(model, state, view, task, unit)
+            cancel_and_free(scratch, task)
+        return start_now(model, state, view, task, unit)
 
     @staticmethod
     def renumbered(model: Any, state: Any, view: Any) -> None:

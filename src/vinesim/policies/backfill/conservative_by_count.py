@@ -14,9 +14,9 @@ from vinesim.policies.backfill.ahead import (
     AS_EXPECTED,
     NO_CHANGE,
     UNABLE,
-    begin,
     end_at_us,
     look_up_expected,
+    start_now,
     update,
 )
 from vinesim.policies.backfill.base import Backfill, is_between_passes
@@ -75,7 +75,7 @@ class ConservativeBackfillByCount(Backfill):
                 unit = first_free(model, state, task, int(model.unit_type[0]), -1)
                 if unit >= 0:
                     scratch.plan[task] = UNPLANNED
-                    return begin(model, state, view, task, unit)
+                    return start_now(model, state, view, task, unit)
             item = int(scratch.next[task])
         return nothing()
 

@@ -10,7 +10,6 @@ from vinesim.policies.backfill.ahead import (
     AS_EXPECTED,
     NO_CHANGE,
     UNABLE,
-    begin,
     end_at_us,
     fit_by,
     look_up_expected,
@@ -18,6 +17,7 @@ from vinesim.policies.backfill.ahead import (
     note_end,
     restore_capacities,
     restore_capacity,
+    start_now,
     suppose_more,
     update,
 )
@@ -78,13 +78,13 @@ class ConservativeBackfillOfNodes(Backfill):
             forget_plan(model, state, scratch)
             settle(model, state, scratch, now_us)
             task, unit = next_begin(model, state, scratch, now_us)
-        return begin(model, state, view, task, unit) if task >= 0 else nothing()
+        return start_now(model, state, view, task, unit) if task >= 0 else nothing()
 
 
 UNPLANNED, PLANNED, NOWHERE = range(3)  # NOWHERE: no units that are up could ever hold it
 
 
-def withdraw(model: Any, state: Any, scratch: Any, task: int) -> None:
+def cancel(model: Any, state: Any, scratch: Any, task: int) -> None:
     """Cancel a reservation."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
@@ -107,7 +107,7 @@ def forget_plan(model: Any, state: Any, scratch: Any) -> None:
     item = int(scratch.first[0])
     while item > 0:
         if scratch.plan[item - 1] == PLANNED:
-            withdraw(model, state, scratch, item - 1)
+            cancel(model, state, scratch, item - 1)
         scratch.plan[item - 1] = UNPLANNED
         item = int(scratch.next[item - 1])
 
@@ -119,7 +119,7 @@ def forget_missed(model: Any, state: Any, scratch: Any, now_us: float) -> None:
     while item > 0:
         is_missed = scratch.change_us[2 * (item - 1)] < now_us or not is_within_quotas(model, state, item - 1)
         if scratch.plan[item - 1] == PLANNED and is_missed:
-            withdraw(model, state, scratch, item - 1)
+            cancel(model, state, scratch, item - 1)
         item = int(scratch.next[item - 1])
 
 
@@ -148,7 +148,7 @@ def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool
     held_us = scratch.change_us[2 * task]
     if held_us <= now_us:
         return False
-    withdraw(model, state, scratch, task)
+    cancel(model, state, scratch, task)
     begin_us = earliest(model, state, scratch, task, now_us, held_us)
     reserve(model, state, scratch, task, min(begin_us, held_us))
     return begin_us < held_us
@@ -290,7 +290,7 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
     while item > 0:
         task = item - 1
         if scratch.plan[task] == PLANNED and scratch.change_us[2 * task] <= now_us:
-            withdraw(model, state, scratch, task)
+            cancel(model, state, scratch, task)
             look_up_expected(model, state, scratch, task)
             unit = unit_from(model, state, scratch, task, now_us, True)
             if unit >= 0:

@@ -10,8 +10,8 @@ from vinesim.policies.backfill.ahead import has_several
 from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
 from vinesim.policies.backfill.index import index_again
-from vinesim.policies.backfill.profile import earliest_begin, has_room_for, reserve, unit_now, withdraw
-from vinesim.policies.backfill.waiting import SCRATCH, TASKS, begin, update
+from vinesim.policies.backfill.profile import cancel, earliest_begin, has_room_for, reserve, unit_now
+from vinesim.policies.backfill.waiting import SCRATCH, TASKS, start_now, update
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import least_of
 from vinesim.state.queries import demand, fits, next_pending, nothing, task_type
@@ -63,13 +63,13 @@ class EasyBackfill(Backfill):
         while item > 0:
             unit = unit_now(model, state, scratch, item - 1, now_us)
             if unit >= 0:
-                return begin(model, state, view, item - 1, unit)
+                return start_now(model, state, view, item - 1, unit)
             reserved, shadow_us = earliest_begin(model, state, scratch, item - 1, now_us)
             if reserved >= 0:
                 reserve(model, state, scratch, item - 1, reserved, shadow_us)
                 task, unit = first_that_fills(model, state, scratch, item, reserved, now_us)
-                withdraw(scratch, item - 1)
-                return nothing() if task < 0 else begin(model, state, view, task, unit)
+                cancel(scratch, item - 1)
+                return nothing() if task < 0 else start_now(model, state, view, task, unit)
             item = next_to_try(model, state, scratch, item)
         return nothing()
 

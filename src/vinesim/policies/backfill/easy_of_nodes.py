@@ -9,16 +9,16 @@ from vinesim.policies.backfill.ahead import (
     AHEAD,
     AS_EXPECTED,
     NO_CHANGE,
-    begin,
     can_be_alike,
     fit_by,
     look_up_expected,
     restore_capacities,
+    start_now,
     update,
 )
 from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.past_shadow import PAST_SHADOW, unit_past_shadow
-from vinesim.policies.backfill.shadow import cancel, free, free_at_shadow, reserve
+from vinesim.policies.backfill.shadow import cancel, free_at_shadow, note_ended, reserve
 from vinesim.state.queries import group, is_within_quotas, next_with_room, nothing
 
 
@@ -48,7 +48,7 @@ class EasyBackfillOfNodes(Backfill):
         scratch, now_us = view.scratch, view.now_us
         restore_capacities(model, state, scratch)
         if view.task >= 0 and scratch.is_running[view.task] == 1:
-            free(model, scratch, view.task)
+            note_ended(model, scratch, view.task)
         last = int(scratch.last[0])
         change = update(model, state, view)
         if change == AS_EXPECTED and view.task < 0 and scratch.is_firm[0] == 1:
@@ -67,7 +67,7 @@ class EasyBackfillOfNodes(Backfill):
             look_up_expected(model, state, scratch, item - 1)
             unit = fit_by(model, state, scratch, item - 1, now_us, -math.inf, math.inf)
             if unit >= 0:
-                return begin(model, state, view, item - 1, unit)
+                return start_now(model, state, view, item - 1, unit)
             if reserve(model, state, scratch, item - 1, now_us):
                 scratch.to_try[0] = scratch.next[item - 1]
                 scratch.passes[0] += 1
@@ -103,7 +103,7 @@ def backfill(model: Any, state: Any, view: Any) -> Any:
         following = int(scratch.next[item - 1])
         if unit >= 0:
             scratch.to_try[0] = following
-            action = begin(model, state, view, item - 1, unit)
+            action = start_now(model, state, view, item - 1, unit)
             free_at_shadow(model, state, scratch, item - 1)
             return action
         item = following

@@ -14,12 +14,12 @@ from vinesim.policies.backfill.index import update_index
 from vinesim.policies.backfill.profile import (
     NOWHERE,
     begin_on,
+    cancel,
     earliest_begin,
     look_up_expected,
     reserve,
     takes_us,
     unit_now,
-    withdraw,
 )
 from vinesim.policies.backfill.waiting import SCRATCH, update
 from vinesim.policies.structures.min_tree import first_within
@@ -37,7 +37,7 @@ PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
 }
 
 
-def free(scratch: Any, unit: int) -> None:
+def note_freed(scratch: Any, unit: int) -> None:
     """Record that the unit gained room: it is considered in the rest of this pass and in the next one."""
     if scratch.until_pass[unit] == 0:
         scratch.freed[scratch.n_freed[0]] = unit
@@ -45,16 +45,16 @@ def free(scratch: Any, unit: int) -> None:
     scratch.until_pass[unit] = scratch.passes[0] + 1
 
 
-def give_up(scratch: Any, task: int) -> None:
+def cancel_and_free(scratch: Any, task: int) -> None:
     """Free what the task has reserved."""
     unit = int(scratch.on_unit[task]) - 1
-    free(scratch, unit)
-    withdraw(scratch, task)
+    note_freed(scratch, unit)
+    cancel(scratch, task)
 
 
 def take_back(scratch: Any, task: int) -> None:
     """Take the reservation from the task, which has to find another one."""
-    give_up(scratch, task)
+    cancel_and_free(scratch, task)
     to_be_placed(scratch, task)
 
 
@@ -76,7 +76,7 @@ def update_plan(model: Any, state: Any, view: Any) -> None:
     if is_end and is_late(scratch, view.unit, view.now_us):
         take_back_all(scratch, view.unit)
     if end_us > view.now_us:
-        free(scratch, view.unit)
+        note_freed(scratch, view.unit)
     for i in range(seen, int(scratch.seen[0])):
         to_be_placed(scratch, arrived_task(model, state, i))
     if view.event == OUTAGE:
@@ -92,10 +92,10 @@ def forget_withdrawn(model: Any, state: Any, view: Any) -> None:
                 unit = int(scratch.on_unit[task]) - 1
                 if is_late(scratch, unit, view.now_us):
                     take_back_all(scratch, unit)
-                free(scratch, unit)
+                note_freed(scratch, unit)
             elif waits(scratch, task):
                 if scratch.on_unit[task] > 0:
-                    give_up(scratch, task)
+                    cancel_and_free(scratch, task)
                 if scratch.unplaced[0] == task + 1:
                     scratch.unplaced[0] = scratch.next[task]
             task = next_withdrawn(model, state, task)
@@ -108,7 +108,7 @@ def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
         if is_down:
             take_back_all(scratch, unit)
         elif scratch.was_down[unit] == 1:
-            free(scratch, unit)
+            note_freed(scratch, unit)
         scratch.was_down[unit] = is_down
     item = int(scratch.first[0])
     while item > 0:
@@ -209,7 +209,7 @@ def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None
     look_up_expected(model, state, scratch, task)
     is_freed = scratch.until_pass[held] > 0
     if is_freed:
-        withdraw(scratch, task)
+        cancel(scratch, task)
     best, best_us, best_end_us = -1, held_us, math.inf
     for i in range(int(scratch.n_freed[0])):
         unit = int(scratch.freed[i])
@@ -220,8 +220,8 @@ def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None
                 best, best_us, best_end_us = unit, begin_us, end_us
     if best >= 0:
         if not is_freed:
-            withdraw(scratch, task)
+            cancel(scratch, task)
         reserve(model, state, scratch, task, best, best_us)
-        free(scratch, held)
+        note_freed(scratch, held)
     elif is_freed:
         reserve(model, state, scratch, task, held, held_us)

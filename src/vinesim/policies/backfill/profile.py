@@ -42,7 +42,7 @@ def reserve(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us
     add_change(scratch, unit, 2 * task + 2, held_until_on_us(model, state, task, unit, begin_us))
 
 
-def withdraw(scratch: Any, task: int) -> None:
+def cancel(scratch: Any, task: int) -> None:
     """Cancel the task's reservation."""
     unit = int(scratch.on_unit[task]) - 1
     remove_change(scratch, unit, 2 * task + 1)
@@ -50,14 +50,14 @@ def withdraw(scratch: Any, task: int) -> None:
     scratch.on_unit[task] = 0
 
 
-def run_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> None:
+def note_start(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> None:
     """Start the task, which has no reservation, on the unit."""
     scratch.on_unit[task] = unit + 1
     scratch.is_running[task] = 1
     add_change(scratch, unit, 2 * task + 2, held_until_on_us(model, state, task, unit, now_us))
 
 
-def stop(scratch: Any, task: int) -> None:
+def note_stop(scratch: Any, task: int) -> None:
     """Record that the task no longer runs."""
     remove_change(scratch, int(scratch.on_unit[task]) - 1, 2 * task + 2)
     scratch.on_unit[task] = 0

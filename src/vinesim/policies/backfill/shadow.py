@@ -85,7 +85,7 @@ def let_end(model: Any, state: Any, scratch: Any, task: int, change: int, now_us
     return change
 
 
-def free(model: Any, scratch: Any, task: int) -> None:
+def note_ended(model: Any, scratch: Any, task: int) -> None:
     """Record that a running task no longer frees anything by the shadow time: it has, or it ends after it."""
     if scratch.reserved_for[0] > 0 and scratch.change_us[2 * task + 1] <= scratch.shadow_us[0]:
         for row in range(first_row(model, task), first_row(model, task + 1)):

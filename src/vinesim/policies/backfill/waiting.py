@@ -5,7 +5,7 @@ from typing import Any
 
 from vinesim.policies.backfill.changes import CHANGES_TASKS, to_be_indexed
 from vinesim.policies.backfill.in_order import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
-from vinesim.policies.backfill.profile import PROFILE_SCRATCH, run_on, stop
+from vinesim.policies.backfill.profile import PROFILE_SCRATCH, note_start, note_stop
 from vinesim.state.layout import OUTAGE, PENDING, TIMER
 from vinesim.state.queries import (
     arrived_task,
@@ -27,10 +27,10 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
 TASKS: Mapping[str, str] = {**IN_ORDER_TASKS, **CHANGES_TASKS, "seen": TASK_COUNT}
 
 
-def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
+def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     """Start a waiting task that has no reservation."""
     leave(view.scratch, task)
-    run_on(model, state, view.scratch, task, unit, view.now_us)
+    note_start(model, state, view.scratch, task, unit, view.now_us)
     return start(task, unit)
 
 
@@ -42,21 +42,21 @@ def update(model: Any, state: Any, view: Any) -> None:
         enter(scratch, arrived_task(model, state, i))
     scratch.seen[0] = n_arrived(model, state)
     if view.task >= 0 and scratch.is_running[view.task] == 1:
-        stop(scratch, view.task)
+        note_stop(scratch, view.task)
     if view.event == OUTAGE:
         for unit in range(len(model.unit_type)):
             to_be_indexed(scratch, unit)
         task = first_interrupted(model, state)
         while task >= 0:
             if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
-                stop(scratch, task)
+                note_stop(scratch, task)
                 enter(scratch, task)
             task = next_interrupted(model, state, task)
     if view.event == OUTAGE or view.event == TIMER:
         task = first_withdrawn(model, state)
         while task >= 0:
             if scratch.is_running[task] == 1:
-                stop(scratch, task)
+                note_stop(scratch, task)
             elif waits(scratch, task):
                 leave(scratch, task)
             task = next_withdrawn(model, state, task)

@@ -89,7 +89,7 @@ class EarliestCompletion(OnlinePolicy):
                 if unit < 0:
                     no_unit_for(scratch, task)
                 elif scratch.first[unit] == 0 and fits(model, state, task, unit):
-                    return begin(model, state, scratch, task, unit, view.now_us)
+                    return start_now(model, state, scratch, task, unit, view.now_us)
                 else:
                     join(model, state, scratch, task, unit)
         if view.unit >= 0:
@@ -115,7 +115,7 @@ def next_of(model: Any, state: Any, scratch: Any, unit: int) -> int:
 def begin_next(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     """Start the first task of the unit's queue."""
     leave(model, state, view.scratch, task, unit)
-    return begin(model, state, view.scratch, task, unit, view.now_us)
+    return start_now(model, state, view.scratch, task, unit, view.now_us)
 
 
 def update(model: Any, state: Any, view: Any) -> None:
@@ -129,7 +129,7 @@ def update(model: Any, state: Any, view: Any) -> None:
         scratch.arrived[0] = max(scratch.arrived[0], task + 1)
     scratch.known[0] = n_arrived(model, state)
     if view.task >= 0 and scratch.on_unit[view.task] > 0:
-        stop(model, state, scratch, view.task)
+        note_stop(model, state, scratch, view.task)
     if view.event == OUTAGE:
         take_back_interrupted(model, state, scratch)
     if view.event == OUTAGE or view.event == TIMER:
@@ -143,7 +143,7 @@ def forget_withdrawn(model: Any, state: Any, scratch: Any) -> None:
         unit = int(scratch.on_unit[task]) - 1
         if unit >= 0:
             if scratch.is_running[task] == 1:
-                stop(model, state, scratch, task)
+                note_stop(model, state, scratch, task)
             else:
                 leave(model, state, scratch, task, unit)
                 scratch.on_unit[task] = 0
@@ -166,7 +166,7 @@ def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
     task = first_interrupted(model, state)
     while task >= 0:
         if scratch.on_unit[task] > 0 and state.task_unit[task] == PENDING and scratch.is_running[task] == 1:
-            stop(model, state, scratch, task)
+            note_stop(model, state, scratch, task)
             scratch.seen[0] = min(scratch.seen[0], task)
         task = next_interrupted(model, state, task)
     for unit in range(len(model.unit_type)):
@@ -231,7 +231,7 @@ def leave(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
         scratch.busy_us[unit] = 0.0  # remove rounding errors
 
 
-def begin(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> Any:
+def start_now(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> Any:
     """Start the task on its unit."""
     scratch.on_unit[task] = unit + 1
     scratch.is_running[task] = 1
@@ -242,7 +242,7 @@ def begin(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: fl
     return start(task, unit)
 
 
-def stop(model: Any, state: Any, scratch: Any, task: int) -> None:
+def note_stop(model: Any, state: Any, scratch: Any, task: int) -> None:
     """Record that the task no longer runs on its unit."""
     unit = int(scratch.on_unit[task]) - 1
     last, item = 0, int(scratch.running[unit])

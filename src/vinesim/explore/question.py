@@ -44,7 +44,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # what is expected; ot
 }
 
 
-def asked_of(body: bytes, needed: tuple[str, ...] = ()) -> dict[str, Any]:
+def read_question(body: bytes, needed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the JSON of a request; without changes it asks for the scenario as it is. Raises :class:`InputError`."""
     try:
         found = json.loads(body or b"{}", parse_int=_number)
@@ -52,12 +52,12 @@ def asked_of(body: bytes, needed: tuple[str, ...] = ()) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise InputError([Problem("the request", "a mapping in JSON", "something else")])
-    asked = {"changes": {}, **found}
+    question = {"changes": {}, **found}
     problems = [
-        Problem(name, expected, json.dumps(asked.get(name))[:60])
+        Problem(name, expected, json.dumps(question.get(name))[:60])
         for name, (expected, is_right) in FIELDS.items()
-        if (name in asked or name in needed) and not is_right(asked.get(name))
+        if (name in question or name in needed) and not is_right(question.get(name))
     ]
     if problems:
         raise InputError(problems)
-    return asked
+    return question
