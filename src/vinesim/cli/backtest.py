@@ -29,20 +29,20 @@ def backtest(
     file: Path = typer.Argument(
         ...,
         metavar="SITE",
-        help="A scenario whose jobs have actual starts, as imported; or the folder of a back-test, to repeat it.",
+        help="An imported scenario whose jobs have their actual starts; or the folder of a back-test to repeat.",
     ),
     replications: int = typer.Option(
-        None, min=1, help=f"How often the policy is run, with different seeds; {REPLICATIONS} by default."
+        None, min=1, help=f"Number of runs, with different seeds; {REPLICATIONS} by default."
     ),
     policy: str = typer.Option(None, help="Another policy than that of the scenario."),
     overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
-    waterfall: bool = typer.Option(False, "--waterfall", help="Switch off each mechanism of the model in turn too."),
+    waterfall: bool = typer.Option(False, "--waterfall", help="Also switch off each mechanism of the model in turn."),
     out: Path = typer.Option(
         None,
         "--out",
         "-o",
         metavar="DIR",
-        help="Write all of it, with what is needed to repeat it, to a folder; a name that ends in .json is a file.",
+        help="Write everything needed to repeat it to a folder; or to one file if the name ends in .json.",
     ),
     page: Path = typer.Option(None, "--page", metavar="FILE", help="Write a page for a browser."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),

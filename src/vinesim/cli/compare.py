@@ -34,13 +34,13 @@ def compare(
     other: Path = typer.Argument(None, metavar="[OTHER]", help="Another sweep or run, to be compared with the first."),
     by: str = typer.Option(
         None,
-        help="The axis whose labels are compared, such as policy; of two runs all jobs together if none is given.",
+        help="Axis whose labels to compare, such as policy; default for two runs: all jobs together.",
         autocompletion=axes_of,
     ),
     of: str = typer.Option(
         None,
         metavar="NUMBER",
-        help="The number to compare, such as jobs.latency_us.mean; with OTHER some if none is given.",
+        help="Number to compare, such as jobs.latency_us.mean; default with OTHER: a selection.",
         autocompletion=numbers_of,
     ),
     baseline: str = typer.Option(None, metavar="LABEL", help="Compare each other label with this one only."),

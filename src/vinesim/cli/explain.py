@@ -25,7 +25,9 @@ def explain(
     slowest: int = typer.Option(
         None, min=1, metavar="N", help="The N jobs with the longest latency, one after another."
     ),
-    rows: int = typer.Option(10, min=1, metavar="N", help="At most this many lines about what happened meanwhile."),
+    rows: int = typer.Option(
+        10, min=1, metavar="N", help="Maximum number of lines about what happened while the job waited."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the explanation as JSON and nothing else."),
 ) -> None:
     """Explain why jobs waited: which units could run them, what they were doing, and which jobs took them."""

@@ -21,7 +21,7 @@ def explore(
     engine: str = typer.Option("auto", help="auto, compiled or reference (plain Python): the same charts."),
     no_browser: bool = typer.Option(False, "--no-browser", help="Print the address only."),
 ) -> None:
-    """Open a page with sliders for a scenario, and charts that follow them. Ctrl-C ends it."""
+    """Open a local page with sliders for a scenario; the charts update as you move them. Ctrl-C ends it."""
     absent = [name for name in ("starlette", "uvicorn") if not is_installed(name)]
     if absent:
         raise InputError([missing_problem("vinesim explore", name) for name in absent])

@@ -17,18 +17,20 @@ def fit_serving(
         ..., help="Measured requests or steps, .csv or .jsonl, plain or gzip; the documentation lists the columns."
     ),
     meta: Path = typer.Option(None, metavar="FILE.json", help="The engine's settings as vLLM names them."),
-    max_sequences: int = typer.Option(None, metavar="N", help="The most sequences in a step."),
-    max_batched_tokens: int = typer.Option(None, metavar="N", help="The most tokens in a step."),
+    max_sequences: int = typer.Option(None, metavar="N", help="Maximum number of sequences in a step."),
+    max_batched_tokens: int = typer.Option(None, metavar="N", help="Maximum number of tokens in a step."),
     memory_tokens: int = typer.Option(None, metavar="N", help="Tokens that fit into the memory."),
     block_tokens: int = typer.Option(None, metavar="N", help="Tokens in a block of memory; default 16."),
-    when_full: str = typer.Option(None, metavar="recompute|resume", help="What a sequence that is put back must do."),
+    when_full: str = typer.Option(
+        None, metavar="recompute|resume", help="Whether a preempted sequence computes its tokens again, or resumes."
+    ),
     prefix_caching: bool = typer.Option(
-        None, "--prefix-caching/--no-prefix-caching", help="Blocks of a sequence that is put back are found again."
+        None, "--prefix-caching/--no-prefix-caching", help="Let a preempted sequence find its blocks again."
     ),
     profile: Path = typer.Option(
         None, metavar="FILE.yaml", help="The section profile of a step's time; the fit finds what it leaves out."
     ),
-    name: str = typer.Option("ENGINE", metavar="NAME", help="Of the processor type that is written."),
+    name: str = typer.Option("ENGINE", metavar="NAME", help="Name of the processor type to write."),
     out: Path = typer.Option(None, metavar="FILE.yaml", help="Write the engine, for scenarios that extend this file."),
     as_json: bool = typer.Option(False, "--json", help="Print what was found as JSON and nothing else."),
 ) -> None:

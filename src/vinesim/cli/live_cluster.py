@@ -108,7 +108,7 @@ def end(pid: int, sign: signal.Signals) -> None:
 
 
 def drain(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
-    """Start nothing more on a node; what runs there goes on."""
+    """Start nothing new on a node; what runs there continues."""
     called(folder, "client.drain", node=node, is_draining=True)
     say(f"{node} gets no more work")
 
@@ -120,14 +120,14 @@ def resume(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None 
 
 
 def restart_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
-    """Let the agent of a node end all that runs there and begin again, if a unit is stuck. What ran starts again, here
+    """Restart the agent of a node, for example if a unit is stuck. All that runs there is ended and starts again, here
     or elsewhere; jobs with --at-most-once end as unknown."""
     called(folder, "client.restart", node=node)
-    say(f"{node} begins again")
+    say(f"{node} restarts")
 
 
 def prune(
-    older: str = typer.Option(..., "--older", metavar="TIME", help='How long ago they ended at least, such as "30 d".'),
+    older: str = typer.Option(..., "--older", metavar="TIME", help='Minimum time since they ended, such as "30 d".'),
     folder: Path | None = FOLDER,
 ) -> None:
     """Forget jobs and requests that ended long ago, and what these jobs have written."""
@@ -142,13 +142,13 @@ def add_node(
     units: list[str] = typer.Option(..., "--units", metavar="TYPE=N", help="Its units; repeat for more types."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Add a node to a running cluster. The manager begins again from the journal; what runs goes on."""
+    """Add a node to a running cluster. The manager restarts from the journal; what runs continues."""
     called(folder, "client.add", node=node, units=dict(_count(text) for text in units))
     say(f"{node} joins")
 
 
 def remove_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
-    """Remove a node for good. What still runs there is ended and starts again elsewhere; drain it before."""
+    """Remove a node for good. Drain it first: what still runs there is ended and starts again elsewhere."""
     called(folder, "client.remove", node=node)
     say(f"{node} has left")
 

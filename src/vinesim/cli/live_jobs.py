@@ -36,9 +36,12 @@ def submit(
         None, metavar="TIME", help='Expected time at affinity 1 per us, such as "30 s"; default: from the history.'
     ),
     limit: str | None = typer.Option(None, metavar="TIME", help="End the job after this time."),
-    demand: float = typer.Option(1.0, min=0.0, metavar="N", help="What it takes of its unit's capacity."),
+    demand: float = typer.Option(1.0, min=0.0, metavar="N", help="What the job takes of its unit's capacity."),
     request: list[str] = typer.Option(
-        [], "--request", metavar="NAME=N", help="Least that its unit's type provides, such as cores=4 or sms=10."
+        [],
+        "--request",
+        metavar="NAME=N",
+        help="Minimum that the type of its unit must provide, such as cores=4 or sms=10.",
     ),
     at_most_once: bool = typer.Option(
         False, "--at-most-once", help="Do not start it again if its node dies; its end may then be unknown."
@@ -110,10 +113,10 @@ def wait(
 def logs(
     job: int = JOB,
     errors: bool = typer.Option(False, "--errors", help="Standard error instead of standard output."),
-    history: bool = typer.Option(False, "--history", help="What happened to the job instead of its output."),
+    history: bool = typer.Option(False, "--history", help="Print the job's history instead of its output."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Print what a job has written, of its last attempt."""
+    """Print the output of a job's last attempt."""
     if history:
         from vinesim.formats.source.quantities import format_time_us
 
@@ -132,11 +135,13 @@ def logs(
 
 def explain(
     job: int = JOB,
-    rows: int = typer.Option(10, min=1, metavar="N", help="At most this many lines about what happened meanwhile."),
+    rows: int = typer.Option(
+        10, min=1, metavar="N", help="Maximum number of lines about what happened while the job waited."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the explanation as JSON and nothing else."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Explain why a job waited, or waits, in the words of `vinesim explain`: which units could run it, what they were
+    """Explain why a job waited, or still waits, as `vinesim explain` does: which units could run it, what they were
     doing, and which jobs took them."""
     import tempfile
     from dataclasses import asdict

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def play(
     scenario: Path = typer.Argument(..., metavar="SCENARIO.yaml", help="A scenario whose jobs are requests."),
-    speed: float = typer.Option(1.0, min=0.001, metavar="X", help="Play this many times as fast."),
+    speed: float = typer.Option(1.0, min=0.001, metavar="X", help="How many times as fast as in the scenario."),
     set_: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario."),
     folder: Path | None = FOLDER,
 ) -> None:

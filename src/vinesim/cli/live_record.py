@@ -34,12 +34,14 @@ def record(
 
 
 def validate(
-    replications: int = typer.Option(20, min=1, metavar="N", help="Simulations with other draws of dispatch times."),
+    replications: int = typer.Option(
+        20, min=1, metavar="N", help="Number of simulations, each with other draws of dispatch times."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON and nothing else."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Simulate the requests of a live run, and print what was measured and what was simulated side by side. Each
-    dispatch of a simulation is drawn from those that were measured; the last column has what each of them took."""
+    """Simulate the requests of a live run, and print the measured and the simulated times side by side. The simulation
+    draws each dispatch time from the measured ones; the last column has each of these."""
     place = folder_of(folder)
     from dataclasses import asdict
 

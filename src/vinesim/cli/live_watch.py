@@ -59,10 +59,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 def top(
     every: float = typer.Option(1.0, min=0.1, metavar="S", help="Seconds between updates."),
-    times: int | None = typer.Option(None, min=1, metavar="N", help="Leave after this many updates."),
+    times: int | None = typer.Option(None, min=1, metavar="N", help="Stop after this number of updates."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Show the same again and again, with rates, until Ctrl-C."""
+    """Show the status repeatedly, with rates, until Ctrl-C."""
     import asyncio
 
     from rich.console import Group

@@ -27,7 +27,7 @@ def plan(
         [],
         "--set",
         metavar="KEY=VALUE",
-        help="Ask the stored runs of a plan's folder again, with other prices, limits or costs; nothing is run.",
+        help="Answer again from the runs of a plan's folder, with other prices, limits or costs; nothing is run.",
     ),
     backend: str = typer.Option("loky", help="loky (processes on this machine), dask or ray."),
     workers: int = typer.Option(None, metavar="N", help="Worker processes; default: one per core; 1: this process."),

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     scenario: Path = typer.Argument(
-        None, help="Scenario file (YAML), or the folder of a result, which is repeated; or --deployment and --trace."
+        None, help="Scenario file (YAML), or a result folder to repeat. Leave it out with --deployment and --trace."
     ),
     changes: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario file."),
     deployment: Path = typer.Option(None, help="Deployment, with lines `type x y`."),

@@ -13,9 +13,9 @@ def register(app: typer.Typer) -> None:
 
 
 def schema(
-    study: bool = typer.Option(False, "--study", help="Of study files instead of scenario files."),
-    plan: bool = typer.Option(False, "--plan", help="Of plan files instead of scenario files."),
-    cluster: bool = typer.Option(False, "--cluster", help="Of cluster files instead of scenario files."),
+    study: bool = typer.Option(False, "--study", help="For study files."),
+    plan: bool = typer.Option(False, "--plan", help="For plan files."),
+    cluster: bool = typer.Option(False, "--cluster", help="For cluster files."),
 ) -> None:
     """Print the JSON Schema of scenario files (or study, plan or cluster files), for editors."""
     from vinesim.formats.cluster.document import cluster_schema

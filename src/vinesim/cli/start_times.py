@@ -26,11 +26,15 @@ def register(app: typer.Typer) -> None:
 
 def start_times(
     folder: Path = typer.Argument(..., metavar="SITE", help="A folder with the files of a Slurm site and a squeue."),
-    at: str = typer.Option(None, metavar="TIME", help="The last snapshot by this time, not the last of all."),
+    at: str = typer.Option(
+        None, metavar="TIME", help="Use the last snapshot up to this time; default: the last of all."
+    ),
     user: str = typer.Option(None, metavar="NAME", help="Show the jobs of this user only."),
-    replications: int = typer.Option(20, min=1, help="How often it is simulated, with different run times and phases."),
-    later: bool = typer.Option(True, "--later/--no-later", help="Let the jobs of the day before come again behind it."),
-    submit_until: str = typer.Option(None, metavar="TIME", help="Nobody submits jobs after this time."),
+    replications: int = typer.Option(20, min=1, help="Number of simulations, with different run times and phases."),
+    later: bool = typer.Option(
+        True, "--later/--no-later", help="Let the jobs of the day before arrive again, behind the queue."
+    ),
+    submit_until: str = typer.Option(None, metavar="TIME", help="Assume that nobody submits jobs after this time."),
     seed: int = typer.Option(0, min=0, help="Seed of the random numbers."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:

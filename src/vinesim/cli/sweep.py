@@ -31,7 +31,7 @@ def sweep(
     backend: str = typer.Option("loky", help="loky (processes on this machine), dask or ray."),
     workers: int = typer.Option(None, metavar="N", help="Worker processes; default: one per core; 1: this process."),
     address: str = typer.Option(None, metavar="ADDR", help="Address of a running Dask scheduler or Ray cluster."),
-    shard: str = typer.Option(None, metavar="K/N", help="Do only the K-th of N parts, to share a sweep by N machines."),
+    shard: str = typer.Option(None, metavar="K/N", help="Run only part K of N, to split a sweep over N machines."),
     changes: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario."),
     as_json: bool = typer.Option(False, "--json", help="Print the points with their numbers as JSON and nothing else."),
 ) -> None:

@@ -22,9 +22,9 @@ def timeline(
         help="The timeline, compressed if it ends in .gz; default: timeline.json in DIR.",
     ),
     since: str = typer.Option(
-        "0", "--from", metavar="TIME", help="Only tasks that are on a unit after this, such as 3 h, or a date."
+        "0", "--from", metavar="TIME", help="Only tasks that hold a unit after this time, such as 3 h, or a date."
     ),
-    until: str = typer.Option(None, "--to", metavar="TIME", help="Only tasks that are on a unit before this."),
+    until: str = typer.Option(None, "--to", metavar="TIME", help="Only tasks that hold a unit before this time."),
     limit: int = typer.Option(None, metavar="N", help="Write only the first N slices; default 1,000,000."),
 ) -> None:
     """Write the tasks on their units as a trace for ui.perfetto.dev and chrome://tracing."""

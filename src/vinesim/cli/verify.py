@@ -22,7 +22,7 @@ def verify(
     workers: int = typer.Option(None, metavar="N", help="Worker processes of a sweep or plan; default: one per core."),
     as_json: bool = typer.Option(False, "--json", help="Print the differences as JSON and nothing else."),
 ) -> None:
-    """Repeat the runs in a folder and compare every number with what is there, bit for bit."""
+    """Repeat the runs in a folder and compare every number with the stored one, bit for bit."""
     from vinesim.cli.exit_codes import ExitCode
     from vinesim.formats.results.folder import to_json
     from vinesim.studies.origin import read_origin

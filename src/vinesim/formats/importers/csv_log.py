@@ -47,18 +47,18 @@ def import_csv(
         Path, Option("The rows that are jobs, a CSV file; a scenario is written next to it.", short="-o")
     ],
     column: Annotated[
-        tuple[str, ...], Option("What a column is, instead of the guess; may be repeated.", metavar="NAME=MEANING")
+        tuple[str, ...], Option("Meaning of a column, in place of the guess; may be repeated.", metavar="NAME=MEANING")
     ] = (),
     mapping: Annotated[
-        Path | None, Option("What columns are, as an earlier import wrote it and you corrected it.")
+        Path | None, Option("Meanings of columns: the file that an earlier import wrote, with your corrections.")
     ] = None,
     date_format: Annotated[
         str, Option("How dates are written: d/m/y, m/d/y, or a format such as %d.%m.%Y %H:%M.", metavar="FORMAT")
     ] = "",
-    decimal: Annotated[str, Option("The decimal mark of numbers: comma or point; else it is guessed.")] = "",
-    nodes: Annotated[Path | None, Option("A table of the nodes; else some are made for the log.")] = None,
+    decimal: Annotated[str, Option("Decimal mark of numbers: comma or point; default: guessed.")] = "",
+    nodes: Annotated[Path | None, Option("A table of the nodes; default: nodes made for the log.")] = None,
     like: Annotated[
-        Path | None, Option("A scenario whose datacenter and types to take; else one is made for the log.")
+        Path | None, Option("Take the datacenter and types of this scenario; default: made for the log.")
     ] = None,
 ) -> Imported:
     """Import any log with a row per job: guess what its columns mean, and write the guess for you to correct."""

@@ -28,7 +28,7 @@ _GPUS = re.compile(r"rusage\[[^\]]*\bngpus(?:_physical)?\s*=\s*(\d{1,6})")
 def import_lsf(
     log: Annotated[Path, Argument("The file lsb.acct, or the output of bacct -l; plain or gzip.")],
     output: Annotated[Path, Option("The jobs, a CSV file; a scenario is written next to it.", short="-o")],
-    nodes: Annotated[Path | None, Option("A table of the nodes; else some are made for the jobs.")] = None,
+    nodes: Annotated[Path | None, Option("A table of the nodes; default: nodes made for the jobs.")] = None,
     year: Annotated[int, Option("The year of the first job, if the dates of bacct have none.", metavar="YEAR")] = 0,
 ) -> Imported:
     """Import the jobs of an LSF cluster from lsb.acct, or from what bacct -l prints."""

@@ -46,7 +46,7 @@ class _Chunk(NamedTuple):
 def import_pbs(
     log: Annotated[Path, Argument("Accounting records of PBS or Torque: one file, or several joined; plain or gzip.")],
     output: Annotated[Path, Option("The jobs, a CSV file; a scenario is written next to it.", short="-o")],
-    nodes: Annotated[Path | None, Option("A table of the nodes; else some are made for the jobs.")] = None,
+    nodes: Annotated[Path | None, Option("A table of the nodes; default: nodes made for the jobs.")] = None,
 ) -> Imported:
     """Import the jobs of a PBS or Torque cluster from its accounting records."""
     check_output(output)

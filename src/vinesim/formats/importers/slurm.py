@@ -40,7 +40,7 @@ def import_slurm(
     jobs: Annotated[Path, Argument("A folder with the files of a site; or only the output of sacct -P --allocations.")],
     output: Annotated[Path, Option("The workload, a Parquet file; a scenario is written next to it.", short="-o")],
     nodes: Annotated[
-        Path | None, Option("The nodes: the output of scontrol show nodes -o; else nodes are made for the jobs.")
+        Path | None, Option("The output of scontrol show nodes -o; default: nodes made for the jobs.")
     ] = None,
     anonymous: Annotated[bool, Option("Put numbers in place of users, accounts and names of jobs.")] = False,
 ) -> Imported:

@@ -53,7 +53,7 @@ LEFT_OUT_WHOLE = (
 def import_swf(
     log: Annotated[Path, Argument("The log in the Standard Workload Format, plain or gzip.")],
     output: Annotated[Path, Option("The workload, a Parquet file.", short="-o")],
-    machines: Annotated[Path | None, Option("The log's clusters (.machines); else those of its header.")] = None,
+    machines: Annotated[Path | None, Option("The log's clusters (.machines); default: those of its header.")] = None,
     task: Annotated[
         str, Option("What becomes a task: each processor of a job, or the whole job on one node.")
     ] = "processor",
