@@ -102,7 +102,7 @@ class Trial:
     def _add_all(self, task: int, sign: float) -> None:
         for unit, amount in self._held(task):
             self._add(unit, sign * amount)
-            count = self.state.draws.hold if sign > 0 else self.state.draws.free
+            count = self.state.draws.hold if sign > 0 else self.state.draws.release
             count(task, unit, amount)
 
     def _add(self, unit: int, amount: float) -> None:

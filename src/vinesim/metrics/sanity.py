@@ -152,7 +152,7 @@ def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) 
     columns += [np.add.reduceat(column, first) for column in tokens if column is not None]
     again = _again(columns)
     is_odd = len(again) >= ODD_CLIPPED * work.n_jobs and len(again) > 0
-    words = f"{len(again):,} jobs arrive with one that is equal in everything" + _listed(again)
+    words = f"{len(again):,} jobs are equal in everything to another that arrives with them" + _listed(again)
     return [*found, Finding("duplicates", words, is_odd, {"equal": len(again), "jobs": again[:SHOWN].tolist()})]
 
 

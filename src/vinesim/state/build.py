@@ -15,7 +15,7 @@ from vinesim.model.power_caps import cap_columns
 from vinesim.model.reservation import reservation_columns
 from vinesim.model.scenario import Scenario
 from vinesim.model.scenario_rules import PREEMPTION
-from vinesim.model.workload import NO_GANG, NOT_PLACED, ONE_SLOT
+from vinesim.model.workload import NO_GANG, ONE_SLOT
 from vinesim.state import bit_levels
 from vinesim.state.class_columns import class_columns
 from vinesim.state.demand import amount_of, amounts, demands
@@ -294,16 +294,6 @@ class Parts:
             "application_nodes": by_type.reshape(len(listed), len(scenario.datacenter.processor_types)),
             "application_units": units,
         }
-
-    def placed_tasks(self) -> Columns:
-        """The tasks that run from the beginning."""
-        placed = self.scenario.workload.placed
-        if placed is None:
-            return {}
-        number = np.empty(len(self.order), np.int64)
-        number[self.order] = np.arange(len(number))
-        tasks = np.flatnonzero(placed != NOT_PLACED)
-        return {"placed_task": tasks, "placed_unit": number[placed[tasks]]}
 
     def class_columns(self) -> Columns:
         """What is said of tasks that hold several units."""

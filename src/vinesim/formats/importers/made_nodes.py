@@ -15,8 +15,8 @@ CPU, ANY_GPU = "CPU", "GPU"
 LOAD = 0.7  # of the datacenter
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 ON_WHAT = (
-    "the log does not say what it ran on: the scenario has nodes as large as the largest job, as many as make the load "
-    f"about {LOAD:.0%}: correct its datacenter"
+    "the log does not name its nodes: the scenario has nodes as large as the largest job, enough of them for a load "
+    f"of about {LOAD:.0%}; correct its datacenter"
 )
 
 
