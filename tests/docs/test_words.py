@@ -39,6 +39,11 @@ NAMES = {  # and what they are now
     "TASKS_BELOW": "TASK_COUNT",
     "TWO_A_TASK": "EVENT_OF_TASK",
     "WAIT_UNTIL_THE_PAST": "WAIT_NOT_LATER",
+    "asked_of": "read_question",
+    "give_up": "release, drop or cancel",
+    "looks_at": "reads_column",
+    "occupy": "hold",
+    "run_on": "note_start",
     **{f"kind_{name}": f"class_{name}" for name in ("units", "share", "companion", "lead", "types", "least", "rank")},
 }
 BANNED = {re.compile(pattern.replace(" ", " +")): better for pattern, better in WORDS.items()}

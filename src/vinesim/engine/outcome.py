@@ -134,8 +134,8 @@ def why_over(scenario: Scenario, model: Model, run: Run) -> tuple[ExitReason, st
     """Return why a run ends that has no events left and tasks that are not done, and more in words."""
     if run.n_pending == 0:
         n_left = scenario.workload.n_tasks - run.n_done
-        run_on = "run or wait for others that do" if len(model.job_predecessors) else "run"
-        return ExitReason.ENDLESS, f"{n_left} tasks {run_on}, and none of them ever ends"
+        verbs = "run or wait for others that do" if len(model.job_predecessors) else "run"
+        return ExitReason.ENDLESS, f"{n_left} tasks {verbs}, and none of them ever ends"
     return ExitReason.STALLED, why_stalled(scenario, model, run)
 
 

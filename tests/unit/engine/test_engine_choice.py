@@ -378,7 +378,7 @@ class TookOver(Exception):
 
 @pytest.mark.parametrize("n_units", [999, 1000])
 def test_with_many_units_it_takes_over_while_a_decision_lasts(monkeypatch, n_units):
-    def run_on(self, engine):
+    def run_engine(self, engine):
         if engine == "compiled":
             raise TookOver
         return run_for_real(self, engine)
@@ -388,7 +388,7 @@ def test_with_many_units_it_takes_over_while_a_decision_lasts(monkeypatch, n_uni
         return ends[-1]
 
     ends, run_for_real, advance_for_real = [], attempt.Attempt._run_on, ReferenceRun.advance
-    monkeypatch.setattr(attempt.Attempt, "_run_on", run_on)
+    monkeypatch.setattr(attempt.Attempt, "_run_on", run_engine)
     monkeypatch.setattr(ReferenceRun, "advance", advance)
     monkeypatch.setattr(attempt, "FIRST_TRIED", 1)
     monkeypatch.setattr(engine_choice, "PACE_S", 0.1)
