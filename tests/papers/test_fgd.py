@@ -213,7 +213,7 @@ def test_what_is_missing_or_not_taken_is_reported(files):
         inputs_of([fgd], {"nodes": nodes, "pods": Path("none.csv")})
     with pytest.raises(InputError, match="--seeds: expected at least 1"):
         inputs_of([fgd], {"nodes": nodes, "pods": pods, "seeds": 0})
-    with pytest.raises(InputError, match="it makes its scenarios of its files"):
+    with pytest.raises(InputError, match="it makes its own scenarios from its files"):
         reproduce(fgd, inputs={"nodes": nodes, "pods": pods}, changes={"policy": "flat"})
     with pytest.raises(InputError, match=r"--nodes: .*found table2.*\n--seeds: .*found table2"):
         reproduce(other, inputs={"nodes": nodes, "seeds": 2})

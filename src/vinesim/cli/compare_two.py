@@ -37,7 +37,7 @@ def compare_two(
     if are_sweeps(*folders):
         if by is None:
             raise InputError([Problem("--by", "an axis of both sweeps, such as policy", "none")])
-        _refuse(ctx, OF_SWEEPS, "Of two sweeps each point of one is compared with that of the other.")
+        _refuse(ctx, OF_SWEEPS, "Two sweeps are compared point by point.")
         _two_sweeps(folders, by, of, given, as_json)
     else:
         _refuse(ctx, OF_RUNS, "Two runs have no replications: sweep both, with the same seeds.")

@@ -49,7 +49,7 @@ def start_times(
     problems = [Problem(option, date, repr(text)[:40]) for option, text in given.items()
                 if text and times[option] is None]  # fmt: skip
     if submit_until and not later:
-        problems.append(Problem("--submit-until", "no --no-later, with which nobody submits any", "both"))
+        problems.append(Problem("--submit-until", "no --no-later, because then nobody submits jobs", "both"))
     if problems:
         raise InputError(problems)
     at_s, until_s = times.values()

@@ -1,4 +1,4 @@
-"""What Numba says of a policy that it cannot compile, for whoever wrote it: which line, and what is wrong there.
+"""What Numba says of a policy that it cannot compile, for its author: which line, and what is wrong there.
 
 Numba tells a story of a hundred lines, from the innermost cause outwards, with all that it has tried on the way. Little
 of it is about the policy: the file and the line that come first of those that are neither Numba's nor the engine's, and

@@ -112,7 +112,7 @@ def _held(model: Model, run: Run) -> Held:
 
 
 def _early_held(model: Model, run: Run, early: EarlyEnds) -> Held:
-    """Return the same of segments that ended early and were not the last of their tasks."""
+    """Return what segments held that ended early and were not the last of their tasks."""
     place, unit = run.early_held()
     row = np.flatnonzero(early.why != KILLED)[place]  # the tasks that limits ended were added to the log
     return Held(row, unit, _amounts(model, early.task[row], early.unit[row], unit))

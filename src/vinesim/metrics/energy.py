@@ -94,7 +94,7 @@ def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like
 
 
 def _without_power(scenario: Scenario) -> list[int]:
-    """Return the types that run nothing and have no power of their own: whoever holds them, they draw idle power."""
+    """Return the types that run nothing and have no power of their own: they draw idle power, held or not."""
     types, table = scenario.datacenter.processor_types, scenario.power_w
     return [p for p in scenario.resources if not types[p].has_own_power and (table is None or not table[p].any())]
 

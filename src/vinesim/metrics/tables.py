@@ -68,7 +68,7 @@ class Tables:
 
     @cached_property
     def task_eligible_us(self) -> np.ndarray:
-        """[..., N] us: the same of the job of each task."""
+        """[..., N] us: from when the job of each task waits for units."""
         return np.repeat(self.eligible_us, self.counts, axis=-1)
 
     @cached_property

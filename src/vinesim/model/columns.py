@@ -213,7 +213,7 @@ LABELS = ResultTable("labels", key="job", has_others=True, rows=
         Column("user", "str", "", True, "Its user; only if jobs have users"),
         Column("application", "str", "", True, "Name of its application; only if jobs have applications"),
         Column("account", "str", "", True, "Its account; only if jobs have the attribute, as those of Slurm do"),
-        Column("qos", "str", "", True, "Its quality of service; likewise"),
+        Column("qos", "str", "", True, "Its quality of service; only if jobs have the attribute"),
     ),
 ))
 # fmt: on

@@ -67,7 +67,7 @@ def distributions(result: ResultTables) -> dict[str, Any]:
 
 
 def distributions_of(tables: Tables) -> dict[str, Any]:
-    """Return the same of a run in memory."""
+    """Return the histograms and quantiles of a run in memory, as ``distributions`` does for a stored one."""
     work = tables.scenario.workload
     types = {int(code): work.task_types[code].name for code in distinct(work.job_task_type)}
     found = times_with(tables.outcome.serving is not None).values()

@@ -95,7 +95,7 @@ def _name(of: str, number: str) -> dict[str, Any]:
 
 
 def _name_of_limit(limit: Row) -> dict[str, Any]:
-    """Return the same of a limit: on a number, or on the share of runs that keep a value."""
+    """Return what a picture calls a limit, and its unit: of a number, or of the share of runs that keep a value."""
     number, is_of_run = limit["number"], not is_own(limit["number"])
     if limit["share"] is None:
         return {**_name(number, number), "limit": limit["value"], "side": limit["side"], "isOfRun": is_of_run}

@@ -60,7 +60,7 @@ def reproduce(
     inputs = inputs_of([item], inputs or {})[item.id]
     if item.inputs and changes:
         found = ", ".join(changes)
-        raise InputError([Problem(f"changes to {item.id}", "none: it makes its scenarios of its files", found)])
+        raise InputError([Problem(f"changes to {item.id}", "none: it makes its own scenarios from its files", found)])
     folder = None if out is None else prepare(out, item)
     data = gather(
         item,

@@ -187,7 +187,7 @@ def backtest(
     waits_s = np.array(waits)
     chosen = np.flatnonzero(has & np.isfinite(waits_s).all(axis=0))
     if not len(chosen):
-        raise InputError([Problem(("workload",), "a job that starts in truth and in each run", "none")])
+        raise InputError([Problem(("workload",), "a job that started in the log and starts in each run", "none")])
     groups = {by: words[chosen] for by, words in _groups(scenario).items()}
     begin_s, end_s = np.array(begins)[:, chosen], np.array(ends)[:, chosen]
     return Backtest(

@@ -69,7 +69,7 @@ def check_prices(was: Scenario, asked: Scenario, remedy: str) -> None:
     check_change(was, asked, remedy, has_tables=False)
     old = was.electricity.rates
     problems = [
-        Problem("--set", "a price that is the same all the time", f"a series for {name}", remedy)
+        Problem("--set", "a constant price", f"a series for {name}", remedy)
         for name, rate in asked.electricity.rates.items()
         if isinstance(rate, Series) and digest_of(rate) != digest_of(old.get(name))
     ]

@@ -74,7 +74,7 @@ class WorkloadPart(Part):
         '1 s, or by application, "*" for all others: {chat: 1 s, "*": 5 s}.',
     )
     token_within: PositiveTimeRow | None = Field(
-        None, description="The longest time per output token after the first, likewise."
+        None, description="The longest time per output token after the first, in place of the table's column: as above."
     )
     load: Positive = Field(
         1.0,

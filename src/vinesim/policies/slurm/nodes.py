@@ -51,7 +51,7 @@ def may_have_room(s, request, part):
 
 
 def has_room_until(s, request, part, until_us):
-    """The same for nodes that are planned for nobody before a time."""
+    """Whether nodes that are planned for no job before a time would do for a request."""
     n, total, largest, n_words = 0, 0, 0, s.up_nodes.shape[0]
     first, partition = s.request_features[request] * n_words, part * n_words
     size = s.size_cpus[s.request_size[request]]

@@ -211,7 +211,7 @@ def _priorities(
     policy: "Slurm", places: Places, requests: list[Request], request: np.ndarray, parts: list[list[int]],
     qos: list[str], tres: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what is the same of a job's priority all the time: size and QOS, and by partition."""
+    """Return the constant parts of a job's priority: its size and QOS, and by partition."""
     n_nodes, n_cpus = len(places.cpus), places.cpus.sum()
     size = np.array([(max(1, one.least_nodes) / n_nodes + one.n_cpus / n_cpus) / 2.0 for one in requests])
     given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
