@@ -23,6 +23,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from vinesim.live.journal import VERSION
+from vinesim.plans.record import FORMAT
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if not {"generated", "_build"} & set(p.parts))]
@@ -234,3 +237,9 @@ def test_make_demo_runs_a_study_and_writes_a_page() -> None:
 def test_the_policy_of_the_readme_is_the_example() -> None:
     (policy,) = (block.body for block in blocks(ROOT / "README.md") if block.kind == "python")
     assert policy in (ROOT / "examples" / "my_policy.py").read_text()
+
+
+def test_the_page_on_stability_says_the_versions_of_formats() -> None:
+    text = (ROOT / "docs/reference/stability.md").read_text(encoding="utf-8")
+    assert f"| `format`, now {FORMAT} |" in text
+    assert f"| a number in the file, now {VERSION} |" in text
