@@ -8,6 +8,7 @@ import numpy as np
 
 from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.units import Display
 from vinesim.model.errors import InputError, Problem
 from vinesim.plots.style import (
     COLORS,
@@ -20,7 +21,7 @@ from vinesim.plots.style import (
     suffix_problems,
     write,
 )
-from vinesim.plots.units import Display, times_of_runs
+from vinesim.plots.units import times_of_runs
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
