@@ -28,9 +28,9 @@ from vinesim.formats.results.checksums import write_sums
 from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
+from vinesim.formats.source.units import UNITS
 from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.waiting import waits_of
-from vinesim.plots.units import UNITS
 from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage
 from vinesim.report import run as page

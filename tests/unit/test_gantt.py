@@ -6,6 +6,7 @@ import pytest
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.policies.kinds.overcommit import PileInBatches
+from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 
@@ -174,3 +175,49 @@ def test_no_two_jobs_of_the_legend_look_alike(folder, monkeypatch):
     looks = [(p.get_facecolor(), p.get_hatch()) for p in legend.get_patches() if p.get_alpha() is None]
     assert len(looks) > len(gantt.COLORS)
     assert len(set(looks)) == len(looks)
+
+
+def closed_of(figure):
+    """What is shaded behind the bars: (label, from, to, first row, last row)."""
+    found = []
+    for one in figure.axes[0].collections:
+        for path in one.get_paths():
+            (left, low), (right, high) = path.vertices.min(axis=0), path.vertices.max(axis=0)
+            found.append((one.get_label(), left, right, int(low + 0.5), int(high - 0.5)))
+    return sorted(found)
+
+
+def test_times_when_nodes_were_down_or_reserved_are_behind_their_rows(tmp_path):
+    n = 6
+    work = vs.Workload(
+        np.zeros(n, int),
+        np.arange(n + 1),
+        np.arange(n) * 100.0,
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, -1),
+    )
+    center = vs.Datacenter.of([("GPU", 0, shelf) for shelf in (0, 0, 1, 2)])
+    scenario = vs.Scenario(
+        center,
+        work,
+        policy="fcfs",
+        horizon_us=510.0,
+        outages=[vs.Outage(0, 1, 100.0, 200.0)],
+        reservations=[vs.Reservation("week", 300.0, 400.0, np.array([[0, 0], [0, 2]])), vs.Reservation("late", 600.0)],
+    )
+    write_result(tmp_path / "with", vs.simulate(scenario), lambda draft: write_record(draft, scenario, ()))
+    write_result(tmp_path / "without", vs.simulate(scenario))
+    with open_result(tmp_path / "with") as result:
+        figure, _ = gantt.gantt_figure(result, 0, 500)
+        part, _ = gantt.gantt_figure(result, 0, 350)
+    down, reserved = ("node down", 100, 200, 2, 2), ("reserved", 300, 400, 0, 1)
+    assert closed_of(figure) == [down, reserved, ("reserved", 300, 400, 3, 3)]
+    assert ("reserved", 300, 350, 3, 3) in closed_of(part)
+    assert [text.get_text() for text in figure.axes[0].texts if text.get_text() in ("week", "late")] == ["week"] * 2
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[-2:] == ["node down", "reserved"]
+    with open_result(tmp_path / "without") as result:
+        assert closed_of(gantt.gantt_figure(result, 0, 500)[0]) == []

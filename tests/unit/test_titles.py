@@ -1,7 +1,12 @@
 """What axes of a study are called."""
 
-import pytest
+from typing import Annotated, get_args, get_origin
 
+import pytest
+from pydantic import BaseModel
+
+from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.values import Bandwidth, Power, Size, Time
 from vinesim.model.titles import axis_title
 
 WORDS = {
@@ -20,6 +25,7 @@ WORDS = {
     "partitions[1].weight": "weight of partition 1",
     "partitions[1].name": "name",
     "arrivals.on_off.mean": "mean time between jobs",
+    "reservations[0].start": "start of reservation 0",
 }
 
 
@@ -28,8 +34,38 @@ def test_axes_of_real_nodes_have_words(key):
     assert axis_title(key).words == WORDS[key]
 
 
-@pytest.mark.parametrize(
-    "key", ["arrivals.on_off.mean", "arrivals.mmpp.mean", "arrivals.on_off.off", "period", "horizon"]
-)
-def test_axes_of_times_have_a_unit(key):
-    assert axis_title(key).unit == "us"
+UNITS = {  # of what a value of the document is read with
+    Time.__metadata__[0]: "us",
+    Bandwidth.__metadata__[0]: "MB/s",
+    Size.__metadata__[0]: "bytes",
+    Power.__metadata__[0]: "W",
+}
+
+
+def _quantities(annotation, key="", metadata=(), above=()):
+    """Yield the keys of all times, sizes, bandwidths and powers below an annotation, and their units."""
+    if get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        metadata = (*metadata, *more)
+    if found := [UNITS[reader] for reader in metadata if reader in UNITS]:
+        yield key, found[0]
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items() if annotation not in above else ():
+            below = f"{key}.{name}".lstrip(".")
+            yield from _quantities(field.annotation, below, tuple(field.metadata), (*above, annotation))
+    else:
+        step = {list: "[0]", dict: ".X"}.get(get_origin(annotation), "")
+        for inner in get_args(annotation)[-1:] if step else get_args(annotation):
+            yield from _quantities(inner, f"{key}{step}", (), above)
+
+
+QUANTITIES = dict(_quantities(ScenarioDocument))
+
+
+@pytest.mark.parametrize("key", QUANTITIES)
+def test_axes_of_quantities_have_their_unit(key):
+    assert axis_title(key).unit == QUANTITIES[key]
+
+
+def test_the_document_has_quantities_of_each_kind():
+    assert set(QUANTITIES.values()) == set(UNITS.values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
-from vinesim.cli.shown import axis_headers, short_labels, shown_label
+from vinesim.cli.shown import axis_columns, short_labels, shown_label
 from vinesim.cli.terminal import output, say
 from vinesim.metrics.numbers import shown_number
 
@@ -129,22 +129,25 @@ def _title(found: "Comparison") -> str:
 def _wide(found: "Comparison") -> "Table":
     """Build a table with a line for each pair."""
     table, difference = _empty(), f"second - first, {_percent(found)}"
-    for name in (*axis_headers(list(found.pairs[0].point), is_short=False), "first", "second"):
+    points = axis_columns(
+        {name: [pair.point[name] for pair in found.pairs] for name in found.pairs[0].point}, is_short=False
+    )
+    for name in (*points, "first", "second"):
         table.add_column(name)
     for name in ("n", difference, "ratio", "p"):
         table.add_column(name, justify="right")
     table.add_column("better" if found.direction else "differ")
     shown = partial(shown_number, found.of)
-    for pair in found.pairs:
+    for i, pair in enumerate(found.pairs):
         table.add_row(
-            *map(shown_label, pair.point.values()),
-            f"{shown_label(pair.first)} {shown(pair.first_mean)}",
-            f"{shown_label(pair.second)} {shown(pair.second_mean)}",
+            *(labels[i] for labels in points.values()),
+            f"{shown_label(found.by, pair.first)} {shown(pair.first_mean)}",
+            f"{shown_label(found.by, pair.second)} {shown(pair.second_mean)}",
             str(pair.difference.n),
             " ".join(_difference(found, pair)),
             _number(pair.ratio),
             _p(pair),
-            _verdict(found, pair, shown_label(pair.better)),
+            _verdict(found, pair, shown_label(found.by, pair.better)),
         )
     return table
 
@@ -154,7 +157,8 @@ def _narrow(found: "Comparison") -> "dict[str, Table]":
     files. Only names wrap, where even these are too long."""
     from vinesim.cli.console import lines
 
-    names = short_labels({shown_label(label) for pair in found.pairs for label in (pair.first, pair.second)})
+    label = partial(shown_label, found.by)
+    names = short_labels({label(one) for pair in found.pairs for one in (pair.first, pair.second)})
     width = min(NAME, max(map(len, names.values())))
     shown = partial(shown_number, found.of)
     tables: dict[str, Table] = {}
@@ -168,7 +172,7 @@ def _narrow(found: "Comparison") -> "dict[str, Table]":
             table.add_column("p", justify="right", no_wrap=True)
             table.add_column("better" if found.direction else "differ", no_wrap=True)
         table.add_row(
-            lines(names[shown_label(pair.first)], names[shown_label(pair.second)]),
+            lines(names[label(pair.first)], names[label(pair.second)]),
             lines(shown(pair.first_mean), shown(pair.second_mean)),
             str(pair.difference.n),
             lines(*_difference(found, pair)),
@@ -179,11 +183,8 @@ def _narrow(found: "Comparison") -> "dict[str, Table]":
 
 
 def _point(pair: "Pair") -> str:
-    """Name the point of the other axes: keys, labels and units."""
-    from vinesim.model.titles import axis_title
-
-    labels = {name: f"{shown_label(label)} {axis_title(name).unit}".rstrip() for name, label in pair.point.items()}
-    return ", ".join(f"{name} = {label}" for name, label in labels.items())
+    """Name the point of the other axes: keys, and labels with their units."""
+    return ", ".join(f"{name} = {shown_label(name, label)}" for name, label in pair.point.items())
 
 
 def _empty() -> "Table":

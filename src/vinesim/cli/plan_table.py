@@ -58,7 +58,7 @@ def named(plan: "Plan", row: "Row") -> str:
 
 def _chosen(plan: "Plan", choice: dict[str, Any]) -> str:
     names = names_of(plan)
-    return ", ".join(f"{names[name]} {shown_label(label)}" for name, label in choice.items())
+    return ", ".join(f"{names[name]} {shown_label(name, label)}" for name, label in choice.items())
 
 
 def names_of(plan: "Plan") -> dict[str, str]:
@@ -151,7 +151,7 @@ def _print_neighbors(console: "Console", found: "Answer") -> None:
     for each in found.neighbors:
         change = "-" if math.isnan(each.change.estimate) else _signed(goal.number, each.change.estimate)
         why = f"; {each.row.why}" if each.row.why else "; holds"
-        console.print(f"  {names[each.choice]} {shown_label(each.label)}: {goal} {change}{why}")
+        console.print(f"  {names[each.choice]} {shown_label(each.choice, each.label)}: {goal} {change}{why}")
 
 
 def _print_loads(console: "Console", found: "Answer") -> None:

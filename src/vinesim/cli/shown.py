@@ -1,16 +1,25 @@
 """How the tables of studies write labels and names; loaded with every command, so it loads little."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def shown_label(value: Any) -> str:
-    """Write a label of an axis for a table."""
+def shown_label(axis: str, value: Any) -> str:
+    """Write a label of an axis, a number with its unit: ``30 min``."""
+    from vinesim.formats.source.units import axis_label
     from vinesim.studies.points import plain
 
-    label = plain(value)
-    return "-" if label is None else f"{label:g}" if isinstance(label, float) else str(label)
+    return axis_label(axis, plain(value))
+
+
+def shown_labels(axis: str, values: Iterable[Any]) -> tuple[list[str], str]:
+    """Write the labels of an axis for a column of a table, and return the unit of its numbers."""
+    from vinesim.formats.source.units import label_texts
+    from vinesim.model.titles import axis_title
+    from vinesim.studies.points import plain
+
+    return label_texts(axis_title(axis), [plain(value) for value in values])
 
 
 def short_names(names: list[str], least: int = 1) -> dict[str, str]:
@@ -23,13 +32,15 @@ def short_names(names: list[str], least: int = 1) -> dict[str, str]:
     return {name: next((end for end in found if taken[end] == 1), name) for name, found in ends.items()}
 
 
-def axis_headers(names: list[str], *, is_short: bool) -> list[str]:
-    """Return what a table writes above each axis: its name and the unit of its labels. Short, the name's last two
-    steps: one alone, such as ``mean`` or ``count``, does not say of what."""
-    from vinesim.model.titles import axis_title
-
-    shown = short_names(names, least=2) if is_short else {name: name for name in names}
-    return [f"{shown[name]}, {unit}" if (unit := axis_title(name).unit) else shown[name] for name in names]
+def axis_columns(labels: Mapping[str, Iterable[Any]], *, is_short: bool) -> dict[str, list[str]]:
+    """Return the columns of a table for these axes: labels by what stands above them, the axis's name and the unit.
+    Short, the name's last two steps: one alone, such as ``mean`` or ``count``, does not say of what."""
+    names = short_names(list(labels), least=2) if is_short else {name: name for name in labels}
+    columns = {}
+    for axis, values in labels.items():
+        texts, unit = shown_labels(axis, values)
+        columns[f"{names[axis]}, {unit}" if unit else names[axis]] = texts
+    return columns
 
 
 def short_labels(labels: Iterable[str]) -> dict[str, str]:

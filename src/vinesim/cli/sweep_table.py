@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from vinesim.cli.shown import axis_headers, shown_label
+from vinesim.cli.shown import axis_columns
 from vinesim.cli.unfinished import overload_note, stalled_points
 from vinesim.metrics.by import BY
 from vinesim.metrics.numbers import shown_number
@@ -115,10 +115,8 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     names = [name for name in _main(sweep) if name in table and not (name == ACTIVE and _is_known(table))]
     found = summarize_points(table, ["point", *axes], names)
     shown = range(min(found.n_rows, MAX_POINTS))
-    labels = [
-        _Column(title, [shown_label(found[name][i]) for i in shown], "left")
-        for name, title in zip(axes, axis_headers(axes, is_short=True), strict=True)
-    ]
+    of_axes = axis_columns({name: found[name][: len(shown)] for name in axes}, is_short=True)
+    labels = [_Column(title, cells, "left") for title, cells in of_axes.items()]
     titles = MAIN | OF_LABELS
     columns = [_Column(titles.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
     columns, same = _varying(columns)

@@ -19,13 +19,13 @@ POWER = "power"  # as the state of a part of a wait
 
 @dataclass(frozen=True)
 class PowerWait:
-    """A time during which a power cap left too little for the waiting job."""
+    """A time during which a power cap left too little for the waiting job, whatever was drawn meanwhile."""
 
     whose: str  # "rack 3", or "the datacenter"
     rack: int | None  # None: the datacenter
     begin_us: float
     end_us: float
-    drawn_w: float  # at its begin
+    drawn_w: tuple[float, float]  # least and most
     cap_w: float
     needed_w: float  # the least that the units on which the waiting task would run draw more, without its companions
 
@@ -36,6 +36,7 @@ def power_waits(
     task_type: int,
     kinds: np.ndarray,
     units: dict[str, np.ndarray],
+    is_allowed: np.ndarray,
     rows: Iterable[Sequence[float]],
     since_us: float,
     until_us: float,
@@ -48,6 +49,7 @@ def power_waits(
         task_type: its type.
         kinds: that of each task.
         units: columns of the table of units.
+        is_allowed: [U] which of them the job's partition and lists of nodes allow.
         rows: task, job, unit, begin, end and amount of all that was held meanwhile.
         since_us: when the wait began.
         until_us: when it was over.
@@ -56,7 +58,7 @@ def power_waits(
         return []
     powers = SimpleNamespace(**record.power_caps, unit_type=units["unit_type"], unit_capacity=units["capacity"])
     rack, last = units["rack"], len(powers.cap_mw) - 1
-    able = [u for u in range(len(rack)) if demands.may_run_on(record, units["unit_type"][u])]
+    able = [u for u in range(len(rack)) if is_allowed[u] and demands.may_run_on(record, units["unit_type"][u])]
     changes = []  # time, whether something is held from then on, unit, level
     for task, _, unit, begin_us, end_us, amount in rows:
         if amount > 0 and end_us > begin_us:
@@ -100,13 +102,13 @@ def _note(found: list[PowerWait], record: ExplainRecord, powers: SimpleNamespace
         here = [more for unit, more in needed.items() if pool in (last, rack[unit])]
         if here and pools[pool] + min(here) > powers.cap_mw[pool]:
             whose = "the datacenter" if pool == last else f"rack {pool}"
-            watts = [float(mw) / MW_PER_W for mw in (pools[pool], powers.cap_mw[pool], min(here))]
-            one = PowerWait(whose, None if pool == last else pool, begin_us, end_us, *watts)
+            now, cap, more = (float(mw) / MW_PER_W for mw in (pools[pool], powers.cap_mw[pool], min(here)))
+            one = PowerWait(whose, None if pool == last else pool, begin_us, end_us, (now, now), cap, more)
             before = next((wait for wait in reversed(found) if wait.whose == whose), one)
-            longer = replace(before, end_us=end_us)
-            if before.end_us == begin_us and replace(longer, begin_us=begin_us) == one:  # as much began as ended
+            if before.end_us == begin_us and before.needed_w == more:
                 found.remove(before)
-                one = longer
+                drawn = min(before.drawn_w[0], now), max(before.drawn_w[1], now)
+                one = replace(before, end_us=end_us, drawn_w=drawn)
             found.append(one)
 
 

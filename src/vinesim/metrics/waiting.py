@@ -124,12 +124,13 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     ]
     quotas = quota_waits(record, found.task, members, units, on_units, found.since_us, until_us)
     found.quotas = _during(quotas, found.waits)
+    is_allowed = allowed_units(record, found.task, units)
     if record.power_caps is not None:
         kinds = result.columns("SELECT task_type FROM tasks ORDER BY task")["task_type"]
-        short = power_waits(record, demands, task_type, kinds, units, on_units, found.since_us, until_us)
+        wait = found.since_us, until_us
+        short = power_waits(record, demands, task_type, kinds, units, is_allowed, on_units, *wait)
         found.power = _during(short, found.waits)
     down = record.outages_of(units["rack"], units["shelf"])
-    is_allowed = allowed_units(record, found.task, units)
     by_code = types_of(record, demands, task_type, found.requests, units, is_allowed)
     found.types = list(by_code.values())
     changes = Changes()

@@ -245,8 +245,10 @@ def power_lines(found: Waiting, rows: int) -> list[str]:
     lines = []
     for wait in found.power[:rows]:
         span = found.clock.span(wait.begin_us, wait.end_us)
-        drawn = f"{wait.drawn_w:,.4g} W of {wait.cap_w:,.4g} W drawn; it needs {wait.needed_w:,.4g} W"
-        lines.append(f"{span}: power cap of {wait.whose}: {drawn}")
+        least, most = (f"{watts:,.4g}" for watts in wait.drawn_w)
+        drawn = least if least == most else f"{least} to {most}"
+        needed = f"drawn; it needs {wait.needed_w:,.4g} W"
+        lines.append(f"{span}: power cap of {wait.whose}: {drawn} W of {wait.cap_w:,.4g} W {needed}")
     return lines + _more_times(found.power, rows)
 
 

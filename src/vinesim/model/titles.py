@@ -1,6 +1,7 @@
 """What the numbers of a run and the axes of a study are called in figures, pages and tables: words, and a unit.
 
-Units are us, J, kWh, g, share (of 1), % and "" for counts and for what has no unit that VineSim knows, such as prices.
+Units are us, J, kWh, g, W, bytes, MB/s, share (of 1), % and "" for counts and for what has no unit that VineSim knows,
+such as prices.
 """
 
 import re
@@ -139,6 +140,18 @@ _OF_NODES = re.compile(
 )
 _QUOTA = re.compile(r"partitions\[(\d+)\]\.(user_quota|quota|borrowing_limit|lending_limit)\.(.+)")
 _WEIGHT = re.compile(r"partitions\[(\d+)\]\.weight")
+_ONE_OF = re.compile(r"(reservation|outage|application)s\[(\d+)\]\.([a-z_]+)")
+_UNITS_OF_KEYS = {  # of keys whose name does not say it
+    "us": re.compile(
+        r"arrivals\.(start|times\[\d+\]|mmpp\.stay\[\d+\])|affinity\.times\..+|applications\[\d+\]\.relative_deadline"
+        r"|failures\[\d+\]\.(repair|until)\.mean|network\.hop_latency|outages\[\d+\]\.(down|up)"
+        r"|reservations\[\d+\]\.(start|end)|processor_types\[\d+\]\.batching\.step\..+"
+        r"|workload\.(first_token|token)_within\..+|workload\.(repeat|resample)\.(block|session_gap)"
+    ),
+    "MB/s": re.compile(r"network\.(inter_rack|intra_rack|local)"),
+    "W": re.compile(r"datacenter\.racks\[\d+\]\.power_cap"),
+    "bytes": re.compile(r"datacenter\.racks(\[\d+\])?\.nodes(\[\d+\])?\.memory"),
+}
 _OF_QUOTA = {"borrowing_limit": "borrowing limit", "lending_limit": "lending limit"}
 _BY_SUFFIX = {"_us": "us", "_j": "J", "_pct": "%", "_g": "g", "_kwh": "kWh", "_w": "W", "_bytes": "bytes"}
 
@@ -166,7 +179,10 @@ def axis_title(column: str) -> Title:
     if column in AXES:
         return AXES[column]
     if found := _OF_NODES.fullmatch(column):
-        return Title(_of_nodes(*found.groups()))
+        return Title(_of_nodes(*found.groups()), _unit_of(column))
+    if found := _ONE_OF.fullmatch(column):
+        section, i, what = found.groups()
+        return Title(f"{_plain(what)} of {section} {i}", _unit_of(column))
     if found := _QUOTA.fullmatch(column):
         partition, what, types = found.groups()
         of_user = " of a user" if what == "user_quota" else ""
@@ -228,5 +244,7 @@ def _plain(name: str) -> str:
 
 
 def _unit_of(name: str) -> str:
+    if known := [unit for unit, keys in _UNITS_OF_KEYS.items() if keys.fullmatch(name)]:
+        return known[0]
     parts = name.split(".")
     return next((unit for suffix, unit in _BY_SUFFIX.items() if any(part.endswith(suffix) for part in parts)), "")

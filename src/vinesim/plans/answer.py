@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from vinesim.formats.source.units import axis_label
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.plan import Limit, Plan
@@ -147,7 +148,7 @@ class Answer:
 
     def __repr__(self) -> str:
         choice = {} if self.recommended is None else self.recommended.choice
-        words = ", ".join(f"{name} {label}" for name, label in choice.items())
+        words = ", ".join(f"{name} {axis_label(name, label)}" for name, label in choice.items())
         return f"Answer({self.status.value}{f': {words}' if words else ''}; {len(self.evaluated):,} points run)"
 
 

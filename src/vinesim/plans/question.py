@@ -1,8 +1,10 @@
 """The question of a plan in plain words and values, as an answer states it: what is asked, of what, within what."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from vinesim.formats.source.units import axis_label
 from vinesim.formats.study.file import scenario_source
 from vinesim.model.plan import Choice, Plan
 from vinesim.model.titles import axis_titles
@@ -44,11 +46,11 @@ def _choice(choice: Choice, title: str) -> dict[str, Any]:
 
 
 def _values(choice: Choice) -> str:
-    """Say what may be chosen: evenly spaced numbers by their ends."""
-    labels = choice.labels
+    """Say what may be chosen, with units: evenly spaced numbers by their ends."""
+    labels, shown = choice.labels, partial(axis_label, choice.name)
     steps = {round(float(b) - float(a), 9) for a, b in pairwise(labels)} if choice.is_ordered else set()
     if len(steps) == 1 and len(labels) > FEW:
-        step = steps.pop()
-        return f"{labels[0]} to {labels[-1]}" + ("" if step == 1 else f" in steps of {step:g}")
-    words = ", ".join(map(str, labels[:MOST]))
-    return words if len(labels) <= MOST else f"{words} and {len(labels) - MOST:,} more, the last {labels[-1]}"
+        step = shown(steps.pop())
+        return f"{shown(labels[0])} to {shown(labels[-1])}" + ("" if step == "1" else f" in steps of {step}")
+    words = ", ".join(map(shown, labels[:MOST]))
+    return words if len(labels) <= MOST else f"{words} and {len(labels) - MOST:,} more, the last {shown(labels[-1])}"

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vinesim.formats.results.explain_reader import read_closed
 from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.units import Display
 from vinesim.model.errors import InputError, Problem
 from vinesim.plots.style import (
     COLORS,
@@ -20,7 +22,7 @@ from vinesim.plots.style import (
     suffix_problems,
     write,
 )
-from vinesim.plots.units import Display, times_of_runs
+from vinesim.plots.units import times_of_runs
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -99,7 +101,8 @@ def gantt_figure(
             what = "share of capacity allocated" if result.is_shared else "units that are active"
             _draw_load(figure, axes, load, what, span)
         else:
-            _draw_bars(figure, axes, bars, result.task_types, color, x, look)
+            closed = _mark_closed(axes, result.folder, units, x, (since_us, until_us))
+            _draw_bars(figure, axes, bars, result.task_types, color, x, look, closed)
         _mark_arrivals(axes, x(arrivals[(arrivals >= since_us) & (arrivals <= until_us)]), len(rows))
         axes.set_yticks(range(len(rows)), [label for label, _ in rows])
         axes.tick_params(axis="y", length=0, labelsize=min(8.0, 72 * ROW_INCHES * 0.75))
@@ -148,9 +151,10 @@ def _draw_bars(
     color: str,
     x: Display,
     look: Look,
+    more: list[Any],
 ) -> None:
     """Draw a bar for each stay of a task on a unit: pale during the data transfer, with a cross at the end if an outage
-    interrupted it. Tasks on a unit at the same time share its row."""
+    interrupted it. Tasks on a unit at the same time share its row. ``more`` are what else the legend names."""
     by_job = color == "job" or (color == "auto" and len(task_types) == 1)
     kinds = bars["job"] if by_job else bars["task_type"]
     codes = np.unique(kinds)
@@ -187,6 +191,7 @@ def _draw_bars(
                 text.set_bbox({"facecolor": colors[i], "edgecolor": "none", "pad": 0.6})
     if not is_listed:
         axes.set_title("Numbers and colours: jobs" if is_labeled else "Colours: jobs", loc="left")
+        legend_above(figure, more, [str(handle.get_label()) for handle in more], look, least=1)
         return
     from matplotlib.patches import Patch
 
@@ -197,7 +202,39 @@ def _draw_bars(
     ]
     if moved.any():
         handles.append(Patch(color="#777777", alpha=0.45, label="data transfer"))
+    handles += more
     legend_above(figure, handles, [str(handle.get_label()) for handle in handles], look)
+
+
+def _mark_closed(
+    axes: Any, folder: Path, units: dict[str, np.ndarray], x: Display, span_us: tuple[float, float]
+) -> list[Any]:
+    """Shade the rows of nodes while they were down, hatch them while they were reserved, and name the reservations;
+    return what stands for each of the two in a legend."""
+    outages, reservations = read_closed(folder)
+    place = np.stack([units["rack"], units["shelf"]], axis=1)
+
+    def shade(rows: np.ndarray, begin_us: float, end_us: float, name: str, style: dict[str, Any]) -> Any:
+        begin, end = (float(x(min(max(time, span_us[0]), span_us[1]))) for time in (begin_us, end_us))
+        if begin == end or not rows.any():
+            return None
+        first = np.flatnonzero(rows & ~np.concatenate([[False], rows[:-1]]))
+        last = np.flatnonzero(rows & ~np.concatenate([rows[1:], [False]]))
+        drawn = axes.broken_barh([(begin, end - begin)], (first[0] - 0.5, last[0] - first[0] + 1), zorder=1, **style)
+        for low, high in zip(first[1:], last[1:], strict=True):
+            axes.broken_barh([(begin, end - begin)], (low - 0.5, high - low + 1), zorder=1, **style)
+        for low in first if name else ():
+            text = {"fontsize": 6, "color": "#555555", "ha": "left", "va": "top", "zorder": 2, "clip_on": True}
+            axes.annotate(name, (begin, low - 0.5), xytext=(2, -1), textcoords="offset points", **text)
+        return drawn
+
+    down = {"facecolor": "#DDDDDD", "edgecolor": "none", "label": "node down"}
+    reserved = {"facecolor": "none", "edgecolor": "#BBBBBB", "hatch": "////", "linewidth": 0.5, "label": "reserved"}
+    found = [shade((place == (rack, shelf)).all(axis=1), a, b, "", down) for rack, shelf, a, b in outages]
+    for one in reservations:
+        rows = one.has(units["rack"], units["shelf"])
+        found.append(shade(rows, one.start_us, one.end_us, one.name, reserved))
+    return list({drawn.get_label(): drawn for drawn in found if drawn is not None}.values())
 
 
 def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.formats.source.units import Display, displayed
 from vinesim.metrics.activity import stored_activity
 from vinesim.metrics.by import TABLES, groups
 from vinesim.metrics.queue import queues_of
@@ -20,7 +21,7 @@ from vinesim.model.titles import Title, number_title
 from vinesim.plots.gantt import gantt_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.series import Series, SeriesPanel, series_figure
-from vinesim.plots.units import Display, displayed, times_of_runs
+from vinesim.plots.units import times_of_runs
 from vinesim.plots.wanted import OF_RUNS, Wanted
 
 if TYPE_CHECKING:

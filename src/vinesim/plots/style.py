@@ -147,9 +147,10 @@ def name_places(axes: Any, names: Sequence[str], inches: float, look: Look) -> N
             label.set(ha="right", rotation_mode="anchor")
 
 
-def legend_above(figure: "Figure", handles: Sequence[Any], labels: Sequence[str], look: Look) -> None:
-    """Draw a legend above the figure, with as many columns as its width has room for; none for a single label."""
-    if len(labels) < 2:
+def legend_above(figure: "Figure", handles: Sequence[Any], labels: Sequence[str], look: Look, least: int = 2) -> None:
+    """Draw a legend above the figure, with as many columns as its width has room for; none for fewer labels than
+    ``least``."""
+    if len(labels) < least:
         return
     em = look.rc["legend.fontsize"] / 72
     each = em * (LETTER_EM * max(map(len, labels)) + HANDLE_EM)

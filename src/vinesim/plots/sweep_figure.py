@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.formats.source.units import displayed, label_text
 from vinesim.formats.study.axes import quantities
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
@@ -15,7 +16,6 @@ from vinesim.plots.bars import Bars, bar_figure
 from vinesim.plots.heat import HeatPanel, heat_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.points import Points, PointsPanel, points_figure
-from vinesim.plots.units import displayed
 from vinesim.plots.wanted import OF_SWEEPS, Wanted
 from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.points import check_columns, group, numbers_of, plain
@@ -42,13 +42,7 @@ class _Roles:
 
     def text(self, column: str, label: Any) -> str:
         """Write a label of an axis, with its unit if it is a number."""
-        if not isinstance(label, int | float) or isinstance(label, bool):
-            return str(label)
-        unit = displayed(self.titles[column], [label], None, column)
-        name = unit.label.rpartition(", ")[2] if ", " in unit.label else ""
-        value = label / unit.size
-        digits = f"{value:g}" if value == round(value) else f"{value:.4g}"
-        return f"{digits} {name}".strip()
+        return label_text(self.titles[column], label)
 
     def name(self, column: str, label: Any) -> str:
         """Write a label for a legend or over a panel: text says itself, a number needs its axis."""

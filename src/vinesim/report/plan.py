@@ -7,6 +7,7 @@ from typing import Any
 
 from vinesim.formats.plan.numbers import is_own
 from vinesim.formats.source.files import replacing
+from vinesim.formats.source.units import axis_label
 from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.titles import number_title
 from vinesim.plans.record import PLAN_JSON, POINTS, point_file
@@ -64,7 +65,7 @@ def _data(answer: Row, folder: Path) -> dict[str, Any]:
         numbers = [_interval(value) for value in [*row["objectives"], *row["judgements"]]]
         points.append(
             {
-                "choice": {titles[key]: _text(value) for key, value in row["choice"].items()},
+                "choice": {titles[key]: axis_label(key, value) for key, value in row["choice"].items()},
                 "numbers": numbers,
                 "verdict": row["verdict"],
                 "verdicts": [judgement["verdict"] for judgement in row["judgements"]],
@@ -121,7 +122,7 @@ def _answer(answer: Row) -> str:
             for goal, value in goals
         ]
     )
-    text += facts([(titles[name], _text(value)) for name, value in row["choice"].items()])
+    text += facts([(titles[name], axis_label(name, value)) for name, value in row["choice"].items()])
     fresh = (answer["confirmation"] or {}).get("fresh")
     longer = (answer["confirmation"] or {}).get("longer")
     rows = []
@@ -156,7 +157,13 @@ def _tables(answer: Row) -> str:
         for each in answer["neighbors"]:
             change = each["change"]["estimate"]
             words = ("+" if change is not None and change > 0 else "") + _number(first[1], change)
-            rows.append([f"{titles[each['choice']]}: {_text(each['label'])}", words, each["row"]["why"] or "holds"])
+            rows.append(
+                [
+                    f"{titles[each['choice']]}: {axis_label(each['choice'], each['label'])}",
+                    words,
+                    each["row"]["why"] or "holds",
+                ]
+            )
         text += table("One step more or less of each choice", ["choice", first[0], "limits"], rows, has_texts=True)
     for key, title in (("nearly", "Cheapest within 5 % of the best"), ("knee", "Knee of the front")):
         if answer.get(key):
@@ -191,7 +198,7 @@ def _price(price: float | None) -> str:
 def _rival(rival: Row | None, titles: dict[str, str]) -> str:
     if rival is None:
         return "-"
-    words = ", ".join(f"{titles[name]} {_text(label)}" for name, label in rival["choice"].items())
+    words = ", ".join(f"{titles[name]} {axis_label(name, label)}" for name, label in rival["choice"].items())
     return f"{words} ({rival['known']})" if rival["known"] else words
 
 
@@ -205,7 +212,7 @@ def _rows(title: str, rows: list[Row], goals: list[Row], titles: Mapping[str, st
     for row in rows:
         found = zip(goals, row["objectives"], strict=False)
         values = [_number(goal["number"], value["estimate"]) for goal, value in found] or ["-"] * len(goals)
-        choice = ", ".join(f"{titles[name]}: {_text(label)}" for name, label in row["choice"].items())
+        choice = ", ".join(f"{titles[name]}: {axis_label(name, label)}" for name, label in row["choice"].items())
         lines.append([choice, *values, row["why"] or row["verdict"]])
     return table(title, ["choice", *(goal["of"] for goal in goals), "limits"], lines, has_texts=True)
 
@@ -238,7 +245,3 @@ def _range(name: str, value: Row) -> str:
 
 def _number(name: str, value: float | None) -> str:
     return "-" if value is None else shown_number(name, value)
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

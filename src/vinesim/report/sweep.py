@@ -11,11 +11,12 @@ import numpy as np
 from vinesim.formats.results.folder import REPORT
 from vinesim.formats.source.database import name_of, pattern_of, reading, text_of
 from vinesim.formats.source.files import read_text
+from vinesim.formats.source.units import axis_label, displayed, is_number, label_texts
 from vinesim.metrics.by import BY
 from vinesim.metrics.overload import overload_of_points
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
-from vinesim.model.titles import axis_titles, number_title
+from vinesim.model.titles import Title, axis_titles, number_title
 from vinesim.report.breakdown import COLUMNS, title_of
 from vinesim.report.markup import Content, Section, facts, note, notice, table
 from vinesim.report.rounding import rounded
@@ -109,7 +110,10 @@ def _by_labels(folder: Path, study: Study) -> str:
         means = {name: found[f"{name}.mean"] for name in names}
         titles = [*(axis_titles(list(study.columns))[name].words for name in study.columns), title_of(axis)]
         rows = [
-            [*(_text(plain(found[name][i])) for name in columns), *(_mean(name, means[name][i]) for name in names)]
+            [
+                *(axis_label(name, plain(found[name][i])) for name in columns),
+                *(_mean(name, means[name][i]) for name in names),
+            ]
             for i in range(min(found.n_rows, MAX_LABELS))
         ]
         text += table(f"By {title_of(axis)}", [*titles, *(COLUMNS[name][0] for name in names)], rows)
@@ -177,16 +181,19 @@ def _finite(name: str) -> str:
 
 def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
     titles = axis_titles(list(study.columns))
-    return {
-        "axes": [
+    axes = []
+    for axis in study.axes:
+        shown = [_labels(axis.labels, c, titles[column]) for c, column in enumerate(axis.columns)]
+        axes.append(
             {
                 "columns": list(axis.columns),
                 "titles": [titles[column].words for column in axis.columns],
-                "units": [titles[column].unit for column in axis.columns],
-                "labels": [_labels(axis.labels, c) for c in range(len(axis.columns))],
+                "units": [unit for _, unit in shown],
+                "labels": [labels for labels, _ in shown],
             }
-            for axis in study.axes
-        ],
+        )
+    return {
+        "axes": axes,
         "n_runs": points.n_runs.tolist(),
         "confidence": confidence,
         "numbers": [
@@ -214,16 +221,13 @@ def _more(folder: Path, study: Study, points: Points, confidence: float) -> dict
     }
 
 
-def _labels(labels: tuple[tuple[Any, ...], ...], column: int) -> list[Any]:
-    """Return numbers if all labels are numbers, otherwise texts."""
+def _labels(labels: tuple[tuple[Any, ...], ...], column: int, title: Title) -> tuple[list[Any], str]:
+    """Return numbers if all labels are numbers, otherwise texts; and the unit of the numbers."""
     values = [label[column] for label in labels]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) for value in values):
-        return values
-    return [_text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if all(is_number(value) and math.isfinite(value) for value in values):
+        shown = displayed(title, values, None, "")
+        return (values if shown.size == 1 else [value / shown.size for value in values]), shown.unit
+    return label_texts(title, values)
 
 
 def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
@@ -242,11 +246,10 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
     rows, titles = [], axis_titles(list(study.columns))
     for axis in study.axes:
         for c, column in enumerate(axis.columns):
-            values = [_text(label[c]) for label in axis.labels]
+            values, unit = label_texts(titles[column], [label[c] for label in axis.labels])
             shown = ", ".join(values if len(values) <= 12 else [*values[:5], "...", *values[-2:]])
-            title = titles[column]
-            words = f"{title.words}, {title.unit}" if title.unit else title.words
-            rows.append([words, column, f"{len(values)}", shown])
+            words = titles[column].words
+            rows.append([f"{words}, {unit}" if unit else words, column, f"{len(values)}", shown])
     axes = table("Axes", ["axis", "key", "positions", "values"], rows, has_texts=True)
     return text + (axes if rows else "")
 

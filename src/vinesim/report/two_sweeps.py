@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.source.units import axis_label
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.metrics.numbers import shown_number
 from vinesim.model.errors import InputError, Problem
@@ -119,7 +120,7 @@ def _pairs(names: list[str], found: Comparison) -> str:
     title = number_title(found.of)
     rows = []
     for pair in found.pairs[:MAX_ROWS]:
-        at = ", ".join(f"{name} = {label}" for name, label in pair.point.items()) or "all runs"
+        at = ", ".join(f"{name} = {axis_label(name, label)}" for name, label in pair.point.items()) or "all runs"
         shown = [shown_number(found.of, x) for x in (pair.first_mean, pair.second_mean, pair.difference.estimate)]
         low, high = (shown_number(found.of, value) for value in (pair.difference.low, pair.difference.high))
         verdict = f"{pair.better} is better" if pair.better else "they differ" if pair.significant else "unclear"

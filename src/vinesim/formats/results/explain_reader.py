@@ -25,6 +25,14 @@ def read_record(result: ResultTables) -> ExplainRecord:
     return record
 
 
+def read_closed(folder: Path) -> tuple[list[tuple[int, int, float, float]], list[Reservation]]:
+    """Return when nodes were down (rack, shelf, from, to), and the reservations of a run; none without a record."""
+    if not (folder / EXPLAIN_TYPES).exists():
+        return [], []
+    found = json.loads(read_text(folder / EXPLAIN_TYPES))
+    return _outages(found), _reservations(found)
+
+
 def _of_another_run(record: ExplainRecord, result: ResultTables) -> list[Problem]:
     """Return in what a record cannot be that of the run: its rows, its codes, or its types."""
     problems = []
@@ -74,12 +82,12 @@ def _read(folder: Path) -> ExplainRecord:
             users=found.get("users", []),
             companions=_named(COMPANION, columns),
             requests=_named(REQUEST, columns),
-            outages=[(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
+            outages=_outages(found),
             reserves=found.get("reserves", ""),
             starts_in_order=found.get("starts_in_order", False),
             power_caps={k: np.array(v) for k, v in found["power_caps"].items()} if "power_caps" in found else None,
             after={int(job): others for job, others in found.get("after", {}).items()},
-            reservations=[_reserved(one) for one in found.get("reservations", [])],
+            reservations=_reservations(found),
             **{name: _column(columns, name, one) for name, one in COLUMNS.items()},
         )
     except InputError:
@@ -95,8 +103,13 @@ def _column(columns: dict[str, np.ndarray], name: str, declared: OfTasks) -> Any
     return columns.get(declared.file or name, absent)
 
 
-def _reserved(one: dict[str, Any]) -> Reservation:
-    return Reservation(**one | {"end_us": math.inf if one["end_us"] is None else one["end_us"]})
+def _outages(found: dict[str, Any]) -> list[tuple[int, int, float, float]]:
+    return [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]]
+
+
+def _reservations(found: dict[str, Any]) -> list[Reservation]:
+    given = found.get("reservations", [])
+    return [Reservation(**one | {"end_us": math.inf if one["end_us"] is None else one["end_us"]}) for one in given]
 
 
 def _named(prefix: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
