@@ -80,7 +80,7 @@ def backtest(
             draft.write_text(text, encoding="utf-8")
     stored = None if changes or is_again else write_record(found, source.data, file.parent)
     for target in pages:
-        from vinesim.report.backtest import write_backtest_page
+        from vinesim.pages.backtest import write_backtest_page
 
         write_backtest_page(target, found, steps, file.stem)
     if as_json:

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.metrics.numbers import Numbers
 from vinesim.metrics.serving import PER_TOKENS, TOKEN_BILL
 from vinesim.model.electricity import J_PER_KWH, Series
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
 from vinesim.model.time import US_PER_S
