@@ -254,11 +254,9 @@ def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
 def _failures(parts: Sequence[FailurePart] | None) -> tuple[Failures, ...]:
     return tuple(
         Failures(
-            Times(**declared_by(part.until, Times)),
-            Times(**declared_by(part.repair, Times)),
-            part.type,
-            None if part.rack is None or part.shelf is None else (part.rack, part.shelf),
-            part.running,
+            processor_type=part.type,
+            node=None if part.rack is None or part.shelf is None else (part.rack, part.shelf),
+            **declared_by(part, Failures, until=Times, repair=Times),
         )
         for part in parts or ()
     )
