@@ -86,7 +86,7 @@ def user_words(name: str) -> str:
 def wrong_partitions(partitions: Sequence[Partition], center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with partitions: nodes and processor types that do not exist, and jobs of no partition."""
     names = [one.name for one in partitions]
-    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if partitions else set()
+    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
     for i, one in enumerate(partitions):
         where = ("partitions", i)
         if one.name in names[:i]:

@@ -67,7 +67,7 @@ class Reservation:
 
 def wrong_reservations(given: Sequence[Reservation], center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with them: times, names, nodes and users that do not exist."""
-    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if given else set()
+    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
     names = [one.name for one in given]
     for i, one in enumerate(given):
         where = ("reservations", i)
