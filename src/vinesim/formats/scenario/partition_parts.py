@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from vinesim.formats.scenario.datacenter_parts import DatacenterPart, StoragePart
+from vinesim.formats.scenario.datacenter_parts import DatacenterPart, PlacePart
 from vinesim.formats.scenario.declared import declared_by, part_of
 from vinesim.formats.scenario.values import Amount, AmountOrNone, Index, Name
 from vinesim.formats.source.parts import Part
@@ -15,10 +15,6 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Steps
 from vinesim.model.partition import Partition
 from vinesim.workloads.placement import distinct_nodes
-
-
-class PlacePart(StoragePart):
-    """A node, by its place."""
 
 
 class NodesPart(Part):

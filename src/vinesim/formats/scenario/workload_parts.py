@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
+from vinesim.formats.scenario.datacenter_parts import PlacePart
 from vinesim.formats.scenario.declared import declared_by, part_of
 from vinesim.formats.scenario.values import (
     Count,
     FileName,
-    Index,
     Name,
     Number,
     Positive,
@@ -189,20 +189,13 @@ class ArrivalsPart(Part):
         return self
 
 
-class NodePlace(Part):
-    """A node."""
-
-    rack: Index = Field(description="Rack, from 0.")
-    shelf: Index = Field(description="Shelf, from 0.")
-
-
 _OfApplication: Any = part_of(  # mypy takes no call as a base class
     Application,
     name=Name,
     relative_deadline=PositiveTime,
     average_load=Positive,
     max_consolidated=Count,
-    nodes=Annotated[list[NodePlace], Field(min_length=1)] | None,
+    nodes=Annotated[list[PlacePart], Field(min_length=1)] | None,
     gang_size=Count,
 )
 
