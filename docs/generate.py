@@ -554,9 +554,16 @@ def packages() -> str:
     contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     names = [name for layer in layers for name in layer.replace("vinesim.", "").split(" | ")]
-    readmes = [(root / "src" / "vinesim" / name / "README.md").read_text() for name in names]
+    readmes = [_about(root / "src" / "vinesim" / name) for name in names]
     opening = "The source is in packages that import only packages further down on this page; `make check` enforces it."
     return "\n\n".join(["# Packages", opening, *(f"#{text}" for text in readmes)])
+
+
+def _about(package: Path) -> str:
+    """What the README of a package says, or the docstring of a module that stands alone."""
+    if package.is_dir():
+        return (package / "README.md").read_text()
+    return f"# {package.name}.py\n\n{importlib.import_module(f'vinesim.{package.name}').__doc__}\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {

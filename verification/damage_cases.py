@@ -12,8 +12,8 @@ from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.study.file import study as study_of
 from vinesim.metrics.waiting import waiting_of
+from vinesim.pages.write import write_report
 from vinesim.policies.documents import read_scenario
-from vinesim.report.page import write_report
 from vinesim.report.timeline import write_timeline
 from vinesim.studies.compare import compare
 from vinesim.studies.sweep import read_sweep, sweep

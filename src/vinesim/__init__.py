@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vinesim.engine.simulate import simulate
     from vinesim.engine.watchdog import Progress
     from vinesim.formats.plan.file import read_plan
+    from vinesim.formats.results.table import Table
     from vinesim.formats.study.file import read_study, study
     from vinesim.live.scheduler import Scheduler
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from vinesim.model.partition import Partition
     from vinesim.model.plan import Plan
     from vinesim.model.reservation import Reservation
-    from vinesim.model.result import ExitReason, Result, Table
+    from vinesim.model.result import ExitReason
     from vinesim.model.scenario import Scenario
     from vinesim.model.study import Study
     from vinesim.model.version import VERSION as __version__  # noqa: N811
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from vinesim.plots.plot import plot
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.replacing import changed
+    from vinesim.result import Result
     from vinesim.studies.again import read_result
     from vinesim.studies.backtest import backtest
     from vinesim.studies.compare import compare
@@ -47,6 +49,7 @@ _HOMES = {
     "engine.watchdog": ("Progress",),
     "engine.simulate": ("simulate",),
     "formats.plan.file": ("read_plan",),
+    "formats.results.table": ("Table",),
     "formats.study.file": ("read_study", "study"),
     "live.scheduler": ("Scheduler",),
     "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
@@ -57,7 +60,7 @@ _HOMES = {
     "model.outage": ("Outage",),
     "model.partition": ("Partition",),
     "model.reservation": ("Reservation",),
-    "model.result": ("ExitReason", "Result", "Table"),
+    "model.result": ("ExitReason",),
     "model.scenario": ("Scenario",),
     "model.study": ("Study",),
     "model.version": ("__version__",),
@@ -68,6 +71,7 @@ _HOMES = {
     "plots.plot": ("plot",),
     "policies.documents": ("read_scenario",),
     "policies.replacing": ("changed",),
+    "result": ("Result",),
     "studies.again": ("read_result",),
     "studies.backtest": ("backtest",),
     "studies.compare": ("compare",),

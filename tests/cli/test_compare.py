@@ -7,8 +7,8 @@ import pytest
 
 from vinesim.cli.compare import print_comparison
 from vinesim.cli.shown import short_labels
+from vinesim.formats.results.table import Table
 from vinesim.formats.study.file import study
-from vinesim.model.result import Table
 from vinesim.studies.compare import compare
 
 OF = "jobs.latency_us.mean"

@@ -17,8 +17,8 @@ from vinesim.cli.sweep_table import print_sweep
 from vinesim.cli.tables import print_summary
 from vinesim.cli.terminal import LEAST_COLUMNS
 from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.table import Table
 from vinesim.formats.study.file import study
-from vinesim.model.result import Table
 from vinesim.policies.documents import read_scenario
 from vinesim.studies.sweep import Sweep
 

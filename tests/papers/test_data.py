@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 from vinesim.reproduction.data import Data
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.papers.small import small_data
+from vinesim.formats.results.table import Table
 from vinesim.formats.study.file import read_study
-from vinesim.model.result import Table
 from vinesim.reproduction.claim import Verdict
 from vinesim.reproduction.data import Data
 from vinesim.reproduction.registry import items

@@ -190,7 +190,7 @@ def test_without_loads_every_urgency_misses_the_same_and_with_them_not():
 
 def relabelled(rows):
     """The rows as if those with loads had none."""
-    from vinesim.model.result import Table
+    from vinesim.formats.results.table import Table
 
     swap = {"with load": "without load", "without load": "with load"}
     return Table({name: np.array([swap[v] for v in rows[name]]) if name == "load" else rows[name] for name in rows})

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import vinesim as vs
+from vinesim.pages.plan import write_plan_page
 from vinesim.plans import again
-from vinesim.report.plan import write_plan_page
 
 QUICK = Path(__file__).parents[2] / "examples" / "quickstart.yaml"
 PLAN = """\

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.pages import FAINT, UNNAMED, unfold
-from vinesim.report.page import write_report
+from vinesim.pages.write import write_report
 
 THEMES = ("light", "dark")
 

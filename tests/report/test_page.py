@@ -16,7 +16,7 @@ from tests.unit.metrics.test_waiting import recorded
 from vinesim.formats.results.parquet import read_table
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.errors import InputError
-from vinesim.report.page import write_report
+from vinesim.pages.write import write_report
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.report.conftest import EVIL
 from vinesim.cli.main import app
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.metrics.numbers import shown_number
-from vinesim.report.plan import plan_page, write_plan_page
+from vinesim.pages.plan import plan_page, write_plan_page
 
 TITLES = {CPUS: "CPU_INTEL units of rack 0", GPUS: "GPU units of rack 0"}
 

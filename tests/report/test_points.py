@@ -8,8 +8,8 @@ from tests.cli.conftest import vinesim  # noqa: F401
 from tests.cli.test_completion import complete
 from tests.pages import unfold
 from vinesim.formats.results.tables import open_result
-from vinesim.report.page import write_report
-from vinesim.report.sweep import sweep_page
+from vinesim.pages.sweep import sweep_page
+from vinesim.pages.write import write_report
 from vinesim.studies.compare import compare
 
 
@@ -48,7 +48,7 @@ def test_numbers_and_axes_have_words_and_units(whole_sweep):
 def test_axes_of_names_are_compared_before_those_of_numbers(whole_sweep, monkeypatch):
     """Which policy is better is asked more often than which load; up to twelve of them."""
     from vinesim.formats.study.file import study
-    from vinesim.report.verdicts import MAX_NAMES, _compared
+    from vinesim.pages.verdicts import MAX_NAMES, _compared
 
     names = ["high", "flat", "pref", "earliest_finish", "earliest_completion", "delay", "closer_to_data"]
     scenario = {"datacenter": {"racks": [{"units": {"GPU": 4}}]}, "workload": {"generator": "500jobs"}}

@@ -7,9 +7,9 @@ from tests.served import S, served
 from vinesim.cli.by_table import print_by
 from vinesim.cli.tables import print_summary
 from vinesim.model.errors import InputError
+from vinesim.pages.two_runs import two_runs_page
 from vinesim.plots.plot import plot
 from vinesim.report.run import run_page
-from vinesim.report.two_runs import two_runs_page
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 from tests.report.conftest import STUDY
 from vinesim.formats.study.file import read_study
 from vinesim.model.errors import InputError
+from vinesim.pages.sweep import read_points, sweep_page
 from vinesim.report.rounding import rounded
-from vinesim.report.sweep import read_points, sweep_page
 from vinesim.studies.chunks import chunk_of
 from vinesim.studies.expand import expand
 from vinesim.studies.journal import Journal
@@ -106,7 +106,7 @@ def test_rows_of_another_study_are_reported(sweep, tmp_path):
 
 
 def test_numbers_beyond_the_room_are_named(whole_sweep, monkeypatch):
-    monkeypatch.setattr("vinesim.report.sweep.MAX_VALUES", 64)
+    monkeypatch.setattr("vinesim.pages.sweep.MAX_VALUES", 64)
     page = sweep_page(whole_sweep)
     assert [number["name"] for number in page.data["sweep"]["numbers"]] == [
         "jobs.latency_us.mean",

@@ -12,10 +12,10 @@ import vinesim as vs
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.parquet import read_table
 from vinesim.metrics.times import times_with
+from vinesim.pages.two_runs import N_BATCHES, N_INTERVALS, _units, paired_interval, two_runs_page
+from vinesim.pages.two_sweeps import compared_sweeps, two_sweeps_page
+from vinesim.pages.write import write_report
 from vinesim.report.distributions import N_BINS, PROBABILITIES
-from vinesim.report.page import write_report
-from vinesim.report.two_runs import N_BATCHES, N_INTERVALS, _units, paired_interval, two_runs_page
-from vinesim.report.two_sweeps import compared_sweeps, two_sweeps_page
 from vinesim.studies.sweep import read_sweep
 
 CHANGES = ["arrivals.iat=6", "policy=flat", "datacenter.racks[0].units.GPU=22"]

@@ -13,7 +13,7 @@ from tests.report.conftest import EXAMPLES
 from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
-from vinesim.report.page import write_report
+from vinesim.pages.write import write_report
 from vinesim.report.waiting import waiting
 
 

@@ -13,8 +13,8 @@ from tests.small_site import job, write_site
 from vinesim.cli.main import app
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.model.errors import InputError
+from vinesim.pages.backtest import backtest_page
 from vinesim.policies.documents import read_scenario
-from vinesim.report.backtest import backtest_page
 from vinesim.report.page import render
 from vinesim.studies.backtest import backtest, in_use, order_of
 from vinesim.studies.eligible import eligible_s

@@ -12,8 +12,8 @@ import pyarrow
 import pytest
 
 import vinesim as vs
+from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import open_result
-from vinesim.model.result import Table
 from vinesim.policies.documents import read_scenario
 
 COLUMNS = {
@@ -60,7 +60,7 @@ def test_a_stream_needs_no_pyarrow():
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "import numpy as np\n"
-        "from vinesim.model.result import Table\n"
+        "from vinesim.formats.results.table import Table\n"
         "print(type(Table({'a': np.arange(3)}).__arrow_c_stream__()).__name__)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

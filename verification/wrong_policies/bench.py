@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from verification.wrong_policies.wrong import Wrong
+from vinesim.formats.results.table import Table
 from vinesim.formats.study.file import read_study
-from vinesim.model.result import Table
 from vinesim.model.study import Axis
 from vinesim.reproduction.claim import Kind, Verdict
 from vinesim.reproduction.item import Item

@@ -11,6 +11,7 @@ from vinesim.cli.terminal import output, say
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from vinesim.model.scenario import Scenario
     from vinesim.studies.backtest import Backtest
     from vinesim.studies.waterfall import Waterfall
 
@@ -48,10 +49,10 @@ def backtest(
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:
     """Compare the waits that a policy predicts with those that happened."""
+    from vinesim.cli.run_source import of_source
     from vinesim.formats.results.folder import SCENARIO
     from vinesim.formats.scenario.file import read_source
     from vinesim.formats.source.files import replacing
-    from vinesim.policies.documents import prepared
     from vinesim.studies.backtest_record import write_record
     from vinesim.studies.origin import keeping, read_origin
 
@@ -66,8 +67,9 @@ def backtest(
         _check_target(folder)
     source = read_source(file, changes)
     asked = {"replications": replications, "waterfall": waterfall}
-    with keeping(prepared(source, file.parent)[0].data, file.parent, folder, WHAT, **asked) as keep:
-        found, steps, document = back_tested(file, changes, replications, waterfall)
+    request = of_source(source, file.parent)
+    with keeping(request.document, request.folder, folder, WHAT, **asked) as keep:
+        found, steps, document = back_tested(request.scenario, replications, waterfall)
         if folder is not None:
             keep(folder)
     text, pages = json.dumps(document, indent=2) + "\n", [page] if page is not None else []
@@ -80,7 +82,7 @@ def backtest(
             draft.write_text(text, encoding="utf-8")
     stored = None if changes or is_again else write_record(found, source.data, file.parent)
     for target in pages:
-        from vinesim.report.backtest import write_backtest_page
+        from vinesim.pages.backtest import write_backtest_page
 
         write_backtest_page(target, found, steps, file.stem)
     if as_json:
@@ -95,15 +97,13 @@ def backtest(
 
 
 def back_tested(
-    file: Path, changes: list[str], replications: int, waterfall: bool
+    scenario: "Scenario", replications: int, waterfall: bool
 ) -> "tuple[Backtest, Waterfall | None, dict[str, Any]]":
-    """Run a back-test of a scenario's file; return it, its waterfall if one is asked for, and both as JSON has them."""
+    """Run a back-test of a scenario; return it, its waterfall if one is asked for, and both as JSON has them."""
     from vinesim.cli.progress import working
-    from vinesim.policies.documents import read_scenario
     from vinesim.studies.backtest import backtest as back_test
     from vinesim.studies.waterfall import waterfall as fall
 
-    scenario = read_scenario(file, changes)
     with working("running"):
         found = back_test(scenario, replications)
         steps = fall(scenario, found, replications) if waterfall else None

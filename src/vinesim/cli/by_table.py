@@ -8,8 +8,8 @@ from rich.table import Table
 
 from vinesim.cli.console import Console
 from vinesim.model.errors import InputError
-from vinesim.model.result import Result
 from vinesim.report.breakdown import evenness, shown, title_of
+from vinesim.result import Result
 
 LEFT_OUT = (
     "p50 wait",

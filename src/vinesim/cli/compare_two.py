@@ -10,17 +10,17 @@ import typer
 
 from vinesim.cli.terminal import output
 from vinesim.formats.results.folder import to_json
+from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.by import side_by_side
 from vinesim.metrics.numbers import numbers, shown_number
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
+from vinesim.pages.sweep import FIRST
+from vinesim.pages.two_runs import SHOWN, names_of, numbers_of_both, shown_numbers
+from vinesim.pages.two_sweeps import compared_sweeps
+from vinesim.pages.write import are_sweeps
 from vinesim.report.breakdown import MAX_ROWS, by_axis, compared_of, title_of
-from vinesim.report.page import are_sweeps
-from vinesim.report.sweep import FIRST
-from vinesim.report.two_runs import SHOWN, names_of, numbers_of_both, shown_numbers
-from vinesim.report.two_sweeps import compared_sweeps
 
 if TYPE_CHECKING:
     from rich.console import OverflowMethod

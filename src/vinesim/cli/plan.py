@@ -50,7 +50,7 @@ def plan(
         found = solve(
             file, out, backend=backend, workers=workers, address=address, on_step=on_step, on_message=on_message
         )
-    from vinesim.report.plan import write_plan_page
+    from vinesim.pages.plan import write_plan_page
 
     write_plan_page(out)
     if as_json:

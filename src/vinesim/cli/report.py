@@ -27,9 +27,9 @@ def report(
     """
     from vinesim.cli.progress import working
     from vinesim.formats.results.folder import REPORT
+    from vinesim.pages.plan import write_plan_page
+    from vinesim.pages.write import write_report
     from vinesim.plans.record import PLAN_JSON
-    from vinesim.report.page import write_report
-    from vinesim.report.plan import write_plan_page
 
     page = output or (folder / REPORT if other is None else Path("compared.html"))
     with working("writing the page"):

@@ -1,12 +1,18 @@
 """``vinesim run``: simulate one scenario, from a scenario file or from the papers' text files."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from vinesim.cli.completion import policy_names, policy_options
 from vinesim.cli.terminal import output, warn
 from vinesim.model.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from vinesim.model.scenario import Scenario
+    from vinesim.result import Result
 
 
 def register(app: typer.Typer) -> None:
@@ -58,15 +64,10 @@ def run(
     """Simulate a workload on a datacenter under a scheduling policy."""
     from vinesim.cli import run_source
     from vinesim.cli.exit_codes import of_run
-    from vinesim.cli.own import of_command, print_own
     from vinesim.cli.progress import watching
-    from vinesim.cli.unfinished import unfinished
     from vinesim.engine.simulate import simulate
-    from vinesim.formats.results.explain_record import write_record
-    from vinesim.formats.results.folder import check_target, to_json, write_result
+    from vinesim.formats.results.folder import check_target
     from vinesim.formats.source.quantities import time_us
-    from vinesim.metrics.overload import overload_of_run
-    from vinesim.policies.registry import resolve
     from vinesim.studies.origin import keeping
 
     if explain and out is None:
@@ -91,8 +92,7 @@ def run(
         request = run_source.of_text_files(changes, inputs, policy, option, period, seed)
     request = run_source.with_options(request, network, sampling)
     found, percentiles = request.scenario, percentiles or request.percentiles
-    own = of_command(record)
-    own.tried(found)
+    numbers = _own_numbers(record, found)
     with keeping(request.document, request.folder, out, percentiles=percentiles) as keep:
         with watching(found.workload.n_tasks, quiet=as_json) as (on_progress, on_message):
             result = simulate(
@@ -103,31 +103,72 @@ def run(
                 on_message=on_message,
             )
         if by:
-            from vinesim.cli.by_table import as_document, check_axes, print_by
+            from vinesim.cli.by_table import check_axes
 
             check_axes(result, by)
-        recorded = own.of(result)
+        recorded = numbers(result)
         if out is not None:
+            _write(out, result, keep, found if explain else None)
+    _print(result, recorded, by, out, as_json)
+    if code := of_run(result.exit_reason):
+        raise typer.Exit(code)
 
-            def also(draft: Path) -> None:
-                keep(draft)
-                if explain:
-                    write_record(draft, found, result.outcome.failures, resolve(found.policy, found.options))
 
-            write_result(out, result, also)
+def _own_numbers(record: list[str], found: "Scenario") -> "Callable[[Result], Mapping[str, float | str]]":
+    """Return what computes the user's own numbers of a run; they are tried on a few jobs of the scenario first."""
+    if not record:
+        return lambda _: {}
+    from vinesim.cli.own import of_command
+
+    own = of_command(record)
+    own.tried(found)
+    return own.of
+
+
+def _write(out: Path, result: "Result", keep: "Callable[[Path], None]", explained: "Scenario | None") -> None:
+    """Write the result folder, with what repeats the run, and what ``vinesim explain`` needs of a scenario."""
+    from vinesim.formats.results.folder import write_result
+
+    def also(draft: Path) -> None:
+        keep(draft)
+        if explained is not None:
+            from vinesim.formats.results.explain_record import write_record
+            from vinesim.policies.registry import resolve
+
+            policy = resolve(explained.policy, explained.options)
+            write_record(draft, explained, result.outcome.failures, policy)
+
+    write_result(out, result, also)
+
+
+def _print(
+    result: "Result", recorded: "Mapping[str, float | str]", by: list[str], out: Path | None, as_json: bool
+) -> None:
+    """Print the summary, the user's own numbers and the tables of ``--by``: for people, or as JSON."""
     if as_json:
-        more = {"record": recorded} if record else {}
-        output().write(to_json(result.summary | more | ({"by": as_document(result, by)} if by else {})))
+        from vinesim.cli.unfinished import unfinished
+        from vinesim.formats.results.folder import to_json
+        from vinesim.metrics.overload import overload_of_run
+
+        more: dict[str, Any] = {"record": recorded} if recorded else {}
+        if by:
+            from vinesim.cli.by_table import as_document
+
+            more["by"] = as_document(result, by)
+        output().write(to_json(result.summary | more))
         if result.exit_reason != "ALL_DONE":
             warn(unfinished(result))
         if note := overload_of_run(result.summary):
             warn(note)
-    else:
-        from vinesim.cli.tables import print_summary
+        return
+    from vinesim.cli.tables import print_summary
 
-        print_summary(result, out)
-        if by:
-            print_by(result, by)
+    print_summary(result, out)
+    if by:
+        from vinesim.cli.by_table import print_by
+
+        print_by(result, by)
+    if recorded:
+        from vinesim.cli.own import print_own
+
         print_own(recorded)
-    if code := of_run(result.exit_reason):
-        raise typer.Exit(code)

@@ -1,7 +1,7 @@
 """The scenario that ``vinesim run`` simulates: of a file, a result folder, a sweep's point, or text files."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,10 @@ NO_SAMPLING = ("none", "-1")  # -1 as in earlier versions
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A scenario, and the document that says the same, whose file names are relative to ``folder``."""
+    """A scenario, and what makes the document that says the same, whose file names are relative to ``folder``."""
 
     scenario: Scenario
-    document: Mapping[str, Any]
+    document: Callable[[], Mapping[str, Any]]
     folder: Path
     percentiles: str = "nearest_rank"  # of the result that is repeated
 
@@ -54,15 +54,16 @@ def of_file(
         percentiles = read_origin(file, "run")["percentiles"]
         file = file / SCENARIO
     source = read_source(file, changes).changed(settings)
-    return replace(_request(source, file.parent), percentiles=percentiles)
+    return replace(of_source(source, file.parent), percentiles=percentiles)
 
 
-def _request(source: YamlSource, folder: Path) -> RunRequest:
+def of_source(source: YamlSource, folder: Path) -> RunRequest:
+    """Return the scenario of a document, with its warnings; its policy is checked."""
     notes: list[str] = []
     scenario = scenario_from(source, folder, check_policy=resolve, tell=notes.append)
     for text in notes:
         warnings.warn(text, InputWarning, stacklevel=2)
-    return RunRequest(scenario, prepared(source, folder)[0].data, folder)
+    return RunRequest(scenario, lambda: prepared(source, folder)[0].data, folder)
 
 
 def of_point(sweep: Path | None, point: int, seed: int | None, given: dict[str, Any]) -> RunRequest:
@@ -88,7 +89,7 @@ def of_point(sweep: Path | None, point: int, seed: int | None, given: dict[str, 
         raise InputError(problems)
     (run,) = Points(study).runs(point, [first - study.seed])
     source = scenario_source(study).changed({**run.settings, "seed": run.seed})
-    return RunRequest(scenario_of(study, run), prepared(source, study.folder)[0].data, study.folder)
+    return RunRequest(scenario_of(study, run), lambda: prepared(source, study.folder)[0].data, study.folder)
 
 
 def of_text_files(
@@ -124,16 +125,19 @@ def of_text_files(
     document = {key: {"file": str(inputs[name])} for key, name in files.items() if inputs[name] is not None}
     run = {"policy": policy, "options": options or None, "period": new["period_us"], "seed": seed}
     given = {key: value for key, value in run.items() if value is not None}
-    return RunRequest(scenario, {**document, "arrivals": times, **given}, Path())
+    return RunRequest(scenario, lambda: {**document, "arrivals": times, **given}, Path())
 
 
 def with_options(request: RunRequest, network: str | None, sampling: str | None) -> RunRequest:
     """Return the same with another network and sampling."""
     new: dict[str, Any] = {}
-    document = dict(request.document)
+    keys: dict[str, Any] = {}
     if network is not None:
         new["network"] = read_network(network)
-        document["network"] = network if network in PRESETS else {"file": str(Path(network).absolute())}
+        keys["network"] = network if network in PRESETS else {"file": str(Path(network).absolute())}
     if sampling is not None:
-        new["sampling_us"] = document["sampling"] = None if sampling in NO_SAMPLING else time_us(sampling, "--sampling")
+        new["sampling_us"] = keys["sampling"] = None if sampling in NO_SAMPLING else time_us(sampling, "--sampling")
+    if not new:
+        return request
+    document = lambda: {**request.document(), **keys}  # noqa: E731
     return replace(request, scenario=changed(request.scenario, **new), document=document)

@@ -9,9 +9,10 @@ import numpy as np
 
 from vinesim.cli.shown import axis_columns
 from vinesim.cli.unfinished import overload_note, stalled_points
+from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
 from vinesim.metrics.numbers import shown_number
-from vinesim.model.result import ExitReason, Table
+from vinesim.model.result import ExitReason
 from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
 from vinesim.studies.points import plain

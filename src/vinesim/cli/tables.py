@@ -16,7 +16,8 @@ from vinesim.metrics.numbers import differ, joules, written
 from vinesim.metrics.overload import overload_of_run
 from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
 from vinesim.metrics.serving import per_token, transfer_us
-from vinesim.model.result import ExitReason, Result
+from vinesim.model.result import ExitReason
+from vinesim.result import Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 LEFT_OUT = ("p90", "p50", "p99_9")  # dropped in this order if the terminal is too narrow; summary.json has them all

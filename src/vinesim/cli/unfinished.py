@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vinesim.metrics.numbers import not_finished
-from vinesim.model.result import ExitReason, Result
+from vinesim.model.result import ExitReason
+from vinesim.result import Result
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep

@@ -98,10 +98,11 @@ def _plan(folder: Path, workers: int | None) -> Found:
 def _backtest(folder: Path, _: int | None) -> Found:
     from vinesim.cli.backtest import RESULT, back_tested
     from vinesim.formats.results.folder import SCENARIO
+    from vinesim.policies.documents import read_scenario
     from vinesim.studies import differences
     from vinesim.studies.origin import read_origin
 
     origin, stored = read_origin(folder), json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    again = back_tested(folder / SCENARIO, [], origin["replications"], origin["waterfall"])[2]
+    again = back_tested(read_scenario(folder / SCENARIO), origin["replications"], origin["waterfall"])[2]
     found = differences.of_documents("backtest", stored, json.loads(json.dumps(again)))
     return f"{stored['jobs']:,} jobs, {stored['replications']} runs", found

@@ -9,9 +9,8 @@ import linecache
 import re
 from pathlib import Path
 
-import numba
-
 from vinesim.core.names import PACKAGE
+from vinesim.jit.kernels import NUMBA
 
 PLACE = re.compile(
     r'(?:During: [^\n]* at|Raised from) (?P<file>\S+) \((?P<line>\d+)\)|File "(?P<of>[^"]+)", line (?P<at>\d+)'
@@ -21,7 +20,7 @@ END = re.compile(r"^\s*(?:There are|During|File|- Of which|[Rr]aised from)|\. Ra
 WRONG_CALL = re.compile(r"to signature '(?P<signature>.*?)' due to \"TypeError: (?P<why>.*?)\"", re.DOTALL)
 NO_CALL = re.compile(r"No implementation of function .*?>>> (?P<call>.*)", re.DOTALL)
 TYPE = re.compile(r"(?:Reference|ArraysType)\((Model|State|Scratch|Options)\w*(?: \w+)?\)")
-OTHERS = (Path(numba.__file__).parent, *(PACKAGE / room for room in ("core", "engine", "jit", "state")))
+OTHERS = (NUMBA, *(PACKAGE / room for room in ("core", "engine", "jit", "state")))
 
 
 def words_of(error: Exception) -> str:

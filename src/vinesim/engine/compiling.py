@@ -5,8 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 from vinesim.engine.contract import BrokenContract
 from vinesim.model.errors import PolicyError
@@ -26,7 +25,9 @@ def announced(name: str, on_message: Callable[[str], None] | None) -> Iterator[N
         while to_say:
             to_say.pop()()
 
-    with _listening(say, lambda: None):
+    from vinesim.jit.events import listening
+
+    with listening(say, lambda: None):
         yield
 
 
@@ -48,33 +49,10 @@ def timing_compilation() -> Iterator[Callable[[], float]]:
             since = begun.pop()
             total += 0.0 if begun else time.perf_counter() - since
 
-    with _listening(begin, end):
+    from vinesim.jit.events import listening
+
+    with listening(begin, end):
         yield lambda: total
-
-
-def _listening(begin: Callable[[], None], end: Callable[[], None]) -> Any:
-    """Let both be called as Numba begins to compile something, and as it ends."""
-    from numba.core import event
-
-    return event.install_listener("numba:compile", _listener()(begin, end))
-
-
-@cache
-def _listener() -> Any:
-    """The class is made once, not for each run: each would be a cycle."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        def __init__(self, begin: Callable[[], None], end: Callable[[], None]):
-            self._begin, self._end = begin, end
-
-        def on_start(self, event: Any) -> None:
-            self._begin()
-
-        def on_end(self, event: Any) -> None:
-            self._end()
-
-    return Listener
 
 
 class NotCompiled(PolicyError):

@@ -11,6 +11,7 @@ from vinesim.engine.compiling import NotCompiled, announce_compilation
 from vinesim.engine.ends import may_end_early
 from vinesim.engine.engine_choice import Engine, check_engine, is_worth_loading
 from vinesim.engine.simulate import check_options, code_for, simulate, unit_order_of
+from vinesim.formats.results.table import Table
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
@@ -20,7 +21,6 @@ from vinesim.model.application import requests_on_nodes
 from vinesim.model.arrays import first_wrong
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.run_numbers import NUMBERS, is_number_or_part
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of

@@ -14,6 +14,7 @@ from vinesim.engine.code import code_of
 from vinesim.engine.contract import ErrorWithoutLine
 from vinesim.engine.engine_choice import Engine, EngineChoice, check_engine
 from vinesim.engine.watchdog import Progress
+from vinesim.formats.results.table import Table
 from vinesim.metrics import applications
 from vinesim.metrics.labels import labels_of
 from vinesim.metrics.latency import METHODS, QUANTILES, Method
@@ -22,7 +23,7 @@ from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp, check_warm_up
 from vinesim.model.errors import InputError, PolicyError, Problem
-from vinesim.model.result import Outcome, Result, Table
+from vinesim.model.result import Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.version import code_version
@@ -30,6 +31,7 @@ from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, t
 from vinesim.policies.demands import check_demands, check_policy
 from vinesim.policies.identity import content_id, policy_content
 from vinesim.policies.registry import resolve
+from vinesim.result import Result
 from vinesim.state.build import build_model
 from vinesim.state.queries import nothing
 
@@ -139,7 +141,7 @@ def result_of(
         outcome,
         provenance,
         builders,
-        lambda result: summarize(result, tables(), percentiles, warm_up, quantiles),
+        lambda: summarize(tables(), percentiles, warm_up, quantiles),
     )
 
 

@@ -11,8 +11,9 @@ from vinesim.engine.simulate import code_for, online_policy_for, simulate
 from vinesim.engine.watchdog import Progress
 from vinesim.explore.state import Changes, Explored
 from vinesim.explore.view import COMPARED, numbers_of, view_of
+from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Outcome, Table
+from vinesim.model.result import Outcome
 from vinesim.model.scalars import as_found
 from vinesim.model.scenario import Scenario
 from vinesim.policies.registry import resolve

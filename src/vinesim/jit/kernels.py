@@ -11,9 +11,12 @@ import sys
 import types as python
 from collections.abc import Callable
 from functools import partial, wraps
+from pathlib import Path
 from typing import Any
 
+import numba
 from numba import njit
+from numba import prange as prange  # for kernels of other packages
 from numba.core.typing.typeof import typeof
 from numba.np import linalg
 
@@ -27,10 +30,11 @@ if "numba.np.arraymath" not in sys.modules:
     # run. No kernel here needs it; one of a user's that does asks again when it is compiled.
     _ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
     try:
-        import numba.np.arraymath  # noqa: F401
+        import numba.np.arraymath
     finally:
         linalg.ensure_blas = _ensure_blas
 
+NUMBA, NUMBA_VERSION = Path(numba.__file__).parent, numba.__version__
 OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
 
 

@@ -24,12 +24,13 @@ from vinesim.live.registered import with_registered
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import Network
-from vinesim.model.result import ExitReason, Outcome, Result
+from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.model.speed_curves import curves_of
 from vinesim.model.version import code_version
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.identity import content_id
+from vinesim.result import Result
 
 SCENARIO, WORKLOAD, RESULT = "scenario.yaml", "workload.parquet", "result"
 TINY_US = 1e-12

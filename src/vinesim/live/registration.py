@@ -96,7 +96,7 @@ def compiled(cluster: Cluster, registered: Sequence[Registration], policy: Onlin
     scenario = Scenario(
         cluster.datacenter, work, policy, applications=tuple(r.application for r in registered), **tables
     )
-    if problems := against_ahead(scenario, policy):
+    if scenario.datacenter.takes_ahead and (problems := against_ahead(scenario, policy)):
         raise InputError(problems)
     model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
     group = model.task_group.tolist() if len(model.task_group) else [0] * n_tasks

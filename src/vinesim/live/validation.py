@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.engine.simulate import simulate
 from vinesim.live.record import Recorded
-from vinesim.model.result import Result
+from vinesim.result import Result
 
 REPLICATIONS = 20  # the measured number lies between their least and largest in 19 of 21 cases, if it is one of them
 ORDER = "order of starts, rank correlation"

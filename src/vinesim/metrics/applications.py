@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.metrics.fairness import jain
 from vinesim.metrics.latency import Method, distribution
 from vinesim.metrics.record import EVERYTHING, Record
@@ -15,7 +16,6 @@ from vinesim.metrics.tables import Tables
 from vinesim.model.application import application_names
 from vinesim.model.arrays import distinct
 from vinesim.model.columns import APPLICATIONS
-from vinesim.model.result import Table
 
 MINUTE_US = 6e7
 GOAL = 0.99  # share of requests on time that counts as good
@@ -85,24 +85,26 @@ def table(tables: Tables) -> Table:
     minutes = by_minute(tables)
     latency = [distribution(tables.job_latency_us[work.application == code]) for code in codes]
     rows = [minutes["application"] == code for code in codes]
-    return APPLICATIONS.of(
-        {
-            "application": codes,
-            "name": np.array([name for _, name in used]),
-            "requests": requests,
-            "missed": count(missed, work.application),
-            "missed_pct": 100.0 * count(missed, work.application) / requests,
-            "missed_pct_minutes": np.array([minutes["missed_pct"][row].mean() for row in rows]),
-            "missed_pct_worst_minute": np.array([minutes["missed_pct"][row].max() for row in rows]),
-            "dropped": count(outcome.task_unit[work.job_first[:-1]] < 0, work.application),
-            "goodput_per_s": (requests - count(missed, work.application)) / max(tables.makespan_us, 1e-9) * 1e6,
-            "p50_us": np.array([d["p50"] for d in latency]),
-            "p90_us": np.array([d["p90"] for d in latency]),
-            "p99_us": np.array([d["p99"] for d in latency]),
-            "p99_9_us": np.array([d["p99_9"] for d in latency]),
-            "consolidated_mean": count(started, task_code) / np.maximum(1, count(leads, task_code)),
-            "on_fastest": count(on_fastest, task_code) / n_started,
-        }
+    return Table(
+        APPLICATIONS.of(
+            {
+                "application": codes,
+                "name": np.array([name for _, name in used]),
+                "requests": requests,
+                "missed": count(missed, work.application),
+                "missed_pct": 100.0 * count(missed, work.application) / requests,
+                "missed_pct_minutes": np.array([minutes["missed_pct"][row].mean() for row in rows]),
+                "missed_pct_worst_minute": np.array([minutes["missed_pct"][row].max() for row in rows]),
+                "dropped": count(outcome.task_unit[work.job_first[:-1]] < 0, work.application),
+                "goodput_per_s": (requests - count(missed, work.application)) / max(tables.makespan_us, 1e-9) * 1e6,
+                "p50_us": np.array([d["p50"] for d in latency]),
+                "p90_us": np.array([d["p90"] for d in latency]),
+                "p99_us": np.array([d["p99"] for d in latency]),
+                "p99_9_us": np.array([d["p99_9"] for d in latency]),
+                "consolidated_mean": count(started, task_code) / np.maximum(1, count(leads, task_code)),
+                "on_fastest": count(on_fastest, task_code) / n_started,
+            }
+        )
     )
 
 

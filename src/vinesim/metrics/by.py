@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.source.clock import Clock
 from vinesim.metrics.gaps import gaps_us
 from vinesim.metrics.latency import quantiles
 from vinesim.metrics.serving import between_tokens_us, in_time
 from vinesim.metrics.tables import SLOWDOWN_FLOOR_US
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.time import US_PER_HOUR
 
 TYPE, SIZE, HOUR = "task_type", "size", "hour"  # axes that every run has

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.model.columns import LABELS
-from vinesim.model.result import Table
 from vinesim.model.workload import Workload
 
 
@@ -22,7 +22,7 @@ def labels_of(work: Workload) -> Table | None:
     found = {
         name: _texts(codes, names) for name, (codes, names) in kinds.items() if codes is not None and name != "job"
     }
-    return LABELS.of({"job": np.arange(work.n_jobs), **found}) if found else None
+    return Table(LABELS.of({"job": np.arange(work.n_jobs), **found})) if found else None
 
 
 def _texts(codes: np.ndarray, names: Sequence[str]) -> np.ndarray:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.metrics.bounds import OVERFULL, energy_bound
 from vinesim.model.arrays import distinct
 from vinesim.model.columns import PERIODS
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.time import FOREVER_US, US_PER_S
 from vinesim.state.demand import amounts
@@ -211,4 +211,4 @@ class PeriodAccounts:
             del found["optimum_j"]
         per_period = {name: column * n_periods for name, column in found.items() if name not in Row._fields[:N_COUNTS]}
         counts = {name: found[name].astype(np.int64) for name in Row._fields[:N_COUNTS]}
-        return PERIODS.of({**counts, "n_periods": n_periods, **per_period})
+        return Table(PERIODS.of({**counts, "n_periods": n_periods, **per_period}))

@@ -5,11 +5,12 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.gaps import given_up_us, waits_us
 from vinesim.metrics.segments import Segments
 from vinesim.metrics.tables import Tables
-from vinesim.model.result import OUTCOMES, Table
+from vinesim.model.result import OUTCOMES
 from vinesim.model.workload import ONE_SLOT
 
 JobsOrTasks = Literal["jobs", "tasks"]

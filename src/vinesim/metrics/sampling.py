@@ -3,8 +3,8 @@
 import warnings
 from typing import TYPE_CHECKING
 
+from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError, InputWarning
-from vinesim.model.result import Table
 
 if TYPE_CHECKING:
     from vinesim.metrics.tables import Tables

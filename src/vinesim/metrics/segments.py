@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.model.columns import SEGMENTS
-from vinesim.model.result import CUT, FINISHED, MOVED, OUTCOMES, EarlyEnds, Outcome, Table
+from vinesim.model.result import CUT, FINISHED, MOVED, OUTCOMES, EarlyEnds, Outcome
 from vinesim.state.demand import amounts
 
 NO_AMOUNTS = np.empty(0)
@@ -101,18 +102,20 @@ class Segments:
         rows = rows[self.unit[rows] >= 0]
         begins = ~is_further[rows]
         has_parts = is_further.any()
-        return SEGMENTS.of(
-            {
-                "task": self.task[rows],
-                "segment": _count_within(self.task[rows], begins),
-                "part": _count_within(self.row[rows], np.ones(len(rows), bool)) if has_parts else None,
-                "unit": self.unit[rows],
-                "begin_us": self.begin_us[rows],
-                "start_us": self.start_us[rows],
-                "end_us": self.finish_us[rows],
-                "outcome": self.outcome[rows],
-                "amount": self.amount[rows],
-            }
+        return Table(
+            SEGMENTS.of(
+                {
+                    "task": self.task[rows],
+                    "segment": _count_within(self.task[rows], begins),
+                    "part": _count_within(self.row[rows], np.ones(len(rows), bool)) if has_parts else None,
+                    "unit": self.unit[rows],
+                    "begin_us": self.begin_us[rows],
+                    "start_us": self.start_us[rows],
+                    "end_us": self.finish_us[rows],
+                    "outcome": self.outcome[rows],
+                    "amount": self.amount[rows],
+                }
+            )
         )
 
 

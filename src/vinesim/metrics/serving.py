@@ -76,6 +76,16 @@ def in_time(
     return kept
 
 
+def of_each(total: Any, n_tokens: Any) -> Any:
+    """Return the part of each token in a total, NaN where there are no tokens. Numbers or arrays."""
+    return total / np.where(n_tokens > 0, n_tokens, np.nan)
+
+
+def per_million_tokens(total: Any, n_tokens: Any) -> Any:
+    """Return the part of a million tokens in a total, NaN where there are no tokens. Numbers or arrays."""
+    return of_each(total * PER_TOKENS, n_tokens)
+
+
 def per_token(serving: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a token takes, as titles and texts, from the engines' part of a summary."""
     given = {
@@ -113,10 +123,9 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
     def rate(total: Any) -> Any:
         return total / makespan_s if makespan_s > 0 else 0.0
 
-    def per_output_token(total: Any) -> Any:
+    def n_answered() -> Any:
         assert work.output_tokens is not None
-        n_tokens = work.output_tokens[has_finished].sum()
-        return total / n_tokens if n_tokens else np.nan
+        return work.output_tokens[has_finished].sum()
 
     for name in ("input_tokens", "output_tokens"):
         if record(f"serving.{name}_per_s"):
@@ -139,11 +148,11 @@ def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dic
         found["prefix_found_pct"] = 100.0 * n_found / n_tokens if n_tokens else 0.0
     if record("serving.j_per_output_token"):
         energy_j = tables.unit_energy_j[np.isfinite(tables.memory_tokens)].sum()
-        found["j_per_output_token"] = per_output_token(energy_j)
+        found["j_per_output_token"] = of_each(energy_j, n_answered())
     electricity = tables.scenario.electricity
     if record(TOKEN_BILL) and electricity.price_per_kwh is not None and not np.isnan(tables.unit_energy_j).any():
         bill = tables.energy_at(electricity.price_per_kwh) * electricity.pue / J_PER_KWH
-        found[_BILL] = per_output_token(bill * PER_TOKENS)
+        found[_BILL] = per_million_tokens(bill, n_answered())
     if record("serving.preemptions"):
         found["preemptions"] = serving_of(tables).n_preemptions.sum()
     return found

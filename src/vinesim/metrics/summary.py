@@ -20,14 +20,13 @@ from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.arrays import distinct
 from vinesim.model.electricity import J_PER_KWH
 from vinesim.model.power_caps import caps_w, pool_words
-from vinesim.model.result import FINISHED, OUTCOMES, PREFILLED, ExitReason, Result
+from vinesim.model.result import FINISHED, OUTCOMES, PREFILLED, ExitReason
 from vinesim.model.workload import Workload
 
 PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
 
 
 def summarize(
-    result: Result,
     tables: Tables,
     method: Method = "nearest_rank",
     warm_up: WarmUp | None = None,
@@ -41,8 +40,8 @@ def summarize(
     summary = plain(measure(tables, method, warm_up, quantiles=quantiles))
     if warm_up is not None:
         summary["jobs"]["warm_up"]["rule"] = warm_up
-    if result.periods is not None:
-        summary["periods"] = plain(_periods(result.periods))
+    if tables.outcome.periods is not None:
+        summary["periods"] = plain(_periods(tables.outcome.periods))
     if tables.interruptions is not None:
         rows, spent = tables.interruptions
         summary["outages"] = plain({"restarts": len(rows), "lost_us": spent.sum()})

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.metrics.energy import energy_by_unit
 from vinesim.metrics.gaps import gaps_us, given_up_us, waits_us
 from vinesim.metrics.segments import Segments, numbered, segments_of
@@ -12,7 +13,7 @@ from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.columns import JOBS, TASKS, UNITS, UTILIZATION
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREFILLED, Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREFILLED, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.model.tokens import TOKENS
 from vinesim.model.workload import ONE_SLOT
@@ -262,26 +263,28 @@ class Tables:
         started = outcome.task_unit >= 0
         where = np.where(started, outcome.task_unit, 0)
         shares = outcome.shares_units
-        return TASKS.of(
-            {
-                "task": np.arange(work.n_tasks),
-                "job": job,
-                "task_type": work.job_task_type[job],
-                "unit": outcome.task_unit,
-                "unit_type": np.where(started, self.unit_type[where], np.int16(-1)),
-                "rack": np.where(started, self.rack[where], np.int32(-1)),
-                "shelf": np.where(started, self.shelf[where], np.int32(-1)),
-                "arrival_us": work.arrival_us[job],
-                "generation_us": self.job_start_us[job],
-                "init_us": outcome.task_init_us,
-                "start_us": outcome.task_start_us,
-                "finish_us": outcome.task_finish_us,
-                "amount": np.where(started, self.segments.amount[: work.n_tasks], np.nan) if shares else None,
-                "granted_us": outcome.granted_us,
-                "dropped_us": outcome.dropped_us,
-                **self._early_end_columns(),
-                **self._token_columns(),
-            }
+        return Table(
+            TASKS.of(
+                {
+                    "task": np.arange(work.n_tasks),
+                    "job": job,
+                    "task_type": work.job_task_type[job],
+                    "unit": outcome.task_unit,
+                    "unit_type": np.where(started, self.unit_type[where], np.int16(-1)),
+                    "rack": np.where(started, self.rack[where], np.int32(-1)),
+                    "shelf": np.where(started, self.shelf[where], np.int32(-1)),
+                    "arrival_us": work.arrival_us[job],
+                    "generation_us": self.job_start_us[job],
+                    "init_us": outcome.task_init_us,
+                    "start_us": outcome.task_start_us,
+                    "finish_us": outcome.task_finish_us,
+                    "amount": np.where(started, self.segments.amount[: work.n_tasks], np.nan) if shares else None,
+                    "granted_us": outcome.granted_us,
+                    "dropped_us": outcome.dropped_us,
+                    **self._early_end_columns(),
+                    **self._token_columns(),
+                }
+            )
         )
 
     @cached_property
@@ -321,43 +324,49 @@ class Tables:
         work = self.scenario.workload
         job, withdraw_us = np.arange(work.n_jobs), work.withdraw_us
         has_ids = work.job_id is not None and not np.array_equal(work.job_id, job)
-        return JOBS.of(
-            {
-                "job": job,
-                "task_type": work.job_task_type,
-                "tasks": self.counts,
-                "arrival_us": work.arrival_us,
-                "start_us": self.job_start_us,
-                "finish_us": self.job_finish_us,
-                "latency_us": self.job_latency_us,
-                "job_id": work.job_id if has_ids else None,
-                "eligible_us": self.outcome.eligible_us,
-                "deadline_us": work.deadline_us,
-                "withdraw_us": None if withdraw_us is None else np.where(np.isfinite(withdraw_us), withdraw_us, np.nan),
-                "refused": None if self.outcome.dropped_us is None else self.job_is_refused,
-                "application": work.application,
-            }
+        return Table(
+            JOBS.of(
+                {
+                    "job": job,
+                    "task_type": work.job_task_type,
+                    "tasks": self.counts,
+                    "arrival_us": work.arrival_us,
+                    "start_us": self.job_start_us,
+                    "finish_us": self.job_finish_us,
+                    "latency_us": self.job_latency_us,
+                    "job_id": work.job_id if has_ids else None,
+                    "eligible_us": self.outcome.eligible_us,
+                    "deadline_us": work.deadline_us,
+                    "withdraw_us": None
+                    if withdraw_us is None
+                    else np.where(np.isfinite(withdraw_us), withdraw_us, np.nan),
+                    "refused": None if self.outcome.dropped_us is None else self.job_is_refused,
+                    "application": work.application,
+                }
+            )
         )
 
     def units(self) -> Table:
         """Return one row per unit."""
-        return UNITS.of(
-            {
-                "unit": np.arange(len(self.unit_type)),
-                "unit_type": self.unit_type,
-                "rack": self.rack,
-                "shelf": self.shelf,
-                "capacity": self.capacity,
-                "active_us": self.active_us,
-                "allocated_us": self.allocated_us,
-                "utilization": self.unit_utilization,
-                "active": self.unit_active,
-                "energy_j": self.unit_energy_j,
-                "price": self.unit_price,
-                **self.names,
-                **self._unit_energy_columns(),
-                **self._unit_memory_columns(),
-            }
+        return Table(
+            UNITS.of(
+                {
+                    "unit": np.arange(len(self.unit_type)),
+                    "unit_type": self.unit_type,
+                    "rack": self.rack,
+                    "shelf": self.shelf,
+                    "capacity": self.capacity,
+                    "active_us": self.active_us,
+                    "allocated_us": self.allocated_us,
+                    "utilization": self.unit_utilization,
+                    "active": self.unit_active,
+                    "energy_j": self.unit_energy_j,
+                    "price": self.unit_price,
+                    **self.names,
+                    **self._unit_energy_columns(),
+                    **self._unit_memory_columns(),
+                }
+            )
         )
 
     def segments_table(self) -> Table | None:
@@ -388,7 +397,9 @@ class Tables:
             return None
         names = [p.name for p in self.scenario.datacenter.processor_types]
         end_us = self.makespan_us
-        return UTILIZATION.of(time_series(self.segments, self.unit_type, names, interval, end_us, self.runs_tasks))
+        return Table(
+            UTILIZATION.of(time_series(self.segments, self.unit_type, names, interval, end_us, self.runs_tasks))
+        )
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from vinesim.model.arrays import distinct
+from vinesim.model.attributes import ABOVE_0, Rule, attribute, wrong_attributes
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found, is_above_0, is_number
+from vinesim.model.scalars import is_number
 from vinesim.model.workload import Workload
+
+AT_LEAST_1 = Rule("a whole number, 1 or more", lambda value: is_number(value) and 1 <= value < 2**31 and value % 1 == 0)
 
 
 @dataclass(frozen=True)
@@ -21,24 +24,22 @@ class Application:
     Source: Symphony paper, Table I (newAppRegistration).
     """
 
-    name: str
-    relative_deadline_us: float  # a request is due this long after its arrival
-    per_size: bool = False  # whether relative_deadline_us is per unit of size, that is per operation of the request
-    average_load: float = 1.0  # expected requests per second
-    max_consolidated: int = 1  # requests that it can consolidate: MAX_A
-    nodes: Sequence[tuple[int, int]] = ()  # (rack, shelf) of the nodes that hold its data; empty: all
-    gang_size: int = 1  # tasks per request, started at once on that number of nodes, on one processor type
+    # fmt: off
+    name: str = field(metadata=attribute("Its name in the workload."))
+    relative_deadline_us: float = field(metadata=attribute("A request is due this long after its arrival.", ABOVE_0))
+    per_size: bool = field(default=False, metadata=attribute(
+        "Whether relative_deadline is per unit of size (operations)."))
+    average_load: float = field(default=1.0, metadata=attribute("Requests per second that it expects.", ABOVE_0))
+    max_consolidated: int = field(default=1, metadata=attribute("Requests that it can consolidate: MAX_A.", AT_LEAST_1))
+    nodes: Sequence[tuple[int, int]] = field(default=(), metadata=attribute(  # (rack, shelf)
+        "Nodes that hold its data; by default all."))
+    gang_size: int = field(default=1, metadata=attribute(
+        "Nodes that a request needs at once: it has this many tasks, on one processor type.", AT_LEAST_1))
+    # fmt: on
 
     def __post_init__(self) -> None:
-        where, problems = ("applications", self.name), []
-        for what in ("relative_deadline_us", "average_load"):
-            value = getattr(self, what)
-            if not is_above_0(value):
-                problems.append(Problem((*where, what), "a finite number above 0", as_found(value)))
-        for what in ("max_consolidated", "gang_size"):
-            value = getattr(self, what)
-            if not (is_number(value) and 1 <= value < 2**31 and value == int(value)):
-                problems.append(Problem((*where, what), "a whole number, 1 or more", as_found(value)))
+        where = ("applications", self.name)
+        problems = wrong_attributes(where, self)
         nodes = tuple((int(rack), int(shelf)) for rack, shelf in self.nodes)
         if len(set(nodes)) < len(nodes):
             problems.append(Problem((*where, "nodes"), "each node once", f"{len(nodes) - len(set(nodes))} again"))

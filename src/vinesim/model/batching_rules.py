@@ -16,8 +16,6 @@ MAX_NAMED = 10  # requests of a problem
 
 def wrong_use_of_batching(scenario: "Scenario") -> Iterator[Problem]:
     """Find what is wrong with a scenario some of whose units are serving engines."""
-    if not len(scenario.engine_types):
-        return
     yield from _not_modelled(scenario)
     for p in scenario.engine_types.tolist():
         yield from _wrong_type(scenario, p)

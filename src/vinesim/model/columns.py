@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vinesim.model.result import Table
-
 
 @dataclass(frozen=True)
 class Column:
@@ -37,8 +35,8 @@ class ResultTable:
         """The names of the columns that are never left out."""
         return tuple(column.name for column in self.columns if not column.is_optional)
 
-    def of(self, values: Mapping[str, np.ndarray | None]) -> Table:
-        """Return the table with these values, in the declared types; None leaves an optional column out.
+    def of(self, values: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
+        """Return the table's columns with these values, in the declared types; None leaves an optional column out.
 
         Raises KeyError for a name that is declared nowhere, unless the table has others, and for a column that is never
         left out; TypeError for values that the type cannot hold.
@@ -52,7 +50,7 @@ class ResultTable:
             if value is not None:
                 is_text = column.dtype == "str"
                 found[column.name] = value if is_text else value.astype(column.dtype, casting="same_kind", copy=False)
-        return Table(found | {name: value for name, value in values.items() if name in others and value is not None})
+        return found | {name: value for name, value in values.items() if name in others and value is not None}
 
 
 def _optional(*columns: Column) -> tuple[Column, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.arrays import as_column
+from vinesim.model.attributes import attribute
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
@@ -39,15 +40,20 @@ class Datacenter:
     rack: np.ndarray  # [N] int32
     shelf: np.ndarray  # [N] int32
     processor_types: tuple[ProcessorType, ...] = PROCESSOR_TYPES
-    n_racks: int = 0  # R; 0: one more than the highest rack used
-    n_shelves: int = 0  # S; 0: one more than the highest shelf used
+    # fmt: off
+    n_racks: int = field(default=0, metadata=attribute(  # R; 0: the default
+        "Number of racks; default: up to the highest in use."))
+    n_shelves: int = field(default=0, metadata=attribute(  # S; 0: the default
+        "Shelves per rack; default: up to the highest in use."))
     storage: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # [D, 2] int32: rack, shelf
     capacity: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64; None: that of each unit's type
     # what people call each unit's node and each rack; they change nothing
     node_names: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] texts
     rack_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)  # [R], or none
-    power_cap_w: float | None = field(default=None, metadata=IF_GIVEN)  # the most that all units together may draw
+    power_cap_w: float | None = field(default=None, metadata=IF_GIVEN | attribute(
+        "The most that all units together may draw: tasks wait that would exceed it."))
     rack_power_cap_w: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [R] those of a rack; inf: no cap
+    # fmt: on
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []

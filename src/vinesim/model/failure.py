@@ -45,11 +45,13 @@ class Failures:
     all nodes. ``running`` is that of an outage.
     """
 
-    until: Times
-    repair: Times
+    # fmt: off
+    until: Times = field(metadata=attribute("Time from the start, or the last repair, to the next failure of a node."))
+    repair: Times = field(metadata=attribute("Time that the node is then down."))
     processor_type: str | None = None
     node: tuple[int, int] | None = None
-    running: Running = "requeue"
+    running: Running = field(default="requeue", metadata=attribute("As for an outage."))
+    # fmt: on
 
     def nodes(self, center: Datacenter) -> list[tuple[int, int]]:
         """Return the (rack, shelf) of the nodes that fail, in increasing order."""

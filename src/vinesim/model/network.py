@@ -5,34 +5,33 @@ Source: VineSim report, section 4.1 (B_L > B_R > B_I) and 8.8.1 (10 Gb/s, 1 Gb/s
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from vinesim.model.errors import InputError, InputWarning, Problem
-from vinesim.model.scalars import as_found, is_0_or_more, is_above_0
+from vinesim.model.attributes import NUMBER, Rule, attribute, wrong_attributes
+from vinesim.model.errors import InputError, InputWarning
+from vinesim.model.scalars import is_above_0
+
+BANDWIDTH = Rule("a bandwidth above 0, or null for free", lambda value: value is None or is_above_0(value))
 
 
 @dataclass(frozen=True)
 class Network:
     """Bandwidths (bytes per us; None: the transfer is free) and the latency of the hops on the way."""
 
-    local: float | None = None  # B_L: data at the unit's own (rack, shelf)
-    intra_rack: float | None = 1250.0  # B_R: data in the same rack
-    inter_rack: float | None = 125.0  # B_I: data in another rack
-    hop_latency_us: float = 0.2
-    hops_intra: int = 2
-    hops_inter: int = 4
+    # fmt: off
+    local: float | None = field(default=None, metadata=attribute(
+        "B_L: to data at the unit's own node; null: free.", BANDWIDTH))
+    intra_rack: float | None = field(default=1250.0, metadata=attribute(
+        "B_R: to data in the same rack; null: free.", BANDWIDTH))
+    inter_rack: float | None = field(default=125.0, metadata=attribute(
+        "B_I: to data in another rack; null: free.", BANDWIDTH))
+    hop_latency_us: float = field(default=0.2, metadata=attribute("Latency of each hop.", NUMBER))
+    hops_intra: int = field(default=2, metadata=attribute("Hops within a rack.", NUMBER))
+    hops_inter: int = field(default=4, metadata=attribute("Hops between racks.", NUMBER))
+    # fmt: on
 
     def __post_init__(self) -> None:
-        problems = []
-        for name in ("local", "intra_rack", "inter_rack"):
-            value = getattr(self, name)
-            if value is not None and not is_above_0(value):
-                problems.append(Problem(("network", name), "a bandwidth above 0, or null for free", as_found(value)))
-        for name in ("hop_latency_us", "hops_intra", "hops_inter"):
-            value = getattr(self, name)
-            if not is_0_or_more(value):
-                problems.append(Problem(("network", name), "a finite number, 0 or more", as_found(value)))
-        if problems:
+        if problems := wrong_attributes(("network",), self):
             raise InputError(problems)
 
     @property

@@ -35,7 +35,7 @@ class Outage:
 
 def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Problem]:
     """Yield what is wrong with them: times, nodes that do not exist, overlapping outages of one node."""
-    nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if outages else set()
+    nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
     last: dict[tuple[int, int], tuple[int, Outage]] = {}
     for i, outage in enumerate(outages):
         for what, value in (("down", outage.down_us), ("up", outage.up_us)):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.arrays import as_column
+from vinesim.model.attributes import NUMBER, attribute
 from vinesim.model.cohort import types_of, wrong_cohorts
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.digest import IF_GIVEN
@@ -35,14 +36,23 @@ class Partition:
     cohort, partitions lend each other what they do not use of ``quota``.
     """
 
-    name: str
+    # fmt: off
+    name: str = field(metadata=attribute("Its name, as in the column partition of the workload."))
     nodes: np.ndarray | None = None  # [n, 2] int32: rack, shelf; None: all nodes
-    quota: Mapping[str, float] = field(default_factory=dict)  # of all its jobs together
-    user_quota: Mapping[str, float] = field(default_factory=dict)  # of the jobs of each user
-    cohort: str | None = field(default=None, metadata=IF_GIVEN)
-    borrowing_limit: Mapping[str, float] | None = field(default=None, metadata=IF_GIVEN)  # the most above its quota
-    lending_limit: Mapping[str, float] | None = field(default=None, metadata=IF_GIVEN)  # the most that others use of it
-    weight: float = field(default=1.0, metadata=IF_GIVEN)  # of its share of what the cohort lends; 0: it yields to all
+    quota: Mapping[str, float] = field(default_factory=dict, metadata=attribute(
+        "The most that all its jobs hold at once, by processor type: {A100: 16, memory: 2 TiB}. A name "
+        "such as A100|T4 counts several types together."))
+    user_quota: Mapping[str, float] = field(default_factory=dict, metadata=attribute(
+        "The same of the jobs of each user: the column user of the workload."))
+    cohort: str | None = field(default=None, metadata=IF_GIVEN | attribute(
+        "Partitions of a cohort lend each other what they do not use of their quota."))
+    borrowing_limit: Mapping[str, float] | None = field(default=None, metadata=IF_GIVEN | attribute(
+        "The most that its jobs hold above its quota, by the same names. Default: no limit."))
+    lending_limit: Mapping[str, float] | None = field(default=None, metadata=IF_GIVEN | attribute(
+        "The most of its quota that others of the cohort use. Default: all of it."))
+    weight: float = field(default=1.0, metadata=IF_GIVEN | attribute(
+        "Of its fair share of what the cohort lends, for the policy kueue.", NUMBER))
+    # fmt: on
 
     def __post_init__(self) -> None:
         if self.nodes is not None:
@@ -76,7 +86,7 @@ def user_words(name: str) -> str:
 def wrong_partitions(partitions: Sequence[Partition], center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with partitions: nodes and processor types that do not exist, and jobs of no partition."""
     names = [one.name for one in partitions]
-    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if partitions else set()
+    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
     for i, one in enumerate(partitions):
         where = ("partitions", i)
         if one.name in names[:i]:

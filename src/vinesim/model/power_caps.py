@@ -66,10 +66,8 @@ def cap_columns(scenario: "Scenario", task_type: np.ndarray | None = None) -> di
 
 
 def wrong_power_caps(scenario: "Scenario") -> Iterator[Problem]:
-    """Yield what is wrong with caps: types without power figures, and caps that idle units exceed."""
+    """Yield what is wrong with the caps that there are: types without power figures, caps that idle units exceed."""
     center = scenario.datacenter
-    if not center.has_power_caps:
-        return
     types = center.processor_types
     where = ("datacenter", "power_cap")
     if scenario.power_w is None:

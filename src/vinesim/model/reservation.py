@@ -5,11 +5,12 @@ Source: Slurm's reservations, with and without the flag MAINT.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from vinesim.model.arrays import as_column
+from vinesim.model.attributes import TIME, attribute
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Running
@@ -28,12 +29,18 @@ class Reservation:
     finish.
     """
 
-    name: str
-    start_us: float
-    end_us: float = math.inf
+    # fmt: off
+    name: str = field(metadata=attribute("Its name."))
+    start_us: float = field(metadata=attribute("When it starts.", TIME))
+    end_us: float = field(default=math.inf, metadata=attribute("When it is over; by default never.", TIME))
     nodes: np.ndarray | None = None  # [n, 2] int32: rack, shelf; None: all nodes
-    users: tuple[str, ...] = ()
-    running: Running | None = None  # None: requeue without users, finish with users
+    users: tuple[str, ...] = field(default_factory=tuple, metadata=attribute(
+        "Whose jobs may use the nodes: the column user of the workload. By default nobody's: maintenance."))
+    running: Running | None = field(default=None, metadata=attribute(
+        "Tasks that still run there when maintenance starts because they take longer than expected: lost "
+        "and pending again (requeue, the default), or allowed to end (finish). A reservation with users lets them end."
+    ))
+    # fmt: on
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "users", tuple(self.users))
@@ -60,7 +67,7 @@ class Reservation:
 
 def wrong_reservations(given: Sequence[Reservation], center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with them: times, names, nodes and users that do not exist."""
-    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if given else set()
+    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
     names = [one.name for one in given]
     for i, one in enumerate(given):
         where = ("reservations", i)

@@ -1,6 +1,6 @@
 """What must hold of a scenario: one rule a function, each of which returns the problems that it finds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -122,24 +122,31 @@ def _powers_are_known_where_they_are_needed(scenario: "Scenario") -> Iterator[Pr
         yield Problem(("processor_types",), "a dynamic_power of all types in use, or of none", found)
 
 
-def _outages_fit(scenario: "Scenario") -> Iterator[Problem]:
-    return wrong_outages(scenario.outages, scenario.datacenter)
+def _outages_fit(scenario: "Scenario") -> Iterable[Problem]:
+    return wrong_outages(scenario.outages, scenario.datacenter) if scenario.outages else ()
 
 
-def _failures_fit(scenario: "Scenario") -> Iterator[Problem]:
-    return wrong_failures(scenario.failures, scenario.datacenter)
+def _failures_fit(scenario: "Scenario") -> Iterable[Problem]:
+    return wrong_failures(scenario.failures, scenario.datacenter) if scenario.failures else ()
 
 
-def _partitions_fit(scenario: "Scenario") -> Iterator[Problem]:
+def _partitions_fit(scenario: "Scenario") -> Iterable[Problem]:
+    if not scenario.partitions and scenario.workload.partition is None:
+        return ()
     return wrong_partitions(scenario.partitions, scenario.datacenter, scenario.workload)
 
 
-def _reservations_fit(scenario: "Scenario") -> Iterator[Problem]:
-    return wrong_reservations(scenario.reservations, scenario.datacenter, scenario.workload)
+def _reservations_fit(scenario: "Scenario") -> Iterable[Problem]:
+    given = scenario.reservations
+    return wrong_reservations(given, scenario.datacenter, scenario.workload) if given else ()
 
 
-def _power_caps_fit(scenario: "Scenario") -> Iterator[Problem]:
-    return wrong_power_caps(scenario)
+def _power_caps_fit(scenario: "Scenario") -> Iterable[Problem]:
+    return wrong_power_caps(scenario) if scenario.datacenter.has_power_caps else ()
+
+
+def _engines_fit(scenario: "Scenario") -> Iterable[Problem]:
+    return wrong_use_of_batching(scenario) if len(scenario.engine_types) else ()
 
 
 def _preemption_is_a_word(scenario: "Scenario") -> Iterator[Problem]:
@@ -199,7 +206,7 @@ def _has_horizon(scenario: "Scenario") -> bool:
     return is_number(scenario.horizon_us) and scenario.horizon_us > 0
 
 
-RULES: tuple[Callable[["Scenario"], Iterator[Problem] | list[Problem]], ...] = (
+RULES: tuple[Callable[["Scenario"], Iterable[Problem]], ...] = (
     _data_is_in_the_datacenter,
     _preferred_types_exist,
     _each_task_type_can_run,
@@ -214,7 +221,7 @@ RULES: tuple[Callable[["Scenario"], Iterator[Problem] | list[Problem]], ...] = (
     _partitions_fit,
     _reservations_fit,
     _power_caps_fit,
-    wrong_use_of_batching,
+    _engines_fit,
     _preemption_is_a_word,
     _placed_tasks_can_run_where_they_are,
     _samples_are_not_too_many,

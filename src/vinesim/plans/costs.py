@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from vinesim.metrics.numbers import Numbers
-from vinesim.metrics.serving import PER_TOKENS
+from vinesim.metrics.serving import per_million_tokens
 from vinesim.model.plan import Costs
 from vinesim.model.time import US_PER_HOUR, US_PER_S
 from vinesim.plans.hardware import HOURS_PER_YEAR
@@ -32,7 +32,7 @@ def with_costs(run: Numbers, known: dict[str, float], costs: Costs | None) -> Nu
         paid.append(tax)
     found["cost.total"] = total = float(np.sum(paid))
     n_tokens = _number(run, "serving.output_tokens_per_s") * costs.years * HOURS_PER_YEAR * US_PER_HOUR / US_PER_S
-    found["cost.per_million_tokens"] = total / n_tokens * PER_TOKENS if n_tokens > 0 else math.nan
+    found["cost.per_million_tokens"] = float(per_million_tokens(total, n_tokens))
     return found
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from vinesim.formats.results.folder import SUMMARY, write_result
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Result
 from vinesim.plots.style import DPI, Look, font_names, matplotlib, suffix_problems, write
 from vinesim.plots.wanted import LOG, Wanted
+from vinesim.result import Result
 from vinesim.studies.sweep import Sweep, read_sweep
 
 if TYPE_CHECKING:

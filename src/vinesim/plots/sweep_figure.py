@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.units import displayed, label_text
 from vinesim.formats.study.axes import quantities
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.titles import Title, axis_titles, number_title
 from vinesim.plots.bars import Bars, bar_figure
 from vinesim.plots.heat import HeatPanel, heat_figure

@@ -42,7 +42,8 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
                 problems.append(Problem(where, expected, found, remedy))
     if scenario.workload.gang_within is not None:
         problems += _against_gangs(scenario, policy)
-    problems += against_ahead(scenario, policy)
+    if scenario.datacenter.takes_ahead:
+        problems += against_ahead(scenario, policy)
     if problems:
         raise InputError(problems)
 

@@ -231,8 +231,9 @@ def _without_preemption(scenario: Scenario, loads_files: bool) -> list[str]:
 
 def _ignored_columns(source: YamlSource, scenario: Scenario, loads_files: bool) -> list[str]:
     """Return a warning for each column of the workload's table that the policy does not look at."""
-    kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
-    return [] if kind is None else [*ignored_columns(scenario, kind, source.data["workload"])]
+    part = source.data["workload"]
+    kind = replacing.kind_of(scenario.policy, loads_files=loads_files) if part.get("file") else None
+    return [] if kind is None else [*ignored_columns(scenario, kind, part)]
 
 
 def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:

@@ -12,8 +12,6 @@ LEAVE_OUT = "Leave ahead out."
 
 def against_ahead(scenario: Scenario, policy: Policy) -> list[Problem]:
     """Find what is not modelled of units that take tasks ahead."""
-    if not scenario.datacenter.takes_ahead:
-        return []
     center, work, problems = scenario.datacenter, scenario.workload, []
     type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
     for code, one in enumerate(center.processor_types):

@@ -1,1 +1,1 @@
-"""A self-contained HTML page about a run or a sweep."""
+"""A self-contained HTML page, and the one about a run."""

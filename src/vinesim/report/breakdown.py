@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import ResultTables
 from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.by import NONE, OWN, TABLES, by, side_by_side
 from vinesim.metrics.fairness import jain
 from vinesim.metrics.numbers import written
-from vinesim.model.result import Table
 from vinesim.report.markup import note, table
 
 MAX_ROWS = 24  # of a table, those with the most work

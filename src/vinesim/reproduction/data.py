@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 
 
 @dataclass(frozen=True)

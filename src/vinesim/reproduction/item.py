@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 from vinesim.reproduction.claim import Claim, Kind
 from vinesim.reproduction.data import Data
 from vinesim.reproduction.inputs import Input

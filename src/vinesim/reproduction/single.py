@@ -7,9 +7,9 @@ from typing import Any
 
 from vinesim.engine.simulate import simulate
 from vinesim.formats.study.file import read_study
-from vinesim.model.result import Result
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Axis, Study
+from vinesim.result import Result
 from vinesim.studies.expand import expand, scenario_of
 
 

@@ -18,12 +18,12 @@ from vinesim.metrics.latency import QUANTILES
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.digest import counted, feed
 from vinesim.model.errors import InputError, InputWarning, Problem
-from vinesim.model.result import Result
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.documents import scenario_from
 from vinesim.policies.identity import content_id
 from vinesim.policies.registry import resolve
+from vinesim.result import Result
 from vinesim.studies.origin import read_origin
 
 _AFTER = ("electricity", "sampling_us")  # what the engine never sees

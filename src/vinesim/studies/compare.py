@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.run_numbers import NUMBERS
 from vinesim.studies.labels import axes_of_jobs, by_label, how_to_record, number_of_a_label
 from vinesim.studies.points import check_columns, group, numbers_of

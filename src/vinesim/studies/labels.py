@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.python_file import split_file
-from vinesim.model.result import Table
 from vinesim.model.study import OWN_COLUMNS, Axis
 
 if TYPE_CHECKING:

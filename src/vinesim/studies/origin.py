@@ -149,15 +149,17 @@ class Origin:
 
 @contextmanager
 def keeping(
-    document: Mapping[str, Any], home: Path, out: Path | None, what: str = "run", **more: Any
+    of: Callable[[], Mapping[str, Any]], home: Path, out: Path | None, what: str = "run", **more: Any
 ) -> Iterator[Callable[[Path], None]]:
     """Provide a function that writes to a folder what a run or a back-test of the document needs, as the files are now.
 
-    The run may take hours, and they may be edited meanwhile. Without ``out`` nothing is kept.
+    ``of`` makes the document. The run may take hours, and files may be edited meanwhile. Without ``out`` nothing is
+    kept.
     """
     if out is None:
         yield lambda _: None
         return
+    document = of()
     origin = Origin.of_document(document, home)
     with tempfile.TemporaryDirectory(prefix="vinesim-inputs-") as name:
         staged = Path(name)

@@ -17,14 +17,15 @@ from typing import Any, Self
 import numpy as np
 
 from vinesim.engine.simulate import simulate
+from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
 from vinesim.metrics.numbers import Numbers, flat
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.python_file import line_in, load_file, same_folder, split_file
-from vinesim.model.result import Result, Table
 from vinesim.model.run_numbers import is_number_or_part
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import OWN_COLUMNS, Study
+from vinesim.result import Result
 from vinesim.studies.expand import Points
 from vinesim.studies.labels import axes_of_jobs
 from vinesim.studies.scenarios import scenario_of

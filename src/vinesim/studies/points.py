@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 
 
 def group(table: Table, columns: Sequence[str]) -> dict[tuple[Any, ...], np.ndarray]:

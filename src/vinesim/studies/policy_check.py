@@ -10,10 +10,11 @@ import numpy as np
 from vinesim.engine.simulate import simulate
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.errors import VineSimError
-from vinesim.model.result import ExitReason, Result
+from vinesim.model.result import ExitReason
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import Policy
 from vinesim.policies.documents import scenario_from
+from vinesim.result import Result
 
 N_JOBS = 60
 DATACENTER = {"racks": [{"units": {"GPU": 3}}]}

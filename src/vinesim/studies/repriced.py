@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.metrics.numbers import Numbers
-from vinesim.metrics.serving import PER_TOKENS, TOKEN_BILL
+from vinesim.metrics.serving import TOKEN_BILL, per_million_tokens
 from vinesim.model.electricity import J_PER_KWH, Series
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
 from vinesim.model.time import US_PER_S
@@ -54,7 +54,7 @@ def _costs(before: Scenario, scenario: Scenario, rows: Mapping[str, np.ndarray])
                 found[f"energy.{name}"] = rows[f"energy.{name}"] * (electricity.pue / before.electricity.pue)
     if "energy.cost" in found and {"serving.output_tokens_per_s", "makespan_us"} <= rows.keys():
         n_tokens = rows["serving.output_tokens_per_s"] * rows["makespan_us"] / US_PER_S
-        found[TOKEN_BILL] = found["energy.cost"] * PER_TOKENS / np.where(n_tokens > 0, n_tokens, np.nan)
+        found[TOKEN_BILL] = per_million_tokens(found["energy.cost"], n_tokens)
     return found
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.source.database import pattern_of, reading
 from vinesim.metrics.numbers import Numbers
-from vinesim.model.result import Table
 from vinesim.model.study import OWN_COLUMNS
 from vinesim.studies.layout import Kinds, stored_label
 from vinesim.studies.run import Run

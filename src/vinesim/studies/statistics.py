@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.studies.points import check_columns, group, numbers_of
 
 Values = Sequence[float | None] | np.ndarray

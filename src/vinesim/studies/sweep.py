@@ -11,11 +11,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.study.file import read_study
 from vinesim.formats.study.file import study as study_of
 from vinesim.formats.study.text import to_yaml
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.study import Axis, Study
 from vinesim.studies.check import check_points
 from vinesim.studies.chunks import chunks

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 from vinesim.studies.expand import Points
 from vinesim.studies.run import Run
 from vinesim.studies.statistics import mean_interval

@@ -14,13 +14,11 @@ from vinesim.model.workload import Workload
 SHOWN = 20  # applications in a message
 
 
-def with_token_limit(work: Workload, column: str, limits_us: Mapping[str, float] | None) -> Workload:
+def with_token_limit(work: Workload, column: str, limits_us: Mapping[str, float]) -> Workload:
     """Return the workload with a column of limits, us, by application; ``*`` stands for all that are not named.
 
     Requests without a limit have none. Raises :class:`InputError` for unknown names, and if there are no tokens.
     """
-    if limits_us is None:
-        return work
     if work.input_tokens is None:
         remedy = "Give the workload input_tokens and output_tokens."
         raise InputError([Problem(column, "only for requests with tokens", "none has any", remedy)])

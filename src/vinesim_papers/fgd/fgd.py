@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 from vinesim.reproduction.claim import Claim, Kind
 from vinesim.reproduction.criteria import Above, Each, Share
 from vinesim.reproduction.data import Data

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vinesim.model.result import Result
+from vinesim.result import Result
 
 
 def execution_us(result: Result) -> dict[str, float]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.model.result import Result
 from vinesim.model.scenario import Scenario
 from vinesim.reproduction.claim import Claim, Kind
 from vinesim.reproduction.criteria import Above, Below, Falling, Parts, Within
 from vinesim.reproduction.data import Data
 from vinesim.reproduction.item import Item
 from vinesim.reproduction.single import run, scenario
+from vinesim.result import Result
 from vinesim_papers.vinesim.direct import over_time, transfer_us
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 
 from vinesim import InputError
 from vinesim.cli.compare import _difference, _p, _verdict
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 from vinesim.studies.compare import compare, direction_of, paired_p
 
 OF = "jobs.latency_us.mean"

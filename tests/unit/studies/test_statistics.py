@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, ttest_1samp
 
 from vinesim import InputError
-from vinesim.model.result import Table
+from vinesim.formats.results.table import Table
 from vinesim.studies.statistics import mean_interval, quantile_interval, summarize_points
 
 

@@ -83,7 +83,6 @@ def test_limits_by_application():
     assert set(work.first_token_within_us[~mine]) == {7.0}
     rest = with_token_limit(work, "first_token_within_us", {"SQL": 3.0}).first_token_within_us
     assert set(rest[~mine]) == {np.inf}
-    assert with_token_limit(work, "token_within_us", None) is work
     with pytest.raises(InputError, match=r"applications of the workload: SQL, OPTION, or . for all others, found 'X'"):
         with_token_limit(work, "token_within_us", {"X": 1.0})
     with pytest.raises(InputError, match="only for requests with tokens"):

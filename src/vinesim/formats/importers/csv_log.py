@@ -7,9 +7,9 @@ guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
 from vinesim.formats.importers.csv_dropped import sorted_out, steps_of
@@ -62,10 +62,7 @@ def import_csv(
     ] = None,
 ) -> Imported:
     """Import any log with a row per job: guess what its columns mean, and write the guess for you to correct."""
-    if output.suffix != ".csv":
-        raise InputError([Problem("-o", "a name that ends in .csv", str(output))])
-    if nodes is not None and like is not None:
-        raise InputError([Problem("--nodes", "the nodes once", "--like too", "Keep one of them.")])
+    _check_options(output, nodes, like)
     of_nodes = ImportReport("")
     places = [] if nodes is None else read_nodes_table(nodes, of_nodes)
     scenario, written = output.with_suffix(".yaml"), output.with_suffix(".mapping.yaml")
@@ -81,13 +78,8 @@ def import_csv(
         columns = columns_of(source, f"NOT ({steps})")
         found = _with_forms(guessed(columns, given, TIMES if shared else SECONDS), rewritten)
         found |= dict(MADE) if shared else {}
-        _check(log, found)
+        _check(log, found, like)
         meanings = {name: guess.meaning for name, guess in found.items()}
-        if like is None and "partition" in meanings.values():
-            remedy = "Give --like SCENARIO.yaml, which names the partitions and their nodes."
-            raise InputError(
-                [Problem("--column", "no partition, as the datacenter is made for the log", "one", remedy)]
-            )
         in_us, ours = as_columns(source, meanings)
         types = types_of(places) if places else types_for(in_us, ours)
         match = matched(in_us, types, ours)
@@ -102,16 +94,12 @@ def import_csv(
         _copy(source, kept, copy)
         if places:
             on = on_nodes(output, places, types)
-        elif like is None:
-            try:
-                on = made_for(copy, types, meanings)
-            except InputError as error:
-                lines = _lines(source, kept, first_line)
-                raise in_log(error, log, str(copy), lines.__getitem__) from None
+        elif like is not None:
+            on = like_another(like, output.parent, is_timed=TIME_ANYWHERE in ours.values())
+        else:
+            on = _made(log, copy, types, meanings, lambda: _lines(source, kept, first_line))
             are_requests = has_tokens(set(meanings.values()))
             report.notes.append(ON_ENGINE if are_requests else f"{ON_WHAT}, or give --nodes or --like")
-        else:
-            on = like_another(like, output.parent, is_timed=TIME_ANYWHERE in ours.values())
         with replacing(output) as draft:
             shutil.copyfile(copy, draft)
     with replacing(scenario) as draft:
@@ -122,6 +110,14 @@ def import_csv(
 
 
 IMPORTER = Importer("csv", import_csv)
+
+
+def _made(log: Path, copy: Path, types: Any, meanings: Mapping[str, str], lines: Callable[[], list[int]]) -> Any:
+    """Return the sections of a scenario made for a log; what is wrong with a job is said at its line of the log."""
+    try:
+        return made_for(copy, types, meanings)
+    except InputError as error:
+        raise in_log(error, log, str(copy), lines().__getitem__) from None
 
 
 def _with_forms(found: Mapping[str, Guess], forms: Mapping[str, Form]) -> dict[str, Guess]:
@@ -161,8 +157,17 @@ def _parts(text: str) -> tuple[str, str]:
     return name, meaning
 
 
-def _check(log: Path, found: Mapping[str, Guess]) -> None:
-    """Raise :class:`InputError` if no column says when jobs arrive, or how long they take."""
+def _check_options(output: Path, nodes: Path | None, like: Path | None) -> None:
+    """Raise :class:`InputError` for options that do not go together."""
+    if output.suffix != ".csv":
+        raise InputError([Problem("-o", "a name that ends in .csv", str(output))])
+    if nodes is not None and like is not None:
+        raise InputError([Problem("--nodes", "the nodes once", "--like too", "Keep one of them.")])
+
+
+def _check(log: Path, found: Mapping[str, Guess], like: Path | None) -> None:
+    """Raise :class:`InputError` if no column says when jobs arrive, or how long they take, or if jobs have partitions
+    of a datacenter that is made for the log."""
     meanings = [guess.meaning for guess in found.values()]
     lacking = [
         ("when jobs arrive", ("arrival_", "period"), "--column NAME=arrival_s, or arrival_date"),
@@ -176,6 +181,9 @@ def _check(log: Path, found: Mapping[str, Guess]) -> None:
         for what, names, remedy in lacking
         if not any(meaning.startswith(names) for meaning in meanings)
     ]
+    if like is None and "partition" in meanings:
+        remedy = "Give --like SCENARIO.yaml, which names the partitions and their nodes."
+        problems.append(Problem("--column", "no partition, as the datacenter is made for the log", "one", remedy))
     if problems:
         raise InputError(problems)
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from vinesim.formats.results.checksums import SUMS, listed, write_sums
 from vinesim.formats.results.parquet import write_table
@@ -14,7 +14,6 @@ from vinesim.formats.source.drafts import draft_of, is_draft, remove_drafts
 from vinesim.formats.source.exchange import exchanged
 from vinesim.model.columns import LABELS, OF_RUNS
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
 TABLES = tuple(table.name for table in OF_RUNS)
@@ -76,7 +75,15 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_result(folder: str | Path, result: Result, also: Callable[[Path], None] | None = None) -> None:
+class Measured(Protocol):
+    """What a result folder is made of; each of TABLES, and LABELS, is an attribute too, and may be None."""
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The numbers of summary.json."""
+
+
+def write_result(folder: str | Path, result: Measured, also: Callable[[Path], None] | None = None) -> None:
     """Write summary.json, the tables, what ``also`` writes, and a list of their checksums to a folder.
 
     An old result is replaced only when the new one is complete. Raises :class:`InputError`.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import ResultTables
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.power_caps import pool_words
@@ -20,7 +21,6 @@ from vinesim.model.result import (
     Held,
     Outcome,
     Serving,
-    Table,
 )
 from vinesim.model.scenario import Scenario
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from vinesim.formats.papers.deployment import read_deployment
 from vinesim.formats.scenario.datacenter_parts import DatacenterPart, RackPart, UnitPart, UnitsPart
+from vinesim.formats.scenario.declared import declared_by
 from vinesim.formats.scenario.names import Names, read
 from vinesim.formats.scenario.servers import SUFFIXES, read_servers
 from vinesim.formats.scenario.values import MAX_UNITS
@@ -46,14 +47,12 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
             rack,
             shelf,
             names.processors,
-            n_racks=part.n_racks or 0,
-            n_shelves=part.n_shelves or 0,
             storage=np.array(places, np.int32).reshape(-1, 2),
             capacity=np.where(np.isnan(capacity), of_type, capacity),
             node_names=node_names,
             rack_names=rack_names,
-            power_cap_w=part.power_cap,
             rack_power_cap_w=_rack_caps(part, int(rack.max(initial=0)) + 1),
+            **declared_by(part, Datacenter),
         )
     except InputError as error:
         source.adopt(error, ("datacenter",))

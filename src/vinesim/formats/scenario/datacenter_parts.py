@@ -4,10 +4,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from vinesim.formats.scenario.declared import part_of
 from vinesim.formats.scenario.values import Amount, Count, CountOrNone, FileName, Index, Name, Positive, Power, Size
 from vinesim.formats.slurm.values import hosts
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
+from vinesim.model.datacenter import Datacenter
 
 
 class _Sized(Part):
@@ -128,16 +130,14 @@ class RackPart(Part):
         return self
 
 
-class StoragePart(Part):
-    """A storage unit."""
+class PlacePart(Part):
+    """The place of a node, or of a storage unit."""
 
     rack: Index = Field(description="Rack, from 0.")
     shelf: Index = Field(description="Shelf, from 0.")
 
 
-class DatacenterPart(Part):
-    """Which units stand where: counted by rack, listed, or in a deployment file."""
-
+class _Units(Part):
     model_config = ConfigDict(json_schema_extra=schema_one_of("racks", "units", "file"))
 
     racks: Annotated[list[RackPart], Field(min_length=1)] | None = Field(
@@ -149,16 +149,20 @@ class DatacenterPart(Part):
         description="A deployment file (lines `type x y`), or a table (.csv, .parquet) of servers: type, and "
         "optionally name, count, rack, shelf, cores or capacity, memory, units.TYPE, and the powers of the type.",
     )
-    storage: list[StoragePart] | None = Field(
+    storage: list[PlacePart] | None = Field(
         None, description="Storage units, which hold generated data; without any, all nodes with a unit do."
     )
-    power_cap: Power | None = Field(
-        None, description="The most that all units together may draw: tasks wait that would exceed it."
-    )
-    n_racks: Count | None = Field(None, description="Number of racks; default: up to the highest in use.")
-    n_shelves: Count | None = Field(None, description="Shelves per rack; default: up to the highest in use.")
 
     _one = one_of("racks", "units", "file")
+
+
+_OfDatacenter: Any = part_of(  # mypy takes no call as a base class
+    Datacenter, _Units, n_racks=Count | None, n_shelves=Count | None, power_cap=Power | None
+)
+
+
+class DatacenterPart(_OfDatacenter):
+    """Which units stand where: counted by rack, listed, or in a deployment file."""
 
     @property
     def resources(self) -> list[str]:

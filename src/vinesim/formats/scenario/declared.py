@@ -12,8 +12,8 @@ from vinesim.model.attributes import ABOVE_0, NUMBER, TIME, Declared, Whole, att
 _TYPES = {NUMBER: Number, ABOVE_0: Positive, TIME: Time}
 
 
-def part_of(model: type, **types: Any) -> Any:
-    """Return a class of parts with a key for each attribute that a class of the model declares.
+def part_of(model: type, base: type[Part] = Part, **types: Any) -> Any:
+    """Return a class of parts with the keys of ``base`` and one for each attribute that a class of the model declares.
 
     ``types`` are those of keys, by name, where a file has more than a number or a word: a quantity with a unit, a
     table, another part. A key whose type has None may be absent, and the attribute then has the model's default.
@@ -29,7 +29,7 @@ def part_of(model: type, **types: Any) -> Any:
         elif one.default_factory is not MISSING:
             about["default_factory"] = one.default_factory
         keys[one.key] = (annotation, Field(**about))
-    return create_model(f"Declared{model.__name__}", __base__=Part, **keys)
+    return create_model(f"Declared{model.__name__}", __base__=base, **keys)
 
 
 def _type_of(one: Declared) -> Any:
@@ -40,9 +40,14 @@ def _type_of(one: Declared) -> Any:
     return found | None if one.default is None else found
 
 
-def declared_by(part: Any, model: type) -> dict[str, Any]:
-    """Return what a part says of the model's attributes, by their names there; without those that it leaves out."""
+def declared_by(part: Any, model: type, **models: type) -> dict[str, Any]:
+    """Return what a part says of the model's attributes, by their names there; without those that it leaves out.
+
+    ``models`` are the classes of those attributes, by name, that are parts themselves.
+    """
     values = {one.name: getattr(part, one.key) for one in attributes_of(model)}
+    for name, inner in models.items():
+        values[name] = inner(**declared_by(values[name], inner))
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if value is not None
     }

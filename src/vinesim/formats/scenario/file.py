@@ -107,7 +107,9 @@ class _Builder:
         if {"processor_types", "task_types", "extends"} & self.bad:  # sections that name a type cannot be checked
             Workloads(source, document, self.bad, Names((), (), self.folder)).check_options()
             return None
-        names = with_batching(source, document.processor_types, names_of(source, document, self.folder))
+        names = names_of(source, document, self.folder)
+        if document.processor_types:
+            names = with_batching(source, document.processor_types, names)
         center = None if document.datacenter is None else datacenter(source, document.datacenter, names)
         nodes = None if center is None else data_nodes(center)
         workloads = Workloads(source, document, self.bad, names)
@@ -122,35 +124,50 @@ class _Builder:
         power, overhead, joined = self._tables_of_types(workloads, center, work, affinities)
         applications = self._applications()
         electricity = self._electricity()
-        choice = None if center is None else NodeChoice(source, document.datacenter, center)
-        parts = partitions(source, document.partitions, choice)
-        reserved = reservations(document.reservations, choice)
+        has_choices = document.partitions or document.reservations
+        choice = NodeChoice(source, document.datacenter, center) if has_choices and center is not None else None
+        sections = {
+            "policy": policy,
+            "affinity": affinities,
+            "overhead_us": overhead,
+            "consolidated_us": joined,
+            "power_w": power,
+            "network": network,
+            "electricity": electricity,
+            "partitions": partitions(source, document.partitions, choice),
+            "reservations": reservations(document.reservations, choice),
+            "applications": workloads.applications if applications is None else applications,
+        }
         if source.n_problems or center is None or work is None or drawn is None or affinities is None:
             return None
+        return self._joined(center, work, drawn, sections, workloads, check_demands)
+
+    def _joined(
+        self,
+        center: Datacenter,
+        work: Workload,
+        drawn: Workload,
+        sections: dict[str, Any],
+        workloads: Workloads,
+        check_demands: Callable[[Scenario], object] | None,
+    ) -> Scenario | None:
+        """Put the sections together with the keys that stand for themselves; None if they do not go together."""
+        document = self.document
         try:
             made = Scenario(
-                datacenter=center,
-                workload=work,
-                policy=policy,
+                center,
+                work,
                 options=document.options,
-                affinity=affinities,
-                overhead_us=overhead,
-                consolidated_us=joined,
-                power_w=power,
-                network=network,
                 sampling_us=document.sampling,
-                horizon_us=float("inf") if document.horizon is None else document.horizon,
+                horizon_us=math.inf if document.horizon is None else document.horizon,
                 period_us=document.period,
                 seed=document.seed,
                 start_date=document.start_date,
                 accounting=_accounting(document.accounting),
-                electricity=electricity,
                 outages=_outages(document.outages),
                 failures=_failures(document.failures),
                 preemption=document.preemption,
-                partitions=parts,
-                reservations=reserved,
-                applications=workloads.applications if applications is None else applications,
+                **sections,
             )
             made = self._with_estimates(made)
             if check_demands is not None:
@@ -254,11 +271,9 @@ def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
 def _failures(parts: Sequence[FailurePart] | None) -> tuple[Failures, ...]:
     return tuple(
         Failures(
-            Times(**declared_by(part.until, Times)),
-            Times(**declared_by(part.repair, Times)),
-            part.type,
-            None if part.rack is None or part.shelf is None else (part.rack, part.shelf),
-            part.running,
+            processor_type=part.type,
+            node=None if part.rack is None or part.shelf is None else (part.rack, part.shelf),
+            **declared_by(part, Failures, until=Times, repair=Times),
         )
         for part in parts or ()
     )

@@ -14,8 +14,9 @@ from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import DOCUMENT_BYTES
 from vinesim.formats.source.quantities import bandwidth, time_us
 from vinesim.formats.source.yaml_nodes import compose, scalar
+from vinesim.model.attributes import Declared, attributes_of
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.network import PRESETS, Network
+from vinesim.model.network import BANDWIDTH, PRESETS, Network
 
 
 def _bandwidth(text: str, where: str) -> float:
@@ -31,15 +32,11 @@ def _hops(text: str, where: str) -> int:
     return int(text)
 
 
-# key: (field of Network, reader, may be null)
-_KEYS: dict[str, tuple[str, Callable[[str, str], float], bool]] = {
-    "local": ("local", _bandwidth, True),
-    "intra_rack": ("intra_rack", _bandwidth, True),
-    "inter_rack": ("inter_rack", _bandwidth, True),
-    "hop_latency": ("hop_latency_us", time_us, False),
-    "hops_intra": ("hops_intra", _hops, False),
-    "hops_inter": ("hops_inter", _hops, False),
-}
+def _reader_of(one: Declared) -> Callable[[str, str], float]:
+    return _bandwidth if one.about.rule is BANDWIDTH else _hops if one.annotation is int else time_us
+
+
+_KEYS = {one.key: one for one in attributes_of(Network)}
 
 
 def read_network(name: str | os.PathLike[str]) -> Network:
@@ -64,7 +61,8 @@ def _parse(path: str | os.PathLike[str], text: str) -> Network:
         if name not in _KEYS:
             problems.append(Problem(_place(path, key), "one of " + ", ".join(_KEYS), repr(name[:40])))
             continue
-        field, read, may_be_null = _KEYS[name]
+        declared = _KEYS[name]
+        field = declared.name
         where = f"{_place(path, node)}: {name}"
         if field in values:
             problems.append(Problem(_place(path, key), "each key once", repr(name), "Keep one."))
@@ -72,11 +70,11 @@ def _parse(path: str | os.PathLike[str], text: str) -> Network:
             problems.append(Problem(where, "one value", "a list or mapping"))
         elif scalar(node) is None:
             values[field] = None
-            if not may_be_null:
+            if declared.about.rule is not BANDWIDTH:
                 problems.append(Problem(where, "a number", "null", "Remove the key to use the default."))
         else:
             try:
-                values[field] = read(node.value, where)
+                values[field] = _reader_of(declared)(node.value, where)
             except InputError as error:
                 problems += error.problems
     if problems:

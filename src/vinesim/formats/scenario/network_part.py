@@ -4,25 +4,37 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from vinesim.formats.scenario.declared import part_of
 from vinesim.formats.scenario.values import Bandwidth, FileName, Time
 from vinesim.formats.source.parts import Part, wrong
-from vinesim.model.network import PRESETS
+from vinesim.model.network import PRESETS, Network
+
+_Hops = Annotated[int, Field(ge=0, le=1000)]
 
 
-class NetworkPart(Part):
+class _Preset(Part):
+    preset: Literal["paper", "table4", "none"] = Field(
+        "paper", description="paper: free, 10 Gb/s, 1 Gb/s, 200 ns per hop; table4: as in Table 4; none: all is free."
+    )
+
+
+_OfNetwork: Any = part_of(  # mypy takes no call as a base class
+    Network,
+    _Preset,
+    local=Bandwidth | None,
+    intra_rack=Bandwidth | None,
+    inter_rack=Bandwidth | None,
+    hop_latency=Time | None,
+    hops_intra=_Hops | None,
+    hops_inter=_Hops | None,
+)
+
+
+class NetworkPart(_OfNetwork):
     """The network: a preset's name, or its values; missing values come from the preset."""
 
     model_config = ConfigDict(json_schema_extra={"type": "object"})
 
-    preset: Literal["paper", "table4", "none"] = Field(
-        "paper", description="paper: free, 10 Gb/s, 1 Gb/s, 200 ns per hop; table4: as in Table 4; none: all is free."
-    )
-    local: Bandwidth | None = Field(None, description="B_L: to data at the unit's own node; null: free.")
-    intra_rack: Bandwidth | None = Field(None, description="B_R: to data in the same rack; null: free.")
-    inter_rack: Bandwidth | None = Field(None, description="B_I: to data in another rack; null: free.")
-    hop_latency: Time | None = Field(None, description="Latency of each hop.")
-    hops_intra: Annotated[int, Field(ge=0, le=1000)] | None = Field(None, description="Hops within a rack.")
-    hops_inter: Annotated[int, Field(ge=0, le=1000)] | None = Field(None, description="Hops between racks.")
     file: FileName | None = Field(None, description="A network file with these keys, in place of them.")
 
     @model_validator(mode="before")

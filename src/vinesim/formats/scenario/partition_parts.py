@@ -1,24 +1,20 @@
 """The scenario file's section about partitions: which nodes certain jobs may use, and how much they hold at once."""
 
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
-from vinesim.formats.scenario.datacenter_parts import DatacenterPart, StoragePart
-from vinesim.formats.scenario.values import Amount, AmountOrNone, Index, Name, Number
+from vinesim.formats.scenario.datacenter_parts import DatacenterPart, PlacePart
+from vinesim.formats.scenario.declared import declared_by, part_of
+from vinesim.formats.scenario.values import Amount, AmountOrNone, Index, Name
 from vinesim.formats.source.parts import Part
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.model.cohort import COHORT_FIELDS
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Steps
 from vinesim.model.partition import Partition
 from vinesim.workloads.placement import distinct_nodes
-
-
-class PlacePart(StoragePart):
-    """A node, by its place."""
 
 
 class NodesPart(Part):
@@ -33,28 +29,20 @@ class NodesPart(Part):
     )
 
 
-class PartitionPart(NodesPart):
-    """Nodes for the jobs of a partition, and quotas of what these jobs hold at once."""
+_OfPartition: Any = part_of(  # mypy takes no call as a base class
+    Partition,
+    NodesPart,
+    name=Name,
+    quota=dict[str, AmountOrNone],
+    user_quota=dict[str, Amount],
+    cohort=Name | None,
+    borrowing_limit=dict[str, AmountOrNone] | None,
+    lending_limit=dict[str, AmountOrNone] | None,
+)
 
-    name: Name = Field(description="Its name, as in the column partition of the workload.")
-    quota: dict[str, AmountOrNone] = Field(
-        default_factory=dict,
-        description="The most that all its jobs hold at once, by processor type: {A100: 16, memory: 2 TiB}. A name "
-        "such as A100|T4 counts several types together.",
-    )
-    user_quota: dict[str, Amount] = Field(
-        default_factory=dict, description="The same of the jobs of each user: the column user of the workload."
-    )
-    cohort: Name | None = Field(
-        None, description="Partitions of a cohort lend each other what they do not use of their quota."
-    )
-    borrowing_limit: dict[str, AmountOrNone] | None = Field(
-        None, description="The most that its jobs hold above its quota, by the same names. Default: no limit."
-    )
-    lending_limit: dict[str, AmountOrNone] | None = Field(
-        None, description="The most of its quota that others of the cohort use. Default: all of it."
-    )
-    weight: Number = Field(1.0, description="Of its fair share of what the cohort lends, for the policy kueue.")
+
+class PartitionPart(_OfPartition):
+    """Nodes for the jobs of a partition, and quotas of what these jobs hold at once."""
 
 
 class NodeChoice:
@@ -99,8 +87,7 @@ def partitions(
     for i, part in enumerate(parts or []):
         nodes = choice.of(("partitions", i), part)
         try:
-            given = {name: getattr(part, name) for name in COHORT_FIELDS if name in part.model_fields_set}
-            found.append(Partition(part.name, nodes, part.quota, part.user_quota, **given))
+            found.append(Partition(nodes=nodes, **declared_by(part, Partition)))
         except InputError as error:
             source.adopt(error, ("partitions", i))
     return tuple(found)

@@ -8,8 +8,8 @@ from vinesim.formats.scenario.declared import part_of
 from vinesim.formats.scenario.values import FileName, Index, Name, Number, Positive, Time
 from vinesim.formats.source.parts import Part, wrong
 from vinesim.model.accounting import Accounting
-from vinesim.model.failure import Times
-from vinesim.model.outage import Outage, Running
+from vinesim.model.failure import Failures, Times
+from vinesim.model.outage import Outage
 
 _OfOutage: Any = part_of(Outage, up=Time | None)  # mypy takes no call as a base class
 _OfTimes: Any = part_of(Times, shape=Positive | None)
@@ -24,15 +24,17 @@ class TimesPart(_OfTimes):
     """A distribution of times."""
 
 
-class FailurePart(Part):
-    """Nodes that fail at random and are repaired, again and again."""
-
+class _FailingPart(Part):
     type: Name | None = Field(None, description="All nodes with a unit of this processor type; by default all nodes.")
     rack: Index | None = Field(None, description="Rack of one node.")
     shelf: Index | None = Field(None, description="Shelf of one node.")
-    until: TimesPart = Field(description="Time from the start, or the last repair, to the next failure of a node.")
-    repair: TimesPart = Field(description="Time that the node is then down.")
-    running: Running = Field("requeue", description="As for an outage.")
+
+
+_OfFailures: Any = part_of(Failures, _FailingPart, until=TimesPart, repair=TimesPart)
+
+
+class FailurePart(_OfFailures):
+    """Nodes that fail at random and are repaired, again and again."""
 
     @model_validator(mode="after")
     def _one_choice(self) -> "FailurePart":

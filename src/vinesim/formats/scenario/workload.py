@@ -213,8 +213,10 @@ class Workloads:
             return None
         work = work if part.load == 1.0 else arriving(work, work.arrival_us / part.load)
         for name in ("first_token_within", "token_within"):
+            if (limits := getattr(part, name)) is None:
+                continue
             try:
-                work = with_token_limit(work, f"{name}_us", getattr(part, name))
+                work = with_token_limit(work, f"{name}_us", limits)
             except InputError as error:
                 for problem in error.problems:
                     self.source.add(("workload", name), problem.expected, problem.found, problem.remedy)

@@ -4,10 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
+from vinesim.formats.scenario.datacenter_parts import PlacePart
+from vinesim.formats.scenario.declared import declared_by, part_of
 from vinesim.formats.scenario.values import (
     Count,
     FileName,
-    Index,
     Name,
     Number,
     Positive,
@@ -188,36 +189,21 @@ class ArrivalsPart(Part):
         return self
 
 
-class NodePlace(Part):
-    """A node."""
+_OfApplication: Any = part_of(  # mypy takes no call as a base class
+    Application,
+    name=Name,
+    relative_deadline=PositiveTime,
+    average_load=Positive,
+    max_consolidated=Count,
+    nodes=Annotated[list[PlacePart], Field(min_length=1)] | None,
+    gang_size=Count,
+)
 
-    rack: Index = Field(description="Rack, from 0.")
-    shelf: Index = Field(description="Shelf, from 0.")
 
-
-class ApplicationPart(Part):
+class ApplicationPart(_OfApplication):
     """A client-server application as it registers with the scheduler; its requests are the jobs of that name."""
-
-    name: Name = Field(description="Its name in the workload.")
-    relative_deadline: PositiveTime = Field(description="A request is due this long after its arrival.")
-    per_size: bool = Field(False, description="Whether relative_deadline is per unit of size (operations).")
-    average_load: Positive = Field(1.0, description="Requests per second that it expects.")
-    max_consolidated: Count = Field(1, description="Requests that it can consolidate: MAX_A.")
-    nodes: Annotated[list[NodePlace], Field(min_length=1)] | None = Field(
-        None, description="Nodes that hold its data; by default all."
-    )
-    gang_size: Count = Field(
-        1, description="Nodes that a request needs at once: it has this many tasks, on one processor type."
-    )
 
     def application(self) -> Application:
         """Return the application. Raises :class:`InputError` with a problem for each value that cannot be."""
-        return Application(
-            name=self.name,
-            relative_deadline_us=self.relative_deadline,
-            per_size=self.per_size,
-            average_load=self.average_load,
-            max_consolidated=self.max_consolidated,
-            nodes=tuple((node.rack, node.shelf) for node in self.nodes or []),
-            gang_size=self.gang_size,
-        )
+        nodes = tuple((node.rack, node.shelf) for node in self.nodes or [])
+        return Application(**declared_by(self, Application) | {"nodes": nodes})

@@ -51,20 +51,9 @@ def to_workload(
         raise InputError(problems)
     job = columns.pop("job", np.arange(len(columns["operations"])))
     ids = job if "job" in match else columns.get("job_id", row_of)
-    is_first = np.concatenate(([True], job[1:] != job[:-1]))
-    first = np.flatnonzero(is_first)
-    if not np.array_equal(job[first], np.arange(len(first))):
-        expected = "0, 1, 2 ... with the rows of a job together"
-        problems.append(Problem(f"{source.path}: job", expected, "another order"))
-    for name in ("task_type", *OF_JOB, *GANG_COLUMNS):
-        if name in columns:
-            problems += _second_values(source, GANG_COLUMNS.get(name, name), columns[name], is_first)
-            columns[name] = columns[name][first]
     if after is not None:
         after = np.array([None if cell is np.ma.masked else cell for cell in after], object)
-        problems += _second_values(source, match["after"][0], after, is_first)
-    if problems:
-        raise InputError(problems)
+    first = _per_job(source, columns, job, None if after is None else (match["after"][0], after))
     if after is not None:
         columns |= read_after(source, match["after"][0], after[first].tolist(), ids[first], row_of[first])
     attributes, words = _attributes({name: texts[name][first] for name in texts})
@@ -143,6 +132,27 @@ def _name_users(columns: dict[str, Any], names: dict[str, list[str]]) -> None:
     if (nameless := columns.get("user", np.zeros(1)) < 0).any():
         names["user"] = list(dict.fromkeys([*names["user"], ""]))
         columns["user"] = np.where(nameless, names["user"].index(""), columns["user"]).astype(np.int32)
+
+
+def _per_job(
+    source: TableSource, columns: dict[str, Any], job: np.ndarray, after: tuple[str, np.ndarray] | None
+) -> np.ndarray:
+    """Keep one value a job in the columns about jobs; return the first row of each job, [J]. ``after`` is another such
+    column, with its name in the table. Raises :class:`InputError` for jobs in another order, or with two values."""
+    is_first, problems = np.concatenate(([True], job[1:] != job[:-1])), []
+    first = np.flatnonzero(is_first)
+    if not np.array_equal(job[first], np.arange(len(first))):
+        expected = "0, 1, 2 ... with the rows of a job together"
+        problems.append(Problem(f"{source.path}: job", expected, "another order"))
+    for name in ("task_type", *OF_JOB, *GANG_COLUMNS):
+        if name in columns:
+            problems += _second_values(source, GANG_COLUMNS.get(name, name), columns[name], is_first)
+            columns[name] = columns[name][first]
+    if after is not None:
+        problems += _second_values(source, *after, is_first)
+    if problems:
+        raise InputError(problems)
+    return first
 
 
 def _second_values(source: TableSource, column: str, values: np.ndarray, is_first: np.ndarray) -> list[Problem]:

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import config, cuda
 
+from vinesim.jit.gpu import cuda, launch_bounds
 from vinesim.policies.placement.kernels.costs import ACTIVE_FITS, ACTIVE_FULL, EMPTY_FITS
 from vinesim.state import demand as rule
 
@@ -85,18 +85,13 @@ def reduction(n_threads: int) -> Any:
     return reduce
 
 
-def _bounds(n_threads: int) -> dict[str, int]:
-    """Else the compiler may give a thread more registers than a block of 1,024 has for each; the simulator has none."""
-    return {} if getattr(config, "ENABLE_CUDASIM", False) else {"launch_bounds": n_threads}
-
-
 @cache
 def kernel_of(n_threads: int, variant: str) -> Any:
     """Return the kernel for blocks of ``n_threads`` threads, a power of 2 and at least the servers per block. It leaves
     the loads as they are."""
     cost_in, reduce = cost_of(variant), reduction(n_threads)
 
-    @cuda.jit(**_bounds(n_threads))
+    @cuda.jit(**launch_bounds(n_threads))
     def place(run, time, demand, kind, capacity, limit, wake, wake_for_period, penalty, load, placed, reached):
         block, i, n_blocks = cuda.blockIdx.x, cuda.threadIdx.x, np.int64(cuda.gridDim.x)
         least = cuda.shared.array(n_threads, np.float64)
@@ -133,7 +128,7 @@ def wide_kernel_of(n_threads: int, variant: str) -> Any:
     ``n_threads``-th server. It adds the demands to the loads."""
     cost_in, reduce = cost_of(variant), reduction(n_threads)
 
-    @cuda.jit(**_bounds(n_threads))
+    @cuda.jit(**launch_bounds(n_threads))
     def place(run, time, demand, kind, capacity, limit, wake, wake_for_period, penalty, load, placed, reached):
         block, i, n_blocks = cuda.blockIdx.x, cuda.threadIdx.x, np.int64(cuda.gridDim.x)
         least = cuda.shared.array(n_threads, np.float64)

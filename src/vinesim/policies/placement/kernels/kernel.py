@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
-from vinesim.jit.kernels import cached_kernel, inlined
+from vinesim.jit.kernels import NUMBA_VERSION, cached_kernel, inlined
 from vinesim.state import demand
 
 __all__ = ["amount_of", "compiled", "inlined"]
@@ -18,7 +17,7 @@ amount_of = inlined(demand.amount_of)
 
 @cache
 def _digest() -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    digest = hashlib.sha256(f"{NUMBA_VERSION} {np.__version__}".encode())
     for path in [Path(demand.__file__), *sorted(Path(__file__).parent.glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -123,7 +123,7 @@ def _cuda() -> Any:
     if not is_installed("numba_cuda"):
         raise missing(_OPTION, "numba-cuda")
     with gpu_software():
-        from numba import cuda
+        from vinesim.jit.gpu import cuda
 
         is_available, error = cuda.is_available(), cuda.cuda_error()
     if not is_available:

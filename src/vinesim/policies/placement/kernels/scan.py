@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from vinesim.jit.intrinsics import not_negative
+from vinesim.jit.kernels import prange
 from vinesim.policies.placement.kernels.kernel import amount_of, compiled
 
 

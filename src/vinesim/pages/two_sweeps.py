@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.table import Table
 from vinesim.formats.source.units import axis_label
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.metrics.numbers import shown_number
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Table
 from vinesim.model.titles import number_title
+from vinesim.pages.sweep import FIRST
+from vinesim.pages.two_runs import names_of, settings_table
 from vinesim.report.breakdown import compared_of
 from vinesim.report.markup import Content, Section, note, table
-from vinesim.report.sweep import FIRST
-from vinesim.report.two_runs import names_of, settings_table
 from vinesim.studies.compare import Comparison, Correction, compare
 from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label

@@ -17,10 +17,10 @@ from vinesim.metrics.overload import overload_of_points
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.model.titles import Title, axis_titles, number_title
+from vinesim.pages.verdicts import verdicts
 from vinesim.report.breakdown import COLUMNS, title_of
 from vinesim.report.markup import Content, Section, facts, note, notice, table
 from vinesim.report.rounding import rounded
-from vinesim.report.verdicts import verdicts
 from vinesim.studies.backtest_record import error_note
 from vinesim.studies.compare import direction_of
 from vinesim.studies.damage import STUDY

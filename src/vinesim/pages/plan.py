@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.plan.numbers import is_own
-from vinesim.formats.source.files import replacing
 from vinesim.formats.source.units import axis_label
 from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.titles import number_title
+from vinesim.pages.plan_question import question
 from vinesim.plans.record import PLAN_JSON, POINTS, point_file
 from vinesim.plans.stored import read_answer
 from vinesim.report.markup import Content, Section, facts, figures, note, notice, table
-from vinesim.report.page import render
-from vinesim.report.plan_question import question
+from vinesim.report.page import write_page
 
 PLAN_PAGE = "plan.html"
 Row = Mapping[str, Any]
@@ -23,8 +22,7 @@ Row = Mapping[str, Any]
 def write_plan_page(folder: Path, page: Path | None = None) -> Path:
     """Write the page of the answer in a plan's folder; return where. Raises :class:`InputError` without an answer."""
     output = page or folder / PLAN_PAGE
-    with replacing(output) as draft:
-        draft.write_text(render(plan_page(folder)), encoding="utf-8")
+    write_page(plan_page(folder), output)
     return output
 
 

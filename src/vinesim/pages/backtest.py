@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.source.files import replacing
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.report.markup import Content, Section, facts, figures, note, notice, table
-from vinesim.report.page import render
+from vinesim.report.page import write_page
 from vinesim.report.rounding import rounded
 from vinesim.studies.backtest import MOST_FURTHEST, QUANTILES, Backtest, cpus_of, in_use
 from vinesim.studies.waterfall import Waterfall
@@ -22,8 +21,7 @@ LONG_OPTION = 200  # letters of the options that are shown
 
 def write_backtest_page(output: Path, found: Backtest, steps: Waterfall | None, name: str) -> None:
     """Write the page of a back-test; ``name`` is that of what was tested."""
-    with replacing(output) as draft:
-        draft.write_text(render(backtest_page(found, steps, name)), encoding="utf-8")
+    write_page(backtest_page(found, steps, name), output)
 
 
 def backtest_page(found: Backtest, steps: Waterfall | None, name: str) -> Content:

@@ -1,0 +1,1 @@
+"""Pages about sweeps, plans, back-tests, and two runs or sweeps."""
