@@ -83,6 +83,8 @@ def work(payloads):
 def size(payloads):
     return [one.nbytes if hasattr(one, "nbytes") else len(one) for one in payloads]
 """
+NOTHING = KERNELS.replace("compute(N)", "pass")
+WAITS = KERNELS.replace("compute(N)", "time.sleep(240e-6)")  # the timer of the operating system adds some 60 us
 SIZES = (("1 KiB", 2**10), ("64 KiB", 2**16), ("256 KiB", 2**18), ("1 MiB", 2**20), ("4 MiB", 2**22))
 
 
@@ -134,19 +136,20 @@ def _executions(folder: Path, n: int) -> list[float]:
     return found
 
 
-def busy(n: int, n_under_way: int, ahead: int = 0) -> tuple[float, float]:
-    """The share of time in which the unit computes, and requests a second, with ``n_under_way`` requests under way; the
-    unit takes requests ahead."""
-    with one_node(CLUSTER.replace("ahead: 0", f"ahead: {ahead}"), KERNELS) as folder:
-        wall_s, _ = asyncio.run(_many(folder, n, n_under_way))
+def busy(n: int, n_under_way: int, ahead: int = 0, kernels: str = KERNELS) -> tuple[float, float, dict[str, float]]:
+    """The share of time in which the unit computes, requests a second, and the CPU time that each program takes for a
+    request, us, with ``n_under_way`` requests under way; the unit takes requests ahead."""
+    with one_node(CLUSTER.replace("ahead: 0", f"ahead: {ahead}"), kernels) as folder:
+        wall_s, spent_us = asyncio.run(_many(folder, n, n_under_way))
         computed_s = sum(_executions(folder, n + FIRST)[FIRST:]) / 1e6
-    return computed_s / wall_s, n / wall_s
+    return computed_s / wall_s, n / wall_s, spent_us
 
 
-def cpu(n: int, n_under_way: int, ahead: int) -> dict[str, float]:
-    """The CPU time that each program takes for a request whose kernel does nothing, us."""
-    with one_node(CLUSTER.replace("ahead: 0", f"ahead: {ahead}"), KERNELS.replace("compute(N)", "pass")) as folder:
-        return asyncio.run(_many(folder, n, n_under_way))[1]
+def most_busy(spent_us: dict[str, float], n_cores: int) -> float:
+    """The largest share of time in which a unit can compute whose kernel holds one core: the other programs have the
+    other cores."""
+    others_us = sum(us for name, us in spent_us.items() if name != "device")
+    return min(1.0, (n_cores - 1) * KERNEL_US / others_us)
 
 
 async def _many(folder: Path, n: int, n_under_way: int) -> tuple[float, dict[str, float]]:

@@ -1,6 +1,7 @@
 """Whatever a client sends is an answer or a refusal of that message: it leaves no trace, and ends nothing."""
 
 import math
+import tracemalloc
 
 import msgpack
 import numpy as np
@@ -114,6 +115,18 @@ def test_a_wrong_message_is_refused(tmp_path, message):
     assert only(core.turn(("c", message)), "refused")["kind"] == "wrong"
     assert seen(core) == before
     assert core.core.counters.n_wrong == 1
+
+
+def test_a_gang_of_billions_is_refused_before_anything_is_made_for_its_members(tmp_path):
+    core = loaded(tmp_path)
+    call = {"op": "client.register", "n": 1, **REGISTER, "gang_size": 2**31 - 1}
+    tracemalloc.start()
+    try:
+        why = only(core.turn(("c", call)), "refused")["why"]
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert "at most 3, the units of the cluster, found 2,147,483,647" in why
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path):

@@ -1,7 +1,9 @@
 """Payloads and results that stay in their client's memory, where the devices of its machine take them."""
 
 import asyncio
+import io
 import os
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -9,10 +11,12 @@ import pytest
 from tests.live.clusters import CoreTest, content, every, only, processes, result_of
 from tests.live.test_processes import run, up
 from vinesim.live import far as far_nodes
+from vinesim.live.agent import device_process
 from vinesim.live.wire import memory
 from vinesim.live.wire.contents import parts_of, value_of
 from vinesim.live.wire.memory import IS_POSSIBLE, RING_BYTES, Home, Visits
 from vinesim.live.wire.messages import WrongMessage
+from vinesim.live.wire.piping import taken
 
 pytestmark = pytest.mark.skipif(not IS_POSSIBLE, reason="the operating system has no such memory")
 ARRAY = np.arange(5_000.0)
@@ -74,6 +78,66 @@ def test_a_device_gives_the_memory_of_a_client_back_that_has_gone():
 def test_the_file_that_has_got_the_number_of_another_is_not_opened(home):
     with pytest.raises(FileNotFoundError):
         Visits().at({**home.address, "memory": [home.memory.file, 1]})
+
+
+def order(home, *payloads):
+    """An order for a device, whose payloads lie in its client's memory."""
+    places = [home.memory.append(parts_of(one)) for one in payloads]
+    items = [["SUM", 1.0, 0.0, "client", str(i)] for i in range(len(places))]
+    homes = [home.address] * len(places)
+    of = {"op": "run", "attempt": 1, "kernel": "sum", "items": items, "is_direct": True}
+    return of | {"payloads": places, "homes": homes}
+
+
+def test_a_device_has_the_payloads_of_its_next_order_before_it_begins_it(home, monkeypatch):
+    """The client takes them back meanwhile."""
+    monkeypatch.setattr(
+        device_process, "kernel_for", lambda *_: lambda payloads: [float(one.sum()) for one in payloads]
+    )
+    device, outbox = on_a_device()
+    given = order(home, ARRAY, ARRAY + 1)
+    places = list(given["payloads"])
+    device.has_come(given)
+    for place in places:
+        home.memory.free(place)
+    device.carry_out(given)
+    assert [value_of(one["result"]) for one in home.received()] == [ARRAY.sum(), ARRAY.sum() + len(ARRAY)]
+    assert ends(outbox) == ["done"]
+
+
+def test_a_client_that_goes_before_its_answer_costs_its_device_nothing(monkeypatch):
+    monkeypatch.setattr(device_process, "kernel_for", lambda *_: lambda payloads: payloads)
+    (device, outbox), home = on_a_device(), Home()
+    given = order(home, ARRAY)
+    device.has_come(given)
+    home.close()
+    device.carry_out({"op": "lease"})
+    device.carry_out(given)
+    assert ends(outbox) == ["done"]
+
+
+def test_an_order_whose_payloads_cannot_be_taken_fails_and_the_next_one_runs(home, monkeypatch):
+    monkeypatch.setattr(device_process, "kernel_for", lambda *_: lambda payloads: payloads)
+    device, outbox = on_a_device()
+    for given, raises in ((order(home, ARRAY), MemoryError), (order(home, ARRAY), None)):
+        with monkeypatch.context() as patch:
+            if raises is not None:
+                patch.setattr(memory.Memory, "read", Mock(side_effect=raises))
+            device.has_come(given)
+        device.carry_out(given)
+    assert ends(outbox) == ["raised", "done"]
+
+
+def on_a_device():
+    """A device, and what it says."""
+    outbox = io.BytesIO()
+    device = device_process.Device(outbox)
+    device._limit_bytes = 2**20
+    return device, outbox
+
+
+def ends(outbox):
+    return [message["outcome"] for message in taken(bytearray(outbox.getvalue()))]
 
 
 async def echoes(session):

@@ -104,8 +104,8 @@ MUTATIONS = (
         "what arrives at an instant comes before what ends",
         CALLS,
         "live/decisions.py",
-        "[*withdrawn, *closed, *ended, *lost, *arrived, *opened]",
-        "[*withdrawn, *closed, *arrived, *ended, *lost, *opened]",
+        "[*of[Withdraw], *closed, *of[Complete], *of[Lose], *of[Arrive], *opened]",
+        "[*of[Withdraw], *closed, *of[Arrive], *of[Complete], *of[Lose], *opened]",
         added=f"{CALLS}::test_a_turn_gets_things_in_the_order_of_an_instant",
     ),
     mutation(

@@ -258,7 +258,7 @@ class CompiledDecisions:
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the policy what has happened, and ask it until it grants nothing more."""
         outcome, operations = Outcome(), in_order(operations)
-        lost = self._lose_ready({one.grant for one in operations if isinstance(one, Lose)})
+        lost = self._lose_ready({one.grant for one in operations if isinstance(one, Lose)}) if self._ready else []
         if self._state is None:
             for one in operations:
                 assert isinstance(one, SetUp)  # nothing else is possible without an application

@@ -8,7 +8,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from vinesim.live.grant import Grant
 from vinesim.live.registration import Cluster
@@ -66,14 +66,19 @@ def in_order(operations: Sequence[Operation]) -> list[Operation]:
     of several changes of a unit the last one counts."""
     if len(operations) < 2:
         return list(operations)
-    is_up = {unit: one.is_up for one in operations if isinstance(one, SetUp) for unit in one.units}
-    down, up = (tuple(sorted(unit for unit, value in is_up.items() if value == wanted)) for wanted in (False, True))
-    ended = sorted((one for one in operations if isinstance(one, Complete)), key=lambda one: one.grant)
-    withdrawn = [one for one in operations if isinstance(one, Withdraw)]
-    lost = [one for one in operations if isinstance(one, Lose)]
-    arrived = [one for one in operations if isinstance(one, Arrive)]
-    closed, opened = ([SetUp(units, value)] if units else [] for units, value in ((down, False), (up, True)))
-    return [*withdrawn, *closed, *ended, *lost, *arrived, *opened]
+    of: dict[type, list[Any]] = {kind: [] for kind in (Withdraw, Complete, Lose, Arrive, SetUp)}
+    for one in operations:
+        of[type(one)].append(one)
+    of[Complete].sort(key=lambda one: one.grant)
+    closed, opened = _set_up(of[SetUp]) if of[SetUp] else ([], [])
+    return [*of[Withdraw], *closed, *of[Complete], *of[Lose], *of[Arrive], *opened]
+
+
+def _set_up(changes: Sequence[SetUp]) -> list[list[SetUp]]:
+    """Return what closes, and what opens."""
+    is_up = {unit: one.is_up for one in changes for unit in one.units}
+    by_value = [(sorted(unit for unit, value in is_up.items() if value == wanted), wanted) for wanted in (False, True)]
+    return [[SetUp(tuple(units), value)] if units else [] for units, value in by_value]
 
 
 @dataclass

@@ -83,6 +83,7 @@ class Journal:
         self.is_promised = False  # something was written that must be kept before any message leaves
         self._notes: list[tuple[str, tuple[Any, ...]]] = []  # that are not written
         self._n_before = 0  # of them: were noted before this step
+        self._step = Step(self)
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version < VERSION:
             self._db.executescript(f"BEGIN; {''.join(STEPS[version:])} PRAGMA user_version={VERSION}; COMMIT")
@@ -134,7 +135,7 @@ class Journal:
 
     def step(self) -> "Step":
         """Keep all that is written inside, or nothing of it after an error."""
-        return Step(self)
+        return self._step
 
     def begin_step(self) -> None:
         """Begin what is kept as a whole."""

@@ -63,6 +63,10 @@ def registration(
         expected = f"1, as the groups of the policy {policy.name} do not name application, or it may overcommit"
         found = f"{application.gang_size}"
         raise InputError([Problem(("application", application.name, "gang_size"), expected, found)])
+    if application.gang_size > cluster.datacenter.n_units:  # before anything is made for each member
+        expected = f"at most {cluster.datacenter.n_units:,}, the units of the cluster"
+        found = f"{application.gang_size:,}"
+        raise InputError([Problem(("application", application.name, "gang_size"), expected, found)])
     return Registration(application, kind, demand, dict(requests or {}))
 
 

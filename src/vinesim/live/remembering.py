@@ -84,9 +84,10 @@ class RememberingDecisions:
 
     def _turned(self, now_us: float, operations: Sequence[Operation], may_grant: bool) -> Outcome:
         outcome = self.component.turn(now_us, operations, may_grant)
-        arrived = (one for one in operations if isinstance(one, Arrive))
-        for number, one in zip(outcome.numbers, arrived, strict=True):
-            self.waiting[number] = one.application, one.job
+        if outcome.numbers:
+            arrived = [one for one in operations if isinstance(one, Arrive)]
+            for number, one in zip(outcome.numbers, arrived, strict=True):
+                self.waiting[number] = one.application, one.job
         for grant in outcome.grants:
             for number in grant.requests:
                 del self.waiting[number]

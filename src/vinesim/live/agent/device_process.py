@@ -51,6 +51,7 @@ class Device:
         self.command_group = 0  # process group of the command that runs
         self._type, self._folder, self._limit_bytes = "", Path(), 0
         self._visits = Visits()
+        self._visiting = threading.Lock()  # of who uses homes, and of who closes them
         self.lease_until_us = lease_clock_us() + STARTING_US
         self._waiting: set[int] = set()  # attempts of orders that it has not begun
         self._taking = threading.Lock()  # of who begins an order, and of who withdraws it
@@ -68,7 +69,8 @@ class Device:
             self._begin(order)
             return
         if order["op"] == "lease":
-            self._visits.forget_gone()
+            with self._visiting:
+                self._visits.forget_gone()
             return
         with self._taking:
             if order["attempt"] not in self._waiting:
@@ -83,9 +85,15 @@ class Device:
         self.say({"op": "ended", "attempt": order["attempt"], **end})
 
     def has_come(self, order: dict[str, Any]) -> None:
-        """Note an order that is to be carried out after those before it."""
+        """Note an order that is to be carried out after those before it, and take its payloads out of the memory of
+        their clients while the main thread computes."""
         with self._taking:
             self._waiting.add(order["attempt"])
+        if "payloads" in order:
+            try:
+                order["visits"], order["payloads"] = self._inputs(order)
+            except Exception as wrong:  # such as no memory: the order fails, and this thread goes on
+                order["wrong"] = wrong
 
     def withdraw(self, attempt: int) -> None:
         """Do not carry out an order, unless it has begun."""
@@ -106,11 +114,12 @@ class Device:
     def _kernel(self, order: dict[str, Any]) -> dict[str, Any]:
         if self._wrong:
             raise ImportError(self._wrong)
+        if "wrong" in order:
+            raise order["wrong"]
         function = kernel_for(order["kernel"], self._type)
-        visits = [self._visit(home) for home in order.get("homes") or [None] * len(order["payloads"])]
-        if any(visit is None and isinstance(data, list) for data, visit in zip(order["payloads"], visits, strict=True)):
+        visits, results = order["visits"], order["payloads"]
+        if results is None:
             return {"outcome": "killed", "is_far": True, "why": "its client's memory cannot be opened"}
-        results: list[Any] = [payload_of(*one) for one in zip(order["payloads"], visits, strict=True)]
         readable = [place for place, one in enumerate(results) if not isinstance(one, WrongMessage)]
         before = time.perf_counter()
         found = list(function([results[place] for place in readable])) if readable else []
@@ -125,6 +134,15 @@ class Device:
             given = zip(results, visits, order["items"], strict=True)
             ended = [self._answered(one, visit, item[-1], order["is_direct"]) for one, visit, item in given]
         return {"outcome": "done", "results": ended, "execution_us": execution_us}
+
+    def _inputs(self, order: dict[str, Any]) -> tuple[list[Visit | None], list[Any] | None]:
+        """Return the homes of an order's clients, and its payloads; None if one of them cannot be reached."""
+        given = order["payloads"]
+        with self._visiting:
+            visits = [self._visit(home) for home in order.get("homes") or [None] * len(given)]
+            if any(visit is None and isinstance(data, list) for data, visit in zip(given, visits, strict=True)):
+                return visits, None
+            return visits, [payload_of(*one) for one in zip(given, visits, strict=True)]
 
     def _visit(self, home: dict[str, Any] | None) -> Visit | None:
         """Return a client's home; None if no device here can open it, or its client has gone."""

@@ -101,16 +101,14 @@ class Core:
 
     def handle(self, peer: Any, message: Any) -> None:
         """Handle one message: all of it, or nothing but a refusal."""
-        kept: tuple[list[Any], ...] = (self.outbox, self._operations, self._arriving)
-        lengths = [len(one) for one in kept]
+        n_sent, n_operations, n_arriving = len(self.outbox), len(self._operations), len(self._arriving)
         try:
             with self.journal.step():
                 self._carry_out(peer, message)
         except sqlite3.OperationalError:
             raise  # the journal cannot be written: nothing can be promised to anybody
         except Exception as wrong:
-            for one, length in zip(kept, lengths, strict=True):
-                del one[length:]
+            del self.outbox[n_sent:], self._operations[n_operations:], self._arriving[n_arriving:]
             self._refuse(peer, message, wrong)
 
     def _carry_out(self, peer: Any, message: Any) -> None:

@@ -30,9 +30,10 @@ def read(fields: Mapping[str, Field], values: Mapping[Any, Any], where: str = ""
     """Return the values of the fields. Raises :class:`ValueError` with all that is wrong."""
     found: dict[str, Any] = {}
     wrong: list[str] = []
-    if not values.keys() - OF_ALL <= fields.keys():
-        unknown = sorted(reprlib.repr(name) for name in values.keys() - OF_ALL - fields.keys())
-        wrong = [f"{where}expected one of {', '.join(fields)}, found {name}" for name in unknown]
+    unknown = [name for name in values if name not in fields and name not in OF_ALL]
+    if unknown:
+        words = f"{where}expected one of {', '.join(fields)}, found "
+        wrong = [words + name for name in sorted(map(reprlib.repr, unknown))]
     for name, field in fields.items():
         value = values.get(name)
         if value is None and field.default is not MISSING:

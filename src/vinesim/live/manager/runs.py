@@ -193,16 +193,19 @@ class Runs:
         if run.items[0].job:
             order |= core.jobs.order(run.items[0], attempt)
         else:
-            known = [[core.served[i.application].name, i.size, i.arrived_us, i.client, i.key] for i in run.items]
-            limit_us = core.cluster.limits.kernel_us
-            homes = [core.clients.home(item, node) for item in run.items]
-            far = [place for place, data in enumerate(payloads) if isinstance(data, list) and homes[place] is None]
-            attempt.awaited = set(far)
-            sent = [None if place in attempt.awaited else data for place, data in enumerate(payloads)]
-            order |= {"kernel": kernel, "payloads": sent, "limit_us": limit_us, "items": known, "homes": homes}
+            known, homes, sent = [], [], list(payloads)
+            for place, item in enumerate(run.items):
+                known.append([core.served[item.application].name, item.size, item.arrived_us, item.client, item.key])
+                homes.append(core.clients.home(item, node))
+                if homes[place] is None and isinstance(sent[place], list):
+                    attempt.awaited.add(place)
+                    sent[place] = None
+            order |= {"kernel": kernel, "payloads": sent, "limit_us": core.cluster.limits.kernel_us, "items": known}
+            order["homes"] = homes
             order["is_direct"] = run.grant is not None and len(run.grant.places) == 1 and not run.is_offered
         core.nodes.say(node, order)
-        self.ask_for_payloads(attempt)
+        if attempt.awaited:
+            self.ask_for_payloads(attempt)
 
     def ask_for_payloads(self, attempt: Attempt, client: str | None = None) -> None:
         """Let clients, or one of them, send what a node cannot take out of their memory."""

@@ -50,8 +50,11 @@ class Opener:
             end = at + HEAD_BYTES + length
             if len(data) < end:
                 break
-            with memoryview(data) as view:
-                mac, message = bytes(view[at + LENGTH.size : at + HEAD_BYTES]), bytes(view[at + HEAD_BYTES : end])
+            if isinstance(data, bytes):
+                mac, message = data[at + LENGTH.size : at + HEAD_BYTES], data[at + HEAD_BYTES : end]
+            else:
+                with memoryview(data) as view:
+                    mac, message = bytes(view[at + LENGTH.size : at + HEAD_BYTES]), bytes(view[at + HEAD_BYTES : end])
             if mac != _mac(self._key, self._n, message):
                 raise WrongFrame("a message that its sender did not write, or not here")
             self._n += 1

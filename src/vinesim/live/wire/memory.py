@@ -74,8 +74,9 @@ class Memory:
         LIBC.fallocate(self.file, PUNCH_HOLE, offset, n_bytes)
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self.file)
+        """Close the file. Whoever still uses it gets an :class:`OSError`: its number may be another file's by then."""
+        file, self.file = self.file, -1
+        os.close(file)
 
 
 class Home:
@@ -137,9 +138,10 @@ class Visit:
             return False
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open; answers are not sent any more."""
         self.memory.close()
-        os.close(self._bell)
+        bell, self._bell = self._bell, -1
+        os.close(bell)
 
 
 class Visits:
