@@ -38,7 +38,8 @@ class ConservativeBackfillByCount(Backfill):
     expected end. It starts when its time has come and they are free. If something ends earlier or later than expected,
     tasks move to earlier times, one by one, in order of arrival, until none can. A reservation whose time has passed
     because something runs longer than expected is made again; so are all of them, in order of arrival, when a node goes
-    down or comes up.
+    down or comes up, or if nothing runs and nothing can start: a gang whose tasks end at different times may lack an
+    earlier place only next to what was to follow its first ends.
     """
 
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
@@ -71,16 +72,12 @@ class ConservativeBackfillByCount(Backfill):
             forget_past(scratch, now_us)
             forget_missed(model, state, scratch, now_us)
             settle(model, state, scratch, now_us)
-        item = int(scratch.first[0])
-        while item > 0:
-            task = item - 1
-            if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
-                unit = first_free(model, state, task, int(model.unit_type[0]), -1)
-                if unit >= 0:
-                    scratch.plan[task] = UNPLANNED
-                    return begin(model, state, view, task, unit)
-            item = int(scratch.next[task])
-        return nothing()
+        task, unit = next_begin(model, state, scratch, now_us)
+        if task < 0 and scratch.n_running[0] == 0:  # no event would come when a reservation begins
+            count_again(model, state, scratch, now_us, False)
+            settle(model, state, scratch, now_us)
+            task, unit = next_begin(model, state, scratch, now_us)
+        return begin(model, state, view, task, unit) if task >= 0 else nothing()
 
 
 def can_count(scenario: Scenario) -> bool:
@@ -235,3 +232,18 @@ def earliest(model: Any, scratch: Any, task: int, now_us: float, before_us: floa
                 return begin_us
         i += 1
     return math.inf
+
+
+def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
+    """Return the first task whose reservation begins now and that fits, and its unit; it counts as planned no longer.
+    -1, -1 if there is none."""
+    item = int(scratch.first[0])
+    while item > 0:
+        task = item - 1
+        if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
+            unit = first_free(model, state, task, int(model.unit_type[0]), -1)
+            if unit >= 0:
+                scratch.plan[task] = UNPLANNED
+                return task, int(unit)
+        item = int(scratch.next[task])
+    return -1, -1
