@@ -215,7 +215,7 @@ def of_conservative(estimates):
 
 def test_a_slot_is_free_again_when_its_task_of_a_gang_ends():
     """On two nodes, the second gang moves up from 5 to 3. One of its tasks takes 4, so that the last job has that slot
-    at 7, before the third gang, which needs both. If that job was to begin at 9, nothing can move up; nothing runs then,
+    at 7, before the third gang, which needs both. If that job begins at 9, nothing can move up; nothing runs then,
     so all are planned again."""
     assert of_conservative(estimates=[[5, 5], [10, 10], [5, 5], [6]]) == [0, 3, 13, 7]
     assert of_conservative(estimates=[[3, 3], [10, 4], [5, 5], [6]]) == [0, 3, 13, 7]
