@@ -55,9 +55,28 @@ def nearly_full(policy: str, n_jobs: int = 20_000, n_classes: int = 1) -> vs.Sce
     return vs.Scenario(center, work, policy, affinity=np.ones((n_classes, 1)))
 
 
-def of_log(policy: str) -> vs.Scenario:
-    """The scenario of the file that the environment names, under a policy."""
-    return replace(vs.read_scenario(os.environ["VINESIM_LOG"]), policy=policy, options={})
+def of_log(policy: str, *, exact: bool) -> vs.Scenario:
+    """The jobs of the log that the environment names (``vinesim import swf --task job`` on one node that has all
+    processors), as gangs of one task per processor; a scheduler knows how long they take, or what users requested."""
+    jobs = vs.read_scenario(os.environ["VINESIM_LOG"])
+    work, n_units = jobs.workload, int(jobs.datacenter.processor_types[0].capacity)
+    size = work.demand.astype(int)
+    n, node = int(size.sum()), np.arange(n_units)
+    gangs = vs.Workload(
+        job_task_type=np.zeros(work.n_jobs),
+        job_first=np.concatenate([[0], np.cumsum(size)]),
+        arrival_us=work.arrival_us,
+        operations=np.repeat(work.operations, size),
+        data_bytes=np.zeros(n),
+        data_rack=np.zeros(n),
+        data_shelf=np.zeros(n),
+        preferred_type=np.full(n, -1),
+        gang_within=np.where(size > 1, ANYWHERE, NO_GANG),
+        estimate_us=None if exact else np.repeat(work.estimate_us, size),
+        task_types=(vs.TaskType("T"),),
+    )
+    center = vs.Datacenter(np.zeros(n_units), node // 20, node % 20, (vs.ProcessorType("CPU"),))
+    return vs.Scenario(center, gangs, policy, affinity=np.ones((1, 1)))
 
 
 def with_slots(capacity: float, parallelism: float | None) -> vs.Scenario:
@@ -98,8 +117,10 @@ RUNS: dict[str, Callable[[], vs.Scenario]] = {
     "conservative, 745 nodes": lambda: nearly_full("conservative_backfill"),
     "easy, 745 nodes of 2 classes": lambda: nearly_full("easy_backfill", n_classes=2),
     "conservative, 745 nodes of 2 classes": lambda: nearly_full("conservative_backfill", n_classes=2),
-    "easy, log": lambda: of_log("easy_backfill"),
-    "conservative, log": lambda: of_log("conservative_backfill"),
+    "easy, log": lambda: of_log("easy_backfill", exact=False),
+    "conservative, log": lambda: of_log("conservative_backfill", exact=False),
+    "easy, log, exact times": lambda: of_log("easy_backfill", exact=True),
+    "conservative, log, exact times": lambda: of_log("conservative_backfill", exact=True),
 }
 COMPILED: dict[str, tuple[Callable[[], vs.Scenario], ...]] = {
     "compile high, then pref": (cases.B_CONST.first(20).scenario, lambda: cases.B_CONST.first(20).scenario("pref")),

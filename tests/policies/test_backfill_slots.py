@@ -190,6 +190,38 @@ def test_a_first_gang_of_tasks_that_differ_is_placed_again():
     assert uneven((10, [4]), (10, [4]), first, (20, [2, 4])) == [0, 0, 10, 15]
 
 
+def of_conservative(estimates):
+    """When four jobs of two equal nodes start."""
+    run_us = [[3, 3], [10, 4], [5, 5], [6]]
+    n = np.array([len(of_job) for of_job in run_us])
+    first = np.concatenate([[0], np.cumsum(n)])
+    work = vs.Workload(
+        np.zeros(len(n), int),
+        first,
+        np.zeros(len(n)),
+        np.concatenate(run_us).astype(float),
+        *np.zeros((3, first[-1])),
+        np.full(first[-1], -1),
+        estimate_us=np.concatenate(estimates).astype(float),
+        gang_within=[ANYWHERE] * len(n),
+        task_types=(vs.TaskType("T"),),
+    )
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], (vs.ProcessorType("CPU"),))
+    case = vs.Scenario(
+        center, work, "conservative_backfill", affinity=[[1.0]], network=vs.Network(None, None, None, 0.0)
+    )
+    return vs.simulate(case, engine="reference").tasks["init_us"][first[:-1]].tolist()
+
+
+def test_a_slot_is_free_again_when_its_task_of_a_gang_ends():
+    """On two nodes, the second gang moves up from 5 to 3. One of its tasks takes 4, so that the last job has that slot
+    at 7, before the third gang, which needs both. If that job begins at 9, nothing can move up; nothing runs then,
+    so all are planned again."""
+    assert of_conservative(estimates=[[5, 5], [10, 10], [5, 5], [6]]) == [0, 3, 13, 7]
+    assert of_conservative(estimates=[[3, 3], [10, 4], [5, 5], [6]]) == [0, 3, 13, 7]
+    assert of_conservative(estimates=[[5, 5], [10, 4], [5, 5], [6]]) == [0, 3, 13, 7]
+
+
 @pytest.mark.parametrize("name", COUNTED)
 def test_outages_and_withdrawals_do_not_stop_it(name):
     for seed in range(20):

@@ -20,6 +20,8 @@ def placing_order(
     of nodes stay together, and those nodes come first that need most in all. ``can_run`` [T, P] says on which processor
     types the tasks of each type, or of each class, run; ``unit_type`` and ``capacity`` [U] are of the units.
     """
+    if classes is None and work.demand is None:
+        return BY_NUMBER
     counts = np.diff(work.job_first)
     size = np.where(
         np.repeat(gangs_of(work) != NO_GANG, counts), _sizes(work, classes, can_run, unit_type, capacity), 0

@@ -21,7 +21,7 @@ def gangs_of(work: Workload) -> np.ndarray:
 
 
 def gang_codes(work: Workload, classes: DemandClasses | None, requests: np.ndarray | None = None) -> np.ndarray | None:
-    """[N] int64: what keeps tasks of different gangs in different groups; None without gangs. ``requests`` [N] is equal
+    """[N] int32: what keeps tasks of different gangs in different groups; None without gangs. ``requests`` [N] is equal
     for tasks that request the same, if that matters.
 
     0 for tasks alone; for each kind of gang a number for its first tasks, and one for the others, which are pending
@@ -30,7 +30,7 @@ def gang_codes(work: Workload, classes: DemandClasses | None, requests: np.ndarr
     if work.gang_within is None:
         return None
     codes: dict[Hashable, int] = {}
-    code = np.zeros(work.n_tasks, np.int64)
+    code = np.zeros(work.n_tasks, np.int32)
     asked = [of_task for of_task in (None if classes is None else classes.of_task, requests) if of_task is not None]
     for job in np.flatnonzero(gangs_of(work) != NO_GANG).tolist():
         first, end = int(work.job_first[job]), int(work.job_first[job + 1])

@@ -47,16 +47,16 @@ def number_groups(
     work, by = scenario.workload, {"gang", "account", "admission", *keys}
     if unknown := set(keys) - set(GROUP_KEYS):
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
-    wanted = work.preferred_type.astype(np.int64)
+    wanted = work.preferred_type
     names = [p.name for p in scenario.datacenter.processor_types]
     if ANY_PROCESSOR in names:
-        wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
+        wanted = np.where(wanted == names.index(ANY_PROCESSOR), wanted.dtype.type(NO_PREFERENCE), wanted)
     priority = coded([work.priority]) if work.priority is not None and "priority" in by else None
     application = None if work.application is None else np.repeat(work.application, counts)
     requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
     admission = admission_of_jobs(scenario.reservations, work)
     columns: list[tuple[str, Any]] = [
-        ("preferred_type", wanted - NO_PREFERENCE),
+        ("preferred_type", wanted),
         ("data_node", data_node),
         ("data_rack", None if data_node is None else work.data_rack),
         ("application", application),

@@ -18,7 +18,9 @@ def coded(columns: Sequence[np.ndarray]) -> np.ndarray:
         if n_codes * n > MOST_CODES:
             code = np.unique(code, return_inverse=True)[1]
             n_codes = int(code.max()) + 1
-        code, n_codes = code * n + level, n_codes * n
+        code *= n  # in place: these columns are most of what a model needs while it is made
+        code += level
+        n_codes *= n
     if n_codes > min(MOST_IN_TABLE, MOST_A_ROW * len(code)):
         return np.unique(code, return_inverse=True)[1].astype(np.int32)
     is_present = np.zeros(n_codes, bool)
@@ -39,6 +41,6 @@ def _levels(values: np.ndarray) -> tuple[np.ndarray | int, int]:
     if least == most:
         return 0, 1
     if values.dtype.kind in "iub" and int(most) - int(least) < MOST_LEVELS:
-        return values.astype(np.int64) - int(least), int(most) - int(least) + 1
+        return np.subtract(values, int(least), dtype=np.int64), int(most) - int(least) + 1
     found, level = np.unique(values, return_inverse=True)
     return level, len(found)

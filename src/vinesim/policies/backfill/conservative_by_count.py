@@ -14,7 +14,6 @@ from vinesim.policies.backfill.ahead import (
     AS_EXPECTED,
     NO_CHANGE,
     UNABLE,
-    end_at_us,
     look_up_expected,
     start_now,
     update,
@@ -24,10 +23,11 @@ from vinesim.policies.backfill.changes import task_of
 from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
 from vinesim.policies.backfill.timetable import TIMETABLE, add_free, begin_timetable, forget_past, last_by
 from vinesim.state.demand import amounts
+from vinesim.state.expected import expected_us
 from vinesim.state.layout import OUTAGE, OVERFULL, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member
 from vinesim.state.queries import demand, first_free, is_up, nothing
-from vinesim.state.until import held_until_on_us
+from vinesim.state.until import held_until_on_us, held_until_us
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class ConservativeBackfillByCount(Backfill):
     expected end. It starts when its time has come and they are free. If something ends earlier or later than expected,
     tasks move to earlier times, one by one, in order of arrival, until none can. A reservation whose time has passed
     because something runs longer than expected is made again; so are all of them, in order of arrival, when a node goes
-    down or comes up.
+    down or comes up, or if nothing runs and nothing can start: a gang whose tasks end at different times may lack an
+    earlier place only next to what was to follow its first ends.
     """
 
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
@@ -46,6 +47,9 @@ class ConservativeBackfillByCount(Backfill):
         **TIMETABLE,
         "plan": ("u1", "tasks"),  # UNPLANNED, PLANNED or NOWHERE
         "begin_us": ("f8", "tasks"),  # of the reservation
+        "n_slots": ("i4", "tasks"),  # that a task needs, with its gang
+        "takes_us": ("f8", "tasks"),  # for how long, with its gang, or UNABLE
+        "ends_at_once": ("u1", "tasks"),  # whether all tasks of the gang are expected to take as long
         "has_changed": ("u1", "one"),  # since the reservations were settled
         "is_freed": ("u1", "one"),  # there may be earlier times for what has reservations
     }
@@ -68,16 +72,12 @@ class ConservativeBackfillByCount(Backfill):
             forget_past(scratch, now_us)
             forget_missed(model, state, scratch, now_us)
             settle(model, state, scratch, now_us)
-        item = int(scratch.first[0])
-        while item > 0:
-            task = item - 1
-            if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
-                unit = first_free(model, state, task, int(model.unit_type[0]), -1)
-                if unit >= 0:
-                    scratch.plan[task] = UNPLANNED
-                    return start_now(model, state, view, task, unit)
-            item = int(scratch.next[task])
-        return nothing()
+        task, unit = next_begin(model, state, scratch, now_us)
+        if task < 0 and scratch.n_running[0] == 0:  # no event would come when a reservation begins
+            count_again(model, state, scratch, now_us, False)
+            settle(model, state, scratch, now_us)
+            task, unit = next_begin(model, state, scratch, now_us)
+        return start_now(model, state, view, task, unit) if task >= 0 else nothing()
 
 
 def can_count(scenario: Scenario) -> bool:
@@ -138,15 +138,14 @@ def is_counted(model: Any, state: Any, scratch: Any, task: int) -> bool:
 
 def count_reservation(model: Any, state: Any, scratch: Any, task: int, sign: int) -> None:
     """Take what a task, with its gang, has reserved, -1, or give it back, 1."""
-    begin_us, n, until_us = scratch.begin_us[task], 0, 0.0
+    begin_us = scratch.begin_us[task]
+    if scratch.ends_at_once[task] == 1:
+        until_us = held_until_us(model, task, begin_us, 0.0, scratch.takes_us[task])
+        add_free(scratch, begin_us, until_us, sign * int(scratch.n_slots[task]))
+        return
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            end_us = held_until_on_us(model, state, member, 0, begin_us)
-            if n > 0 and end_us != until_us:
-                add_free(scratch, begin_us, until_us, sign * n)
-                n = 0
-            n, until_us = n + 1, end_us
-    add_free(scratch, begin_us, until_us, sign * n)
+            add_free(scratch, begin_us, held_until_on_us(model, state, member, 0, begin_us), sign)
 
 
 # Reservations
@@ -172,39 +171,79 @@ def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
         while item > 0:
             task = item - 1
             if scratch.plan[task] == UNPLANNED:
-                scratch.begin_us[task] = earliest(model, state, scratch, task, now_us, math.inf)
+                look_up_slots(model, state, scratch, task)
+                scratch.begin_us[task] = earliest(model, scratch, task, now_us, math.inf, math.inf)
                 scratch.plan[task] = PLANNED if scratch.begin_us[task] < math.inf else NOWHERE
                 if scratch.plan[task] == PLANNED:
                     count_reservation(model, state, scratch, task, -1)
             elif scratch.is_freed[0] == 1 and scratch.plan[task] == PLANNED and scratch.begin_us[task] > now_us:
-                count_reservation(model, state, scratch, task, 1)
-                begin_us = earliest(model, state, scratch, task, now_us, scratch.begin_us[task])
-                has_moved = has_moved or begin_us < scratch.begin_us[task]
-                scratch.begin_us[task] = min(begin_us, scratch.begin_us[task])
-                count_reservation(model, state, scratch, task, -1)
+                has_moved |= move(model, state, scratch, task, now_us)
             item = int(scratch.next[task])
     scratch.is_freed[0], scratch.has_changed[0] = 0, 0
 
 
-def earliest(model: Any, state: Any, scratch: Any, task: int, now_us: float, before_us: float) -> float:
-    """Return the earliest time before another one from which the task, with its gang, has enough slots until its
-    expected end; infinite if there is none."""
+def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
+    """Move the reservation to an earlier time if there is one. Returns whether there is."""
+    held_us = scratch.begin_us[task]
+    if scratch.ends_at_once[task] == 1:
+        begin_us = earliest(model, scratch, task, now_us, held_us, held_us)
+        if begin_us < held_us:
+            count_reservation(model, state, scratch, task, 1)
+            scratch.begin_us[task] = begin_us
+            count_reservation(model, state, scratch, task, -1)
+        return begin_us < held_us
+    count_reservation(model, state, scratch, task, 1)
+    begin_us = earliest(model, scratch, task, now_us, held_us, math.inf)
+    scratch.begin_us[task] = min(begin_us, held_us)
+    count_reservation(model, state, scratch, task, -1)
+    return begin_us < held_us
+
+
+def look_up_slots(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Record how many slots a task needs, with its gang, and for how long. That stays until it starts or is planned
+    again."""
     look_up_expected(model, state, scratch, task)
-    p, n = int(model.unit_type[0]), 0
-    if scratch.expected[p] == UNABLE:
-        return math.inf
+    p, n, ends_at_once = int(model.unit_type[0]), 0, True
+    own_us = expected_us(model, state, task, p)
     for member in range(task, end_of_members(model, state, task)):
-        n += int(is_member(model, state, task, member))
+        if is_member(model, state, task, member):
+            n += 1
+            ends_at_once = ends_at_once and expected_us(model, state, member, p) == own_us
+    scratch.n_slots[task], scratch.takes_us[task] = n, scratch.expected[p]
+    scratch.ends_at_once[task] = ends_at_once
+
+
+def earliest(model: Any, scratch: Any, task: int, now_us: float, before_us: float, held_us: float) -> float:
+    """Return the earliest time before another one from which the task, with its gang, has enough slots until its
+    expected end; infinite if there is none. From ``held_us`` on it has reserved them itself."""
+    n, takes_us = int(scratch.n_slots[task]), scratch.takes_us[task]
+    if takes_us == UNABLE:
+        return math.inf
     i, begin_us, is_open = last_by(scratch, now_us), now_us, False
     end_us = begin_us
     while i < scratch.n_times[0] and (is_open or max(begin_us, scratch.time_us[i]) < before_us):
-        if scratch.n_free[i] < n:
+        if scratch.n_free[i] < (n if scratch.time_us[i] < held_us else 0):
             is_open = False
         else:
             if not is_open:
                 is_open, begin_us = True, max(now_us, scratch.time_us[i])
-                end_us = end_at_us(model, scratch, task, p, -1, begin_us)
+                end_us = held_until_us(model, task, begin_us, 0.0, takes_us)
             if i + 1 == scratch.n_times[0] or scratch.time_us[i + 1] >= end_us:
                 return begin_us
         i += 1
     return math.inf
+
+
+def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
+    """Return the first task whose reservation begins now and that fits, and its unit; it counts as planned no longer.
+    -1, -1 if there is none."""
+    item = int(scratch.first[0])
+    while item > 0:
+        task = item - 1
+        if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
+            unit = first_free(model, state, task, int(model.unit_type[0]), -1)
+            if unit >= 0:
+                scratch.plan[task] = UNPLANNED
+                return task, int(unit)
+        item = int(scratch.next[task])
+    return -1, -1
