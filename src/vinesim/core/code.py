@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,12 @@ class Own(NamedTuple):
 
     def types(self) -> str:
         """The types of both, in words."""
-        arrays = [(name, array.dtype.str) for name, array in self.scratch._asdict().items()]
-        return f"{self.options.dtype.descr} {arrays}"
+        return _words(self.options.dtype, self.scratch._fields, tuple(array.dtype.str for array in self.scratch))
+
+
+@lru_cache(1000)  # NumPy takes long for the description of a record
+def _words(options: np.dtype, names: tuple[str, ...], dtypes: tuple[str, ...]) -> str:
+    return f"{options.descr} {list(zip(names, dtypes, strict=True))}"
 
 
 class Code:

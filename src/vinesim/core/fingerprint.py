@@ -54,8 +54,10 @@ def _feed_function(digest: Any, function: Any, seen: set[int]) -> None:
         return
     seen.add(id(function))
     _feed(digest, (function.__code__, function.__defaults__), seen)
-    closure = inspect.getclosurevars(function)
-    for name, value in sorted({**closure.globals, **closure.nonlocals}.items()):
+    code, around = function.__code__, function.__globals__
+    used = {name: around[name] for name in code.co_names if name in around}
+    used |= {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
+    for name, value in sorted(used.items()):
         digest.update(name.encode())
         if isinstance(value, ModuleType):
             _feed_module(digest, value, function.__code__.co_names, seen)

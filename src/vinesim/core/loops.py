@@ -130,6 +130,12 @@ class Running:
         return decide_at, self._own.options.ctypes.data, self._scratch.ctypes.data
 
     @property
+    def is_ready(self) -> bool:
+        """Whether nothing is left to compile or load."""
+        made = (self._loop.kernel, self._loop.policy)
+        return all(one is None or len(one.overloads) > 0 for one in made)
+
+    @property
     def given(self) -> tuple[Any, ...]:
         """What the loop is given besides its limits."""
         return self._model, self._state, *self._places

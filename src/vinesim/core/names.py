@@ -3,7 +3,7 @@ are compiled for, and of the versions of Numba and NumPy. It is found without im
 
 import hashlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -42,6 +42,7 @@ def kernels() -> bytes:
     return digest.digest()
 
 
+@lru_cache(1000)  # each run asks for the same few
 def digest_of(features: frozenset[str], *parts: bytes | str) -> str:
     """What names the code of a loop with these features, and of what else it is made from: the fingerprints of
     functions, and words."""

@@ -42,7 +42,8 @@ class CompiledRun:
 
     def compile(self) -> None:
         """Compile the loop, or load it from the disk."""
-        self._call(math.inf, math.inf, 0)
+        if not self._running.is_ready:
+            self._call(math.inf, math.inf, 0)
 
     def advance(
         self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
@@ -190,6 +191,8 @@ class CompiledRun:
     def followers(self) -> np.ndarray:
         """Return the tasks that were consolidated with another task, their leader."""
         following = self.state.task_follower
+        if not len(following):
+            return np.empty(0, np.int64)
         return np.sort(following[following >= 0]).astype(np.int64)
 
 

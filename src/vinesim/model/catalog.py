@@ -75,6 +75,8 @@ class ProcessorType:
     @property
     def full_speed(self) -> float | None:
         """The demand up to which all tasks run at full speed; None: the capacity of the unit."""
+        if self.rates is None:
+            return self.parallelism
         return min(map(full_speed, curves_of(self.rates).values()), default=self.parallelism)
 
     def most_together(self, task_type: str) -> float | None:

@@ -160,8 +160,7 @@ class Datacenter:
     @property
     def takes_ahead(self) -> bool:
         """Whether any unit takes tasks while it computes another one."""
-        takes = np.array([one.ahead > 0 for one in self.processor_types])
-        return bool(takes.any() and takes[self.unit_type].any())
+        return any((self.unit_type == p).any() for p, one in enumerate(self.processor_types) if one.ahead > 0)
 
     @property
     def unit_capacity(self) -> np.ndarray:

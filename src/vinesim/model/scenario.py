@@ -177,14 +177,15 @@ class Scenario:
     def engine_types(self) -> np.ndarray:
         """Codes of the processor types in the datacenter whose units are serving engines."""
         types = self.datacenter.processor_types
-        served = np.array([p for p, one in enumerate(types) if one.batching is not None], np.int64)
-        return served[np.isin(served, self.datacenter.unit_type)] if len(served) else served
+        served = [p for p, one in enumerate(types) if one.batching is not None]
+        return np.array([p for p in served if (self.datacenter.unit_type == p).any()], np.int64)
 
     @property
     def is_disaggregated(self) -> bool:
         """Whether some serving engines only prefill, and send the cache of a request to one that decodes."""
-        engines = [self.datacenter.processor_types[p].batching for p in self.engine_types.tolist()]
-        return any(one is not None and one.role == PREFILL for one in engines)
+        types, unit_type = self.datacenter.processor_types, self.datacenter.unit_type
+        prefills = [p for p, one in enumerate(types) if one.batching is not None and one.batching.role == PREFILL]
+        return any((unit_type == p).any() for p in prefills)
 
     def served_by(self, p: int) -> np.ndarray:
         """Codes of the task types of the workload that a processor type can run."""

@@ -31,6 +31,7 @@ from vinesim.state.power_caps import over_caps
 from vinesim.state.speed_curves import speed_curves
 
 NOT_PROVIDED = -1.0
+NO_FIRST = np.zeros(1, np.int32)  # where those of each of nothing begin, and end
 Columns = dict[str, Any]
 
 
@@ -69,8 +70,10 @@ class Parts:
             work.data_rack * np.int64(center.n_shelves) + work.data_shelf if work.has_data else np.zeros(1, np.int64)
         )
         self.places, self.unit_node, self.data_node = _nodes(self.place, data_place, center.n_racks * center.n_shelves)
-        is_engine = np.array([p.batching is not None for p in center.processor_types])[self.unit_type]
-        self.capacity = np.where(is_engine, ANY_NUMBER, center.unit_capacity[self.order])
+        self.capacity = center.unit_capacity[self.order]
+        if any(p.batching is not None for p in center.processor_types):
+            is_engine = np.array([p.batching is not None for p in center.processor_types])[self.unit_type]
+            self.capacity = np.where(is_engine, ANY_NUMBER, self.capacity)
 
     def units(self) -> Columns:
         return {
@@ -81,17 +84,21 @@ class Parts:
         }
 
     def speeds(self) -> Columns:
-        full_speed = [
-            np.nan if p.full_speed is None else p.full_speed for p in self.scenario.datacenter.processor_types
-        ]
+        types = self.scenario.datacenter.processor_types
+        if all(p.full_speed is None for p in types):
+            return {"unit_parallelism": self.capacity}
+        full_speed = [np.nan if p.full_speed is None else p.full_speed for p in types]
         parallelism = np.array(full_speed)[self.unit_type]
         return {"unit_parallelism": np.where(np.isnan(parallelism), self.capacity, parallelism)}
 
     def curves(self) -> Columns:
+        types = self.scenario.datacenter.processor_types
+        if all(p.rates is None for p in types):
+            return {}
         names = [one.name for one in self.scenario.workload.task_types]
         if self.classes is not None:
             names = [names[code] for code in self.classes.task_type]
-        return speed_curves(self.scenario.datacenter.processor_types, names)
+        return speed_curves(types, names)
 
     def engines(self) -> Columns:
         """The serving engines, and what they compute."""
@@ -163,8 +170,9 @@ class Parts:
 
     def ahead(self) -> Columns:
         """How many tasks units take while they compute another one."""
-        ahead = [one.ahead for one in self.scenario.datacenter.processor_types]
-        return {"type_ahead": ahead} if self.scenario.datacenter.takes_ahead else {}
+        if not self.scenario.datacenter.takes_ahead:
+            return {}
+        return {"type_ahead": [one.ahead for one in self.scenario.datacenter.processor_types]}
 
     def network(self) -> Columns:
         network = self.scenario.network
@@ -220,13 +228,15 @@ class Parts:
 
     def partitions(self) -> Columns:
         if self.quotas is None:
-            return {"account_first": np.zeros(1), "cohort_first": np.zeros(1)}
+            return {"account_first": NO_FIRST, "cohort_first": NO_FIRST}
         shelves = self.scenario.datacenter.n_shelves
         return partition_columns(self.scenario, self.quotas, self.places // shelves, self.places % shelves)
 
     def reservations(self) -> Columns:
         """The reservations of nodes."""
         shelves, scenario = self.scenario.datacenter.n_shelves, self.scenario
+        if not scenario.reservations:
+            return {}
         rack, shelf = self.places // shelves, self.places % shelves
         return reservation_columns(scenario.reservations, scenario.workload, rack, shelf)
 

@@ -15,9 +15,12 @@ from vinesim.state.layout import BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS, RESU
 def engine_columns(scenario: Scenario, unit_type: np.ndarray) -> dict[str, Any]:
     """Return the columns of the model about serving engines; none if no unit is one."""
     types, work = scenario.datacenter.processor_types, scenario.workload
+    engine_types = scenario.engine_types.tolist()
+    if not engine_types:
+        return {}
     steps: list[StepTime] = []
     limits = np.zeros((len(types), 9), np.int64)
-    for p in scenario.engine_types.tolist():
+    for p in engine_types:
         b, step = types[p].batching, scenario.step_on(p)
         if b is None or step is None:
             continue

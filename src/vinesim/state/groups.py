@@ -3,7 +3,7 @@
 A policy declares by what groups differ; the pending tasks of a group are chained in the order of their numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,28 +47,25 @@ def number_groups(
     work, by = scenario.workload, {"gang", "account", "admission", *keys}
     if unknown := set(keys) - set(GROUP_KEYS):
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
-    wanted = work.preferred_type
-    names = [p.name for p in scenario.datacenter.processor_types]
-    if ANY_PROCESSOR in names:
-        wanted = np.where(wanted == names.index(ANY_PROCESSOR), wanted.dtype.type(NO_PREFERENCE), wanted)
-    priority = coded([work.priority]) if work.priority is not None and "priority" in by else None
-    application = None if work.application is None else np.repeat(work.application, counts)
+    wanted = _wanted_types(scenario) if "preferred_type" in by else None
+    application = None if work.application is None or "application" not in by else np.repeat(work.application, counts)
     requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
     admission = admission_of_jobs(scenario.reservations, work)
-    columns: list[tuple[str, Any]] = [
-        ("preferred_type", wanted),
-        ("data_node", data_node),
-        ("data_rack", None if data_node is None else work.data_rack),
-        ("application", application),
-        ("priority", None if priority is None else np.repeat(priority, counts)),
-        ("user", None if work.user is None else np.repeat(work.user, counts)),
-        ("demand", demands(work) if "demand" in by and classes is None else None),
-        ("requests", requests),
-        ("gang", gang_codes(work, classes, requests)),
-        ("account", None if quotas is None else np.repeat(quotas.job_account + 1, counts)),
-        ("admission", np.repeat(admission, counts) if len(admission) else None),
-    ]
-    distinguishing = [column for name, column in columns if name in by and column is not None]
+    columns: dict[str, Callable[[], Any]] = {
+        "preferred_type": lambda: wanted,
+        "data_node": lambda: data_node,
+        "data_rack": lambda: None if data_node is None else work.data_rack,
+        "application": lambda: application,
+        "priority": lambda: None if work.priority is None else np.repeat(coded([work.priority]), counts),
+        "user": lambda: None if work.user is None else np.repeat(work.user, counts),
+        "demand": lambda: demands(work) if classes is None else None,
+        "requests": lambda: requests,
+        "gang": lambda: gang_codes(work, classes, requests),
+        "account": lambda: None if quotas is None else np.repeat(quotas.job_account + 1, counts),
+        "admission": lambda: np.repeat(admission, counts) if len(admission) else None,
+    }
+    made = [make() for name, make in columns.items() if name in by]
+    distinguishing = [column for column in made if column is not None]
     kinds = work.job_task_type if classes is None else classes.of_task
     is_by_job = classes is None and not distinguishing
     if classes is None and not is_by_job:
@@ -77,14 +74,23 @@ def number_groups(
     first = first_rows(group)
     of_group = (
         kinds[first].astype(np.int32),
-        _of_first(wanted if "preferred_type" in by else None, first, NO_PREFERENCE),
-        _of_first(application if "application" in by else None, first, -1),
+        _of_first(wanted, first, NO_PREFERENCE),
+        _of_first(application, first, -1),
     )
     if len(first) == 1:
         return np.empty(0, np.int32), np.empty(0, np.int32), *of_group
     if is_by_job:
         group = np.repeat(group, counts)
     return group, _following(group, len(first)), *of_group
+
+
+def _wanted_types(scenario: Scenario) -> np.ndarray:
+    """[N] the processor type that each task prefers, or NO_PREFERENCE."""
+    wanted = scenario.workload.preferred_type
+    names = [p.name for p in scenario.datacenter.processor_types]
+    if ANY_PROCESSOR not in names:
+        return wanted
+    return np.where(wanted == names.index(ANY_PROCESSOR), wanted.dtype.type(NO_PREFERENCE), wanted)
 
 
 def _of_first(column: np.ndarray | None, first: np.ndarray, none: int) -> np.ndarray:

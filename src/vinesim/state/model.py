@@ -22,9 +22,11 @@ class Model:
             raise AttributeError(name)
         part = ROWS[name].part
         columns, made = getattr(self._parts, part)(), self.__dict__
+        for row in OF_PART[part] if columns else ():
+            if row.name in columns and row.name not in made:
+                made[row.name] = _fixed(row, columns[row.name])
         for row in OF_PART[part]:
-            if row.name not in made:
-                made[row.name] = _fixed(row, columns[row.name]) if row.name in columns else _EMPTY[row.name]
+            made.setdefault(row.name, _EMPTY[row.name])
         return made[name]
 
     def __dir__(self) -> list[str]:

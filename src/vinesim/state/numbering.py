@@ -18,9 +18,12 @@ def coded(columns: Sequence[np.ndarray]) -> np.ndarray:
         if n_codes * n > MOST_CODES:
             code = np.unique(code, return_inverse=True)[1]
             n_codes = int(code.max()) + 1
-        code *= n  # in place: these columns are most of what a model needs while it is made
-        code += level
-        n_codes *= n
+        if n > 1:
+            code *= n  # in place: these columns are most of what a model needs while it is made
+            code += level
+            n_codes *= n
+    if n_codes == 1:
+        return np.zeros(len(code), np.int32)
     if n_codes > min(MOST_IN_TABLE, MOST_A_ROW * len(code)):
         return np.unique(code, return_inverse=True)[1].astype(np.int32)
     is_present = np.zeros(n_codes, bool)

@@ -152,36 +152,10 @@ def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
     return problems
 
 
-NO_QUOTAS: dict[str, np.ndarray] = {
-    "job_account": np.empty(0, np.int32),
-    "account_first": np.zeros(1, np.int32),
-    "account_quota": np.empty(0, np.int32),
-    "quota_partition": np.empty(0, np.int32),
-    "quota_nominal": np.empty(0, np.float64),
-    "quota_kept": np.empty(0, np.float64),
-    "quota_limit": np.empty(0, np.float64),
-    "quota_counts": np.empty(0, np.int32),
-    "quota_cohort": np.empty(0, np.int32),
-    "cohort_first": np.zeros(1, np.int32),
-    "cohort_quota": np.empty(0, np.int32),
-    "cohort_lent": np.empty(0, np.float64),
-    "partition_cohort": np.empty(0, np.int32),
-    "partition_weight": np.empty(0, np.float64),
-    "counted_type": np.empty((0, 0), bool),
-    "class_least": np.empty((0, 0), np.float64),
-}
-
-
 def partition_columns(
-    scenario: Scenario, quotas: Quotas | None, node_rack: np.ndarray, node_shelf: np.ndarray
+    scenario: Scenario, quotas: Quotas, node_rack: np.ndarray, node_shelf: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the columns of the model about partitions and quotas; the places are those of its nodes."""
-    if quotas is None:
-        of_none: dict[str, np.ndarray] = {
-            "job_partition": np.empty(0, np.int8),
-            "partition_node": np.empty((0, 0), bool),
-        }
-        return {**of_none, **NO_QUOTAS}
     names = {one.cohort: at for at, one in enumerate(scenario.partitions) if one.cohort is not None}
     n_each = np.bincount(quotas.cohort[quotas.cohort >= 0], minlength=len(quotas.lent))
     rows = [np.ones(len(node_rack), bool), *(one.has(node_rack, node_shelf) for one in scenario.partitions)]

@@ -6,6 +6,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 from numba import literally, njit
+from numba.core import analysis, postproc
 from numba.core.compiler import Flags
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.errors import TypingError
@@ -14,7 +15,7 @@ from numba.core.targetconfig import TargetConfig
 from vinesim.core.bits import at_or_after, at_or_before
 from vinesim.core.features import ALL
 from vinesim.core.special import Special
-from vinesim.jit.kernels import OPTIONS, inlined, part
+from vinesim.jit.kernels import OPTIONS, inlined, part, types_of
 from vinesim.jit.parts import QuickCompiler, QuickFlags, are_enough_for
 
 
@@ -166,6 +167,17 @@ def test_fewer_passes_make_the_same_code(source, monkeypatch):
     monkeypatch.setattr("vinesim.jit.parts.are_enough_for", lambda function: False)
     assert len(with_fewer) > 100
     assert operations() == with_fewer
+
+
+def test_where_variables_die_is_found_out_only_in_code_of_others(monkeypatch):
+    whole, find, asked = postproc.PostProcessor, analysis.compute_dead_maps, []
+    monkeypatch.setattr(analysis, "compute_dead_maps", lambda *given: asked.append(given) or find(*given))
+    words = np.zeros((1, 2), np.uint64)
+    inlined(Special(ALL, {}).part(at_or_after).py_func).compile(types_of(words, words, words, 0, 70))
+    assert not asked
+    assert postproc.PostProcessor is whole
+    kernel(double).compile(types_of(np.arange(5), 3))
+    assert asked
 
 
 def test_a_part_is_not_called_from_python():
