@@ -52,10 +52,10 @@ def site_jobs(
         request, held, words = held_of[request]
         if (where := (request, job.partitions)) not in fits:
             fits[where] = _fits(job, held, request, kinds)
-        if not fits[where]:
-            dropped["no node of its partition has what it asks for"] += 1
-        elif not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
+        if not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
             dropped["no partition that is known"] += 1
+        elif not fits[where]:
+            dropped["no node of its partition has what it asks for"] += 1
         else:
             usual = limits_s[0][0], max(longest for _, longest in limits_s)
             kept.append(_site_job(job, request, held, words, begin_s, over_s, usual))

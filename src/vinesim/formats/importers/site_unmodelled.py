@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob
-from vinesim.formats.importers.site_options import DENY, has_switches
+from vinesim.formats.importers.site_options import DENY, SCHEDULER, has_switches, is_usable
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
 
@@ -58,9 +58,13 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     settings = site.config.settings
     known = licences(settings.get("licenses", ""))
     found[NO_LICENCES] = sum("licenses" in one.attributes and not _are_counted(one, known) for one in jobs)
-    for name in site.config.list_of("schedulerparameters"):
+    for name, text in site.config.list_of("schedulerparameters").items():
         if name not in PARAMETERS:
             found[f"SchedulerParameters={name}"] = n
+        elif name in SCHEDULER and not is_usable(name, text):
+            found[f"SchedulerParameters={name}={text}: the default is taken"] = n
+    if not (kind := settings.get("schedulertype", "sched/backfill")).endswith("backfill"):
+        found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
     if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
         flags = settings["priorityflags"].upper().split(",")
         found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in ("", "NO_FAIR_TREE")})

@@ -157,7 +157,10 @@ def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
     raw = rows[0].get("JobIDRaw") or name
     if pending:
         array = int(pending[1])
-        for index in _indexes(pending[2]):
+        indexes = _indexes(pending[2])
+        if not indexes:
+            table.drop(f"JobID: no array of 1 to {MAX_TASKS:,} tasks", rows[0].line)
+        for index in indexes:
             yield _job(array, array, index, None, rows)
     elif member is None or not (raw.isascii() and raw.isdigit()):
         table.drop("JobID: no number of a job", rows[0].line)
@@ -184,8 +187,11 @@ def _indexes(text: str) -> list[int]:
         span, _, step = part.partition(":")
         low, dash, high = span.partition("-")
         if low.isdigit():
-            found += range(int(low), int(high if dash and high else low) + 1, int(step or 1) or 1)
-    return found[:MAX_TASKS]
+            tasks = range(int(low), int(high if dash and high else low) + 1, int(step or 1) or 1)
+            if len(found) + len(tasks) > MAX_TASKS:
+                return []
+            found += tasks
+    return found
 
 
 def _job(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vinesim.formats.slurm.lines import text_lines
 from vinesim.formats.slurm.tables import joined
+from vinesim.formats.slurm.values import time_s as seconds
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def read_snapshots(path: Path, separator: str | None = "|") -> Iterator[Snapshot
         if line.startswith("## "):
             if is_begun:
                 yield Snapshot(time_s, rows)
-            time_s, rows, is_begun = float(line.split()[1]), [], True
+            time_s, rows, is_begun = seconds((*line.split(), "")[1]), [], True
             continue
         fields = [field.strip() for field in line.split(separator)]
         if not any(fields):
