@@ -58,7 +58,8 @@ def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
     assert found.jobs["refused"].tolist() == [False, False, False, False, True]
     assert found.summary["jobs"]["refused"] == 1
     assert undone_jobs(found.summary["jobs"]) == {
-        "jobs killed by their limit": 0, "jobs withdrawn": 0, "jobs refused by the policy": 1, "jobs unfinished": 1,
+        "jobs killed by their limit": 0, "jobs withdrawn": 0, "jobs refused by the policy": 1,
+        "jobs ended by the policy": 0, "jobs unfinished": 1,
     }  # fmt: skip
     assert "1 refused by the policy, 1 left" in found.report(tmp_path / "page.html").read_text()
     assert headline(waiting_of(tmp_path / "out", 4))[0].endswith(
