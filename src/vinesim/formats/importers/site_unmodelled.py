@@ -34,6 +34,19 @@ OPTIONS = {  # of a submission
     "oversubscribe": "shared CPUs (--oversubscribe)",
 }
 OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
+OF_PARTITIONS = {  # limits of a partition, by lower-case name
+    "qos": "limits of its QOS",
+    "maxnodes": "MaxNodes",
+    "maxcpuspernode": "MaxCPUsPerNode",
+    "maxmempernode": "MaxMemPerNode",
+    "allowaccounts": "AllowAccounts",
+    "denyaccounts": "DenyAccounts",
+    "allowqos": "AllowQos",
+    "denyqos": "DenyQos",
+    "allowgroups": "AllowGroups",
+    "exclusiveuser": "ExclusiveUser",
+    "gracetime": "GraceTime",
+}
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "parts of heterogeneous jobs, which start one by one": lambda one: one.job.component is not None,
@@ -89,6 +102,9 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
             found[f"partition {name}: OverSubscribe={mode}"] = by_partition[name]
         if entry.values.get("lln", "NO").upper() == "YES":
             found[f"partition {name}: LLN"] = by_partition[name]
+        for key, words in OF_PARTITIONS.items():
+            if entry.values.get(key, "").upper() not in ("", "ALL", "UNLIMITED", "0", "NONE", "NO"):
+                found[f"partition {name}: {words}"] = by_partition[name]
     by_qos = Counter(one.job.qos for one in jobs)
     for qos in site.qos:
         if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in ("", DENY)]:
