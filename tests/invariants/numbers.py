@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tests.invariants.facts import Facts
 from tests.properties.held_plainly import nearest_rank
 
@@ -33,6 +35,14 @@ def counts_of_the_summary(facts: Facts) -> Iterator[str]:
         expected["jobs.started"] = sum(not facts.is_missing(row["start_us"]) for row in facts.folder.jobs)
     if facts.policy.may_drop:
         expected["jobs.refused"] = sum(bool(row["refused"]) for row in facts.folder.jobs)
+        dropped = {facts.job[task] for task, row in enumerate(rows) if not facts.is_missing(row["dropped_us"])}
+        is_over = [j in killed or not facts.is_missing(row["finish_us"]) for j, row in enumerate(facts.folder.jobs)]
+        late_us = np.inf if facts.work.withdraw_us is None else facts.work.withdraw_us
+        is_late = np.broadcast_to(late_us <= facts.makespan, len(is_over))
+        expected["jobs.ended"] = sum(
+            j in dropped and not facts.is_missing(row["start_us"]) and not is_over[j] and not is_late[j]
+            for j, row in enumerate(facts.folder.jobs)
+        )
     for name, value in expected.items():
         part, _, key = name.partition(".")
         if summary[part][key] != value:

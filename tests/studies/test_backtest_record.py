@@ -6,9 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.studies.test_backtest import site  # noqa: F401 - a fixture
+from vinesim.cli.exit_codes import ExitCode
 from vinesim.cli.main import app
+from vinesim.explore.page import explore_page
+from vinesim.explore.state import Explored
 from vinesim.formats.scenario.file import read_source
 from vinesim.policies.documents import read_scenario
+from vinesim.report.page import render
 from vinesim.studies.backtest import backtest
 from vinesim.studies.backtest_record import read_record, write_record
 
@@ -18,9 +22,9 @@ replications: 2
 """
 
 
-def run(*words):
+def run(*words, code=0):
     found = CliRunner().invoke(app, [str(word) for word in words])
-    assert found.exit_code == 0, found.output
+    assert found.exit_code == code, found.output
     return found.output
 
 
@@ -38,6 +42,30 @@ def test_sweeps_and_comparisons_carry_it(site):  # noqa: F811
     for name in ("site.parquet", "site.yaml"):
         (folder / name).unlink()
     assert "Error of the model" in run(*compare)
+
+
+PLAN = """scenario: site.yaml
+choose: {options.bf_interval: [30, 60]}
+minimize: jobs.wait_us.mean
+limits: {jobs.wait_us.mean: {below: 1 us}}
+"""
+
+
+def test_two_sweeps_a_plan_without_an_answer_and_the_page_to_explore_carry_it(site):  # noqa: F811
+    folder = site.parent
+    run("backtest", site, "--replications", 2)
+    (folder / "study.yaml").write_text(STUDY)
+    for name in ("one", "two"):
+        run("sweep", folder / "study.yaml", "--out", folder / name, "--workers", 1)
+    of = ("--by", "options.bf_interval", "--of", "jobs.wait_us.mean")
+    both = json.loads(run("compare", folder / "one", folder / "two", *of, "--json"))
+    assert [record["jobs"] for record in both["backtests"]] == [3, 3]
+    (folder / "plan.yaml").write_text(PLAN)
+    output = run("plan", folder / "plan.yaml", "--out", folder / "planned", "--workers", 1, code=ExitCode.NO_PLAN)
+    assert output.startswith("No candidate")
+    assert "Error of the model" in output
+    assert "Error of the model" in (folder / "planned" / "plan.html").read_text()
+    assert "Error of the model" in render(explore_page(Explored(site)))
 
 
 def test_it_holds_for_the_same_jobs_only(site):  # noqa: F811

@@ -56,6 +56,7 @@ def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
 
 def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool) -> None:
     from vinesim.cli.compare import document, print_comparison, say_notes
+    from vinesim.studies.backtest_record import record_of
     from vinesim.studies.labels import by_label, check_recorded
     from vinesim.studies.sweep import read_sweep
 
@@ -68,7 +69,8 @@ def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict
     usual = compared_of([sweep.table for sweep in labelled]) if is_label else FIRST
     found = compared_sweeps(names_of(*folders), labelled, [of] if of else usual, **given)
     if as_json:
-        output().write(to_json({"by": by, "comparisons": [document(one) for one in found]}))
+        errors = [record_of(sweep.study) for sweep in sweeps]
+        output().write(to_json({"by": by, "comparisons": [document(one) for one in found], "backtests": errors}))
         return
     for one in found:
         print_comparison(one)

@@ -30,6 +30,8 @@ def print_answer(found: "Answer", out: Path | None) -> None:
     console.print(found.why_none or f"{found.status[0].upper()}{found.status[1:]}")
     if found.recommended is not None:
         _print_recommended(console, found, found.recommended)
+    for note in found.notes:
+        console.print(note)
     _print_rows(console, found, "Pareto front", found.front[:MAX_FRONT])
     _print_rows(console, found, "Next", found.runners)
     if found.recommended is None:
@@ -94,8 +96,6 @@ def _print_recommended(console: "Console", found: "Answer", row: "Row") -> None:
     if longer is not None and longer.why_not:
         console.print(f"  Not tested on a longer workload: {longer.why_not}")
     console.print(f"  Binding: {found.binding}")
-    for note in found.notes:
-        console.print(note)
 
 
 def _judgement(found: "Judgement") -> str:

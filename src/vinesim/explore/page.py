@@ -4,7 +4,8 @@ from typing import Any
 
 from vinesim.explore.state import Explored
 from vinesim.explore.view import titles
-from vinesim.report.markup import Content, Section
+from vinesim.report.markup import Content, Section, notice
+from vinesim.studies.backtest_record import note_of, read_record
 
 SCRIPTS = (
     "latency.js",
@@ -40,6 +41,7 @@ _SECTIONS = (
 def explore_page(explored: Explored) -> Content:
     """Return the page of a scenario. Raises :class:`~vinesim.model.errors.InputError` if it cannot run."""
     explored.scenario({})
+    error = note_of(read_record(explored.base.data, explored.folder))
     found: dict[str, Any] = {
         "controls": [vars(control) for control in explored.controls({})],
         "numbers": titles(),
@@ -48,7 +50,10 @@ def explore_page(explored: Explored) -> Content:
     return Content(
         title=explored.base.data.get("description") or explored.path.name,
         lead=f"{explored.path.name}: move a control, and the charts follow.",
-        sections=[Section(anchor, title, "") for anchor, title in _SECTIONS],
+        sections=[
+            Section(anchor, title, notice(error) if error and anchor == "results" else "")
+            for anchor, title in _SECTIONS
+        ],
         data={"explore": found},
         scripts=SCRIPTS,
         styles=("explore.css",),

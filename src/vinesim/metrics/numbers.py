@@ -15,6 +15,7 @@ UNDONE = {  # numbers of jobs that did not finish
     "killed": "killed by their limit",
     "withdrawn": "withdrawn",
     "refused": "refused by the policy",
+    "ended": "ended by the policy",
 }
 _NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and text that is in the study
 

@@ -127,6 +127,8 @@ def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Reco
             found["started"] = np.isfinite(tables.job_start_us).sum(axis=-1)
     if tables.outcome.dropped_us is not None and record("jobs.refused"):
         found["refused"] = tables.job_is_refused.sum(axis=-1)
+    if tables.outcome.dropped_us is not None and record("jobs.ended"):
+        found["ended"] = tables.job_is_ended.sum(axis=-1)
     if record("jobs.latency_us"):
         found["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")
     if is_cut and record("jobs.warm_up"):

@@ -104,9 +104,19 @@ class Tables:
     def job_is_refused(self) -> np.ndarray:
         """[..., J] whether the policy refused the job: it dropped it before any of its tasks started. One that was to
         be withdrawn before the end counts as withdrawn."""
+        return np.asarray(self._job_is_dropped & np.isnan(self.job_start_us) & ~self.job_is_withdrawn)
+
+    @cached_property
+    def job_is_ended(self) -> np.ndarray:
+        """[..., J] whether the policy ended the job: it dropped it after a task had started, as ``slurm`` does with a
+        job that is over its time limit."""
+        is_over = self.job_is_withdrawn | self.job_is_killed
+        return np.asarray(self._job_is_dropped & np.isfinite(self.job_start_us) & ~is_over)
+
+    @cached_property
+    def _job_is_dropped(self) -> np.ndarray:
         assert self.outcome.dropped_us is not None
-        is_dropped = _over_jobs(np.logical_or, np.isfinite(self.outcome.dropped_us), self.scenario.workload.job_first)
-        return np.asarray(is_dropped & np.isnan(self.job_start_us) & ~self.job_is_withdrawn)
+        return _over_jobs(np.logical_or, np.isfinite(self.outcome.dropped_us), self.scenario.workload.job_first)
 
     @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ NUMBERS = {
         Number("jobs.killed", "lower"),
         Number("jobs.withdrawn"),
         Number("jobs.refused", "lower", ("task_unit", "task_init_us")),
+        Number("jobs.ended", "lower", ("task_unit", "task_init_us")),
         Number("jobs.started", "higher", _INIT),
         Number("jobs.latency_us", "lower"),
         Number("jobs.wait_us", "lower", _INIT),

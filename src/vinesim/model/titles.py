@@ -22,6 +22,7 @@ NUMBERS = {  # by the start of the name; a statistic comes before the words, oth
     "jobs.killed": Title("jobs killed by their limit"),
     "jobs.withdrawn": Title("withdrawn jobs"),
     "jobs.refused": Title("jobs that the policy refused"),
+    "jobs.ended": Title("jobs that the policy ended"),
     "jobs.started": Title("jobs that started"),
     "jobs.latency_us": Title("latency of jobs", "us"),
     "jobs.wait_us": Title("waiting time of jobs", "us"),

@@ -111,7 +111,8 @@ def _interval(value: Row) -> list[float | None]:
 def _answer(answer: Row) -> str:
     row, titles = answer["recommended"], _titles(answer)
     if row is None:
-        return notice(answer["why_none"]) + note("Tables lists the candidates nearest to the limits.")
+        nearest = note("Tables lists the candidates nearest to the limits.")
+        return notice(answer["why_none"]) + nearest + "".join(map(note, answer["notes"]))
     text = notice(f"Status: {answer['status']}.") if answer["status"] != "recommended" else ""
     goals = zip(answer["plan"]["objectives"], row["objectives"], strict=True)
     text += figures(

@@ -280,11 +280,12 @@ def n_jobs(board: Board) -> int | None:
     return None
 
 
-def notes(board: Board, best: Candidate) -> tuple[str, ...]:
-    """Return what the recommendation does not cover: what its runs do not vary in, and the error of the model."""
+def notes(board: Board, best: Candidate | None) -> tuple[str, ...]:
+    """Return what the answer does not cover: what the runs of a recommendation do not vary in, and the error of the
+    model."""
     error = error_note(board.plan.space)
     known = () if error is None else (error,)
-    if not is_fixed(scenario_source(board.plan.space).changed(board.space.settings(best.point)).data):
+    if best is None or not is_fixed(scenario_source(board.plan.space).changed(board.space.settings(best.point)).data):
         return known
     text = "Every run has the same jobs, those of the file, so what holds here says nothing about other days."
     return (

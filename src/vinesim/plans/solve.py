@@ -136,7 +136,7 @@ def answer_of(
         why_none=why_none(board, end) if best is None else "",
         is_proved=not is_front and not still_open(board),
         closed=proof(board),
-        notes=() if best is None else answers.notes(board, best),
+        notes=answers.notes(board, best),
         prices=board.screened.prices,
         n_jobs=answers.n_jobs(board),
         evaluated=tuple(answers.evaluated(board)),

@@ -34,8 +34,8 @@ def why_broken(numbers: Numbers, names: Iterable[str]) -> str:
 
 
 def n_unfinished(numbers: Numbers) -> float:
-    """Return how many jobs are not over; a job is over too if its limit killed it or it was withdrawn."""
-    over = [number_of(numbers, f"jobs.{name}") for name in ("finished", "killed", "withdrawn")]
+    """Return how many jobs are not over; a job is over too if its limit or the policy ended it, or it was withdrawn."""
+    over = [number_of(numbers, f"jobs.{name}") for name in ("finished", "killed", "withdrawn", "ended")]
     return number_of(numbers, "jobs.count") - sum(value for value in over if not math.isnan(value))
 
 

@@ -62,7 +62,11 @@ def record_of(study: Study) -> dict[str, Any] | None:
 
 def error_note(study: Study) -> str | None:
     """Return the error of the model that the answers of a study have besides their intervals; None if unknown."""
-    found = record_of(study)
+    return note_of(record_of(study))
+
+
+def note_of(found: Mapping[str, Any] | None) -> str | None:
+    """Say what a record says, in a sentence; None without one."""
     if found is None:
         return None
     actual_s, predicted_s = found["actual_s"]["mean"], found["predicted_s"]["mean"]
@@ -70,6 +74,6 @@ def error_note(study: Study) -> str | None:
     actual, predicted, error = (format_time_us(s * 1e6) for s in (actual_s, predicted_s, found["error_s"]))
     return (
         f"Error of the model, which no interval contains: the back-test of {found['jobs']:,} jobs under "
-        f"{found['policy']} predicted a mean wait of {predicted} where {actual} happened, {off}; a job's wait was off "
-        f"by {error} in the mean."
+        f"{found['policy']} predicted a mean wait, from when jobs are eligible, of {predicted} where {actual} "
+        f"happened, {off}; a job's wait was off by {error} in the mean."
     )

@@ -48,6 +48,13 @@ def test_a_job_beyond_the_submitted_ones_is_refused(tmp_path: Path, word: str) -
     assert set(reasons(tmp_path, 2, found)) == {word}
 
 
+def test_jobs_over_their_limit_are_ended_by_the_policy(tmp_path: Path) -> None:
+    """They are over, so a plan does not take them for unfinished."""
+    rows = [job(1, 0, 900, "-n1", limit=1), job(2, 0, 30, "-n1", limit=1), job(3, 400, 10, "-n1")]
+    undone = undone_jobs(run(tmp_path, rows).summary["jobs"])
+    assert {words: n for words, n in undone.items() if n} == {"jobs ended by the policy": 1}
+
+
 def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
     """Of three in the queue and one more; one that may never start waits, and is not refused."""
     qos = HEAD + "normal|0|00:00:00|||3||\nfree|0|00:00:00|||||cpu=2\n"
@@ -58,7 +65,8 @@ def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
     assert found.jobs["refused"].tolist() == [False, False, False, False, True]
     assert found.summary["jobs"]["refused"] == 1
     assert undone_jobs(found.summary["jobs"]) == {
-        "jobs killed by their limit": 0, "jobs withdrawn": 0, "jobs refused by the policy": 1, "jobs unfinished": 1,
+        "jobs killed by their limit": 0, "jobs withdrawn": 0, "jobs refused by the policy": 1,
+        "jobs ended by the policy": 0, "jobs unfinished": 1,
     }  # fmt: skip
     assert "1 refused by the policy, 1 left" in found.report(tmp_path / "page.html").read_text()
     assert headline(waiting_of(tmp_path / "out", 4))[0].endswith(

@@ -51,6 +51,7 @@ def test_what_a_limit_killed_or_a_user_withdrew_is_over():
     over = {"jobs.count": 10.0, "jobs.started": 10.0, "jobs.finished": 7.0, "jobs.killed": 2.0, "jobs.withdrawn": 1.0}
     assert why_broken(over, ["jobs.wait_us.p99"]) == ""
     assert why_broken({**over, "jobs.killed": 1.0}, ["jobs.wait_us.p99"]) == LEFT
+    assert why_broken({**over, "jobs.killed": 1.0, "jobs.ended": 1.0}, ["jobs.wait_us.p99"]) == ""
     waiting = {**over, "jobs.started": 9.0}
     assert why_broken(waiting, ["jobs.wait_us.p99"]).startswith("a run left jobs waiting until they were withdrawn")
     assert why_broken(waiting, ["jobs.wait_us.p99", "jobs.withdrawn"]) == ""

@@ -390,7 +390,14 @@ def test_the_kinds_of_numbers_are_those_of_a_summary():
         for kind in NUMBERS
         if kind.split(".")[0] in ("deadlines", "fairness", "periods", "energy", "bound", "outages", "serving")
         or kind == "utilization.by_resource"
-        or kind in ("jobs.killed", "jobs.withdrawn", "jobs.started", "jobs.refused")  # with limits, withdrawals, drops
+        or kind
+        in (
+            "jobs.killed",
+            "jobs.withdrawn",
+            "jobs.started",
+            "jobs.refused",
+            "jobs.ended",
+        )  # with limits, withdrawals, drops
     }
     assert {"jobs.latency_us", "tasks.response_us", "utilization.by_type", "exit_reason", "energy_j"} <= kinds
     assert all(kind in kinds for kind in NUMBERS if kind not in optional and "warm_up" not in kind and "." in kind)

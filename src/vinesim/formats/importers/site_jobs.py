@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.importers.site_nodes import CPU, Nodes, bytes_of
+from vinesim.formats.importers.site_nodes import CPU, Nodes, SiteNode, bytes_of
 from vinesim.formats.importers.site_requests import request_of
 from vinesim.formats.slurm.jobs import Record, SlurmJob
 from vinesim.formats.slurm.requests import WHOLE, Held, Request, held_by
@@ -41,29 +42,33 @@ def site_jobs(
 ) -> list[SiteJob]:
     """Return the jobs that can be simulated, in the order in which they were submitted; count the others by reason."""
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
-    kept, held_of = [], dict[Request, tuple[Request, Held]]()  # one for all jobs that ask for the same
+    kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
+    fits = dict[tuple[Request, tuple[str, ...]], bool]()
+    kinds = list(dict.fromkeys(replace(node, name="") for node in nodes.nodes))
     for job in jobs:
         request = request_of(job)
         if request not in held_of:
-            held_of[request] = request, held_by(request)
-        request, held = held_of[request]
-        if not _fits(job, held, request, nodes):
-            dropped["no node of its partition has what it asks for"] += 1
-        elif not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
+            held_of[request] = request, held_by(request), str(request)
+        request, held, words = held_of[request]
+        if (where := (request, job.partitions)) not in fits:
+            fits[where] = _fits(job, held, request, kinds)
+        if not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
             dropped["no partition that is known"] += 1
+        elif not fits[where]:
+            dropped["no node of its partition has what it asks for"] += 1
         else:
             usual = limits_s[0][0], max(longest for _, longest in limits_s)
-            kept.append(_site_job(job, request, held, begin_s, over_s, usual))
+            kept.append(_site_job(job, request, held, words, begin_s, over_s, usual))
     return kept
 
 
-def _fits(job: SlurmJob, held: Held, request: Request, nodes: Nodes) -> bool:
+def _fits(job: SlurmJob, held: Held, request: Request, nodes: Sequence[SiteNode]) -> bool:
     cpus = 1.0 if held.cpus == WHOLE else held.cpus
     return any(
         node.cpus >= cpus
         and node.memory_mib >= held.memory_mib
         and (not held.gpus or any(n >= held.gpus and request.gpu_type in ("", kind) for kind, n in node.gpus))
-        for node in nodes.nodes
+        for node in nodes
         if not set(job.partitions).isdisjoint(node.partitions)
     )
 
@@ -81,7 +86,13 @@ def goes_back(record: Record) -> bool:
 
 
 def _site_job(
-    job: SlurmJob, request: Request, held: Held, begin_s: float, over_s: float, usual_s: tuple[float, float]
+    job: SlurmJob,
+    request: Request,
+    held: Held,
+    words: str,
+    begin_s: float,
+    over_s: float,
+    usual_s: tuple[float, float],
 ) -> SiteJob:
     first, last = job.records[0], job.records[-1]
     asked_s = duration_s(job.options.get("time", "")) if "time-min" in job.options else None
@@ -96,15 +107,15 @@ def _site_job(
         withdrawn_s = max(last.end_s, first.submit_s) - begin_s
     if last.start_s is None or last.state in KILLED:
         run_s = limit_s + over_s + BEYOND_S
-    return SiteJob(job, request, held, run_s, withdrawn_s, limit_s, _attributes(job, request, first, begin_s))
+    return SiteJob(job, request, held, run_s, withdrawn_s, limit_s, _attributes(job, words, first, begin_s))
 
 
-def _attributes(job: SlurmJob, request: Request, first: Record, begin_s: float) -> dict[str, str]:
+def _attributes(job: SlurmJob, request: str, first: Record, begin_s: float) -> dict[str, str]:
     options = job.options
     depends = options.get("dependency", "")
     throttle = options.get("array", "").partition("%")[2]
     found = {
-        "request": str(request),
+        "request": request,
         "account": job.account,
         "qos": job.qos,
         "partitions": ",".join(job.partitions) if len(job.partitions) > 1 else "",

@@ -23,6 +23,7 @@ SCHEDULER = {  # of SchedulerParameters, in its units
     "batch_sched_delay": "batch_sched_delay",
     "max_switch_wait": "max_switch_wait",
 }
+LEAST = dict.fromkeys(("bf_interval", "bf_resolution", "bf_window", "bf_max_job_test", "sched_interval"), 1)
 FLAGS = ("preempt_youngest_first", "assoc_limit_stop")
 WEIGHTS = {
     "priorityweightage": "priority_weight_age",
@@ -56,7 +57,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     """Return the options, those of things with names as mappings by name."""
     settings, scheduler = site.config.settings, site.config.list_of("schedulerparameters")
     found: dict[str, Any] = {
-        ours: int(scheduler[name]) for name, ours in SCHEDULER.items() if scheduler.get(name, "").isdecimal()
+        ours: int(scheduler[name]) for name, ours in SCHEDULER.items() if is_usable(name, scheduler.get(name, ""))
     }
     found["start_s"] = begin_s
     found |= dict.fromkeys((name for name in FLAGS if name in scheduler), True)
@@ -98,6 +99,11 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
             for one in reservations
         }
     return found
+
+
+def is_usable(name: str, text: str) -> bool:
+    """Whether a value of SchedulerParameters is one that the policy takes; else its default holds, as in Slurm."""
+    return text.isdecimal() and int(text) >= LEAST.get(name, 0)
 
 
 def has_switches(site: Site) -> bool:

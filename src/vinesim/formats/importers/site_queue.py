@@ -132,7 +132,7 @@ def _tier(one: Queued, tiers: dict[str, int]) -> int:
 def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | None, now_s: float) -> SlurmJob:
     """Return a job as it is in the queue; it arrives with the snapshot."""
     limit_s = duration_s(row["LIMIT"])
-    record = Record(now_s, now_s, None, None, 0.0, 0.0, row["STATE"], row.get("REASON", ""), {}, "", frozenset())
+    record = Record(now_s, now_s, None, None, 0.0, 0.0, row["STATE"], {}, "")
     changed: dict[str, Any] = {
         "limit_s": limit_s if limit_s is not None and math.isfinite(limit_s) else None,
         "partitions": tuple(filter(None, row["PARTITION"].split(","))),

@@ -68,7 +68,7 @@ def _later(site: Site, nodes: Nodes, now_s: float) -> tuple[float, list[SiteJob]
     again = []
     for job in past:
         submit_s = job.records[0].submit_s + span_s
-        record = Record(submit_s, submit_s, None, None, 0.0, 0.0, "PENDING", "", {}, "", frozenset())
+        record = Record(submit_s, submit_s, None, None, 0.0, 0.0, "PENDING", {}, "")
         options = {name: text for name, text in job.options.items() if name not in OF_ITS_OWN}
         again.append(replace(job, number=job.number + further, array=None, index=None, component=None, reservation="",
                              options=options, records=(record,)))  # fmt: skip

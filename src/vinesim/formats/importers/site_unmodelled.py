@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob
-from vinesim.formats.importers.site_options import DENY, has_switches
+from vinesim.formats.importers.site_options import DENY, SCHEDULER, has_switches, is_usable
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
 
@@ -34,6 +34,19 @@ OPTIONS = {  # of a submission
     "oversubscribe": "shared CPUs (--oversubscribe)",
 }
 OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
+OF_PARTITIONS = {  # limits of a partition, by lower-case name
+    "qos": "limits of its QOS",
+    "maxnodes": "MaxNodes",
+    "maxcpuspernode": "MaxCPUsPerNode",
+    "maxmempernode": "MaxMemPerNode",
+    "allowaccounts": "AllowAccounts",
+    "denyaccounts": "DenyAccounts",
+    "allowqos": "AllowQos",
+    "denyqos": "DenyQos",
+    "allowgroups": "AllowGroups",
+    "exclusiveuser": "ExclusiveUser",
+    "gracetime": "GraceTime",
+}
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "parts of heterogeneous jobs, which start one by one": lambda one: one.job.component is not None,
@@ -58,9 +71,13 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     settings = site.config.settings
     known = licences(settings.get("licenses", ""))
     found[NO_LICENCES] = sum("licenses" in one.attributes and not _are_counted(one, known) for one in jobs)
-    for name in site.config.list_of("schedulerparameters"):
+    for name, text in site.config.list_of("schedulerparameters").items():
         if name not in PARAMETERS:
             found[f"SchedulerParameters={name}"] = n
+        elif name in SCHEDULER and not is_usable(name, text):
+            found[f"SchedulerParameters={name}={text}: the default is taken"] = n
+    if not (kind := settings.get("schedulertype", "sched/backfill")).endswith("backfill"):
+        found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
     if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
         flags = settings["priorityflags"].upper().split(",")
         found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in ("", "NO_FAIR_TREE")})
@@ -85,6 +102,9 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
             found[f"partition {name}: OverSubscribe={mode}"] = by_partition[name]
         if entry.values.get("lln", "NO").upper() == "YES":
             found[f"partition {name}: LLN"] = by_partition[name]
+        for key, words in OF_PARTITIONS.items():
+            if entry.values.get(key, "").upper() not in ("", "ALL", "UNLIMITED", "0", "NONE", "NO"):
+                found[f"partition {name}: {words}"] = by_partition[name]
     by_qos = Counter(one.job.qos for one in jobs)
     for qos in site.qos:
         if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in ("", DENY)]:

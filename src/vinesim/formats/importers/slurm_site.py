@@ -14,6 +14,7 @@ from vinesim.formats.importers.site_jobs import JOB, SiteJob, site_jobs, workloa
 from vinesim.formats.importers.site_nodes import CPU, Nodes, racks_of, read_nodes
 from vinesim.formats.importers.site_options import DURATIONS, WEIGHTS, options_of
 from vinesim.formats.importers.site_unmodelled import unmodelled
+from vinesim.formats.importers.site_values import check_values
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.slurm.anonymous import anonymous
 from vinesim.formats.slurm.availability import NodeEvent
@@ -29,7 +30,7 @@ MOST_NAMES = 12  # of parameters in a line
 READ = frozenset((  # parameters of slurm.conf that the model looks at
     *WEIGHTS, *DURATIONS, "schedulerparameters", "overtimelimit", "prioritytype", "priorityweighttres", "priorityflags",
     "preempttype", "preemptmode", "preemptexempttime", "topologyplugin", "completewait", "prolog", "epilog",
-    "selecttypeparameters", "licenses",
+    "selecttypeparameters", "licenses", "schedulertype",
 ))  # fmt: skip
 FEW_S = 1.0  # an event of a node that begins so soon after the last one goes on with it
 
@@ -41,6 +42,7 @@ def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Im
     if not site.jobs.jobs:
         remedy = f"Write them with: {COMMAND}"
         raise InputError([Problem(str(folder), "jobs, as sacct prints them", "none", remedy)])
+    check_values(site)
     nodes = read_nodes(site)
     begin_s = min(job.records[0].submit_s for job in site.jobs.jobs)
     over_s = duration_s(site.config.settings.get("overtimelimit", "0")) or 0.0

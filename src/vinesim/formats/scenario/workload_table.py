@@ -97,8 +97,11 @@ def read_with_places(
     select = ["_row", f"{count} AS _wrong"]
     for name in DEFAULTS | match:
         cell, scale = cells.get(name, DEFAULTS.get(name)), match[name][1] if name in match else 1.0
+        if "job" in match and ATTRIBUTE.fullmatch(name):  # a job may have thousands of tasks: its texts are read once
+            cell = f"CASE WHEN {cells['job']} IS DISTINCT FROM _job_before THEN {cell} END"
         select.append(_selected(name, cell, scale, (names | sets | words).get(name), period_us))
-    rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
+    before = f", lag({source.columns[match['job'][0]]}) OVER () AS _job_before" if "job" in match else ""
+    rows = f"(SELECT *, row_number() OVER () - 1 AS _row{before} FROM {source.sql})"
     order = "" if "job" in match else " ORDER BY arrival_us, _row"
     table = source.query(f"SELECT {', '.join(select)} FROM {rows}{order}")
     if not len(table["_row"]):
@@ -124,7 +127,7 @@ def _selected(name: str, cell: str | None, scale: float, known: Sequence[str] | 
         none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
         return f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}"
     if ATTRIBUTE.fullmatch(name) or name in AFTER:
-        return f"{cell}::VARCHAR AS {name_of(name)}"
+        return f"({cell})::VARCHAR AS {name_of(name)}"
     if name == PERIOD:
         return f"TRY_CAST({cell} AS DOUBLE) * {period_us!r}::DOUBLE AS arrival_us"
     value = number_of(name, cell) + (f" * {scale!r}::DOUBLE" if scale != 1.0 else "")

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vinesim.formats.slurm.lines import text_lines
 from vinesim.formats.slurm.tables import read_table
 from vinesim.formats.slurm.values import NOTHING
-from vinesim.formats.source.files import read_text
 
 ROOT = "root"
 PARENT = "parent"  # as shares: the account's own
@@ -69,7 +69,7 @@ class Qos:
 def read_dump(path: Path) -> list[Association]:
     """Read the file that ``sacctmgr dump CLUSTER file=...`` writes, parents before their children."""
     found, parent = [Association(ROOT, "", "", "", {"Fairshare": "1"})], ROOT
-    for line in read_text(path).split("\n"):
+    for line in text_lines(path):
         head = _HEAD.match(line)
         if head is None:
             continue

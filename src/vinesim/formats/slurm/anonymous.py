@@ -7,6 +7,7 @@ names: they say how the site is set up, not who uses it.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from vinesim.formats.slurm.accounts import ROOT, Association
 from vinesim.formats.slurm.jobs import SlurmJob
@@ -28,7 +29,8 @@ class Numbers:
 
 
 def anonymous(site: Site) -> Site:
-    """Return the site without names of people, projects and jobs, and without snapshots of squeue, sprio and sshare."""
+    """Return the site without names of people, projects, jobs and files, and without snapshots of squeue, sprio and
+    sshare."""
     jobs = site.jobs.jobs
     user, account = Numbers("user", (job.user for job in jobs)), Numbers("account", (job.account for job in jobs))
     name, reservation = Numbers("job"), Numbers("reservation", (one.name for one in site.reservations))
@@ -42,6 +44,9 @@ def anonymous(site: Site) -> Site:
 
     return replace(
         site,
+        folder=Path("site"),
+        files=dict.fromkeys(site.files, "a file"),
+        unused={f"{len(site.unused):,} other files": "their names may say who uses the site"} if site.unused else {},
         jobs=replace(site.jobs, jobs=[of_job(job) for job in jobs]),
         associations=[of_association(one) for one in site.associations],
         reservations=[

@@ -7,6 +7,7 @@ from pathlib import Path
 from vinesim.formats.slurm.blocks import read_blocks
 from vinesim.formats.slurm.tables import read_table
 from vinesim.formats.slurm.values import NOTHING, hosts, time_s
+from vinesim.model.errors import InputError, Problem
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,27 @@ class NodeEvent:
 def read_reservations(path: Path) -> list[Reservation]:
     """Read reservations, or snapshots of them: each as it was seen last."""
     found: dict[str, Reservation] = {}
-    for _, fields in read_blocks(path, "ReservationName"):
+    problems = list[Problem]()
+    for line, fields in read_blocks(path, "ReservationName"):
         start, end = time_s(fields.get("StartTime", "")), time_s(fields.get("EndTime", ""))
         if start is not None and end is not None:
             name = fields["ReservationName"]
+            try:
+                nodes = tuple(hosts(fields.get("Nodes", "")))
+            except ValueError as error:
+                problems.append(Problem(f"{path}:{line}", "a list of hosts as Nodes, such as n[01-32]", str(error)))
+                continue
             found[name] = Reservation(
                 name,
                 start,
                 end,
-                tuple(hosts(fields.get("Nodes", ""))),
+                nodes,
                 _names(fields.get("Users", "")),
                 _names(fields.get("Accounts", "")),
                 frozenset(_names(fields.get("Flags", ""))),
             )
+    if problems:
+        raise InputError(problems)
     return sorted(found.values(), key=lambda one: (one.start_s, one.name))
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from vinesim.formats.source.files import read_text
+from vinesim.formats.slurm.lines import text_lines
 
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][\w/:.]*)=")
 
@@ -19,7 +19,7 @@ def read_blocks(path: Path, first: str) -> Iterator[tuple[int, dict[str, str]]]:
     ``first`` is the field with which each begins, such as NodeName. Snapshots are yielded one after another.
     """
     begun, fields = 0, dict[str, str]()
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(text_lines(path), 1):
         found = fields_of(line)
         if line.lstrip().startswith(f"{first}="):
             if fields:

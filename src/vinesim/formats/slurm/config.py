@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vinesim.formats.source.files import read_text
+from vinesim.formats.slurm.lines import text_lines
 from vinesim.model.errors import InputError, Problem
 
 KINDS = ("nodename", "partitionname", "switchname", "nodeset", "downnodes", "frontendname", "name", "blockname")
@@ -31,6 +31,7 @@ class Config:
     settings: dict[str, str] = field(default_factory=dict)  # by lower-case name
     entries: dict[str, list[Entry]] = field(default_factory=dict)  # by kind, such as "nodename"
     places: dict[str, str] = field(default_factory=dict)  # of settings: file and line
+    files: set[str] = field(default_factory=set)  # the names of those that were read
 
     def list_of(self, name: str) -> dict[str, str]:
         """Return a setting that is a list of names and values, such as SchedulerParameters; "" where there is none."""
@@ -57,8 +58,9 @@ def _read(
     if path in within or len(within) > MOST_FILES:
         problems.append(Problem(str(path), "files that do not include one another", "a circle of includes"))
         return
+    config.files.add(path.name)
     text, begun = "", 0
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(text_lines(path), 1):
         begun = begun or number
         bare = _without_comment(line).rstrip()
         if bare.endswith("\\"):

@@ -1,7 +1,8 @@
 """The jobs of a site: the records of ``sacct``, as many for a job as it was started.
 
 A job that was requeued has several records (``sacct --duplicates``). The tasks of an array have a record each; those
-that were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are left out.
+that were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are left out. Several files, such as one
+for each month, are one log: of a record that two of them have, the later one counts.
 """
 
 import re
@@ -12,15 +13,22 @@ from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
+from typing import NamedTuple
 
 from vinesim.formats.slurm.submit_line import OF_NEEDS, submit_options
 from vinesim.formats.slurm.tables import read_table
-from vinesim.formats.slurm.values import NOTHING, duration_s, time_s, tres
+from vinesim.formats.slurm.values import NOTHING, duration_s, memory_mib, time_s, tres
 
 MAX_TASKS = 1_000_000  # of an array's pending record
 ALIKE = 65_536  # different requests, of which all jobs that have the same share one: a log may have millions of jobs
-_REQUESTED = ("ReqTRES", "ReqCPUS", "ReqNodes")
+_REQUESTED = ("ReqTRES", "ReqCPUS", "ReqNodes", "ReqMem", "ReqGRES")
 _ALLOCATED = ("AllocTRES", "AllocCPUS", "NCPUS", "AllocNodes", "NNodes", "AllocGRES")
+_READ = (  # columns of which something is kept; sacct has a hundred
+    "JobID", "JobIDRaw", "JobName", "User", "Account", "QOS", "Partition", "Submit", "Eligible", "Start", "End",
+    "ElapsedRaw", "Elapsed", "Suspended", "TimelimitRaw", "Timelimit", "State", "ExitCode", "NodeList",
+    "Constraints", "Reservation", *_REQUESTED, *_ALLOCATED,
+)  # fmt: skip
+_UNFINISHED = ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING")
 _PENDING = re.compile(r"(\d+)_\[([\d,\-:]+)(?:%(\d+))?\]")
 _MEMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?")
 
@@ -36,10 +44,8 @@ class Record:
     elapsed_s: float  # on its nodes, without the time it was suspended
     suspended_s: float
     state: str  # the first word: COMPLETED, CANCELLED ...
-    reason: str
     allocated: Mapping[str, float]  # resources, of all nodes together; memory in MiB
     nodes: str  # those that it ran on, a list of hosts
-    flags: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class SlurmJob:
     array: int | None  # the number of its array
     index: int | None  # in its array
     component: tuple[int, int] | None  # the number of its heterogeneous job, and its place in that
-    name: str
+    name: str  # kept only where a dependency is about it
     user: str
     account: str
     partitions: tuple[str, ...]
@@ -73,7 +79,7 @@ class JobTable:
     n_lines: int = 0
     dropped: Counter[str] = field(default_factory=Counter)  # lines, by reason
     first_line: dict[str, int] = field(default_factory=dict)  # of each reason
-    columns: tuple[str, ...] = ()
+    n_steps: int = 0  # lines of steps, which are left out
 
     def drop(self, reason: str, line: int) -> None:
         """Count a line that is left out."""
@@ -81,41 +87,83 @@ class JobTable:
         self.first_line.setdefault(reason, line)
 
 
-def read_jobs(path: Path) -> JobTable:
+def read_jobs(*paths: Path) -> JobTable:
     """Read the output of ``sacct --parsable2``. Raises :class:`InputError` for a file that cannot be read."""
     table = JobTable()
-    rows: dict[str, list[tuple[int, tuple[str, ...]]]] = {}  # line, values by column
+    rows: dict[str, list[_Row]] = {}
+    for path in paths:
+        _read(path, table, rows)
+    for name in list(rows):
+        for records in _by_job(rows.pop(name), table):
+            table.jobs += _jobs(name, records, table)
+    table.jobs.sort(key=lambda job: (job.records[0].submit_s, job.array or job.number, job.index or 0, job.number))
+    return table
+
+
+class _Row(NamedTuple):
+    """A line of a file, as little as is needed of it: there may be millions."""
+
+    line: int
+    places: Mapping[str, int]  # of the columns in the values
+    values: tuple[str, ...]
+    options: Mapping[str, str]
+
+    def get(self, name: str) -> str:
+        """Return the value of a column; "" for none."""
+        place = self.places.get(name)
+        return "" if place is None else self.values[place]
+
+
+def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
+    places = dict[str, int]()
     for line, row in read_table(path):
         table.n_lines += 1
         if isinstance(row, int):
             table.drop("a wrong number of fields", line)
             continue
-        table.columns = table.columns or tuple(row)
+        places = places or {name: i for i, name in enumerate(name for name in _READ if name in row)}
         number = row.get("JobIDRaw") or row.get("JobID", "")
         if "." in number or "." in row.get("JobID", ""):
-            continue
-        if time_s(row.get("Submit", "")) is None:
+            table.n_steps += 1
+        elif time_s(row.get("Submit", "")) is None:
             table.drop("Submit: no time that can be read", line)
-            continue
-        rows.setdefault(row.get("JobID") or number, []).append((line, tuple(map(intern, row.values()))))
-    for name in list(rows):
-        records = [(line, dict(zip(table.columns, values, strict=True))) for line, values in rows.pop(name)]
-        table.jobs += _jobs(name, records, table)
-    table.jobs.sort(key=lambda job: (job.records[0].submit_s, job.array or job.number, job.index or 0, job.number))
-    return table
+        else:
+            values = tuple([intern(row[name]) for name in places])
+            options = _needs(submit_options(row.get("SubmitLine", "")))
+            rows.setdefault(row.get("JobID") or number, []).append(_Row(line, places, values, options))
 
 
-def _jobs(name: str, rows: list[tuple[int, dict[str, str]]], table: JobTable) -> Iterator[SlurmJob]:
+def _by_job(rows: list[_Row], table: JobTable) -> Iterator[list[_Row]]:
+    """Yield the records of each job of a number, without those that are there again: numbers are used again too."""
+    if len(rows) == 1:
+        yield rows
+        return
+    jobs: dict[tuple[str, str], dict[str, _Row]] = {}
+    for row in rows:
+        records = jobs.setdefault((row.get("User"), row.get("JobName")), {})
+        when = row.get("Submit")
+        known = records.get(when)
+        if known is not None:
+            table.drop("the record of a job that is there again", row.line)
+        if known is None or known.get("State") in _UNFINISHED:
+            records[when] = row
+    for records in jobs.values():
+        yield list(records.values())
+
+
+def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
     """Yield the job of some records, or the tasks of the record of an array that was pending."""
-    line, row = rows[0]
     pending, member = _PENDING.fullmatch(name), _MEMBER.fullmatch(name)
-    raw = row.get("JobIDRaw") or name
+    raw = rows[0].get("JobIDRaw") or name
     if pending:
         array = int(pending[1])
-        for index in _indexes(pending[2]):
+        indexes = _indexes(pending[2])
+        if not indexes:
+            table.drop(f"JobID: no array of 1 to {MAX_TASKS:,} tasks", rows[0].line)
+        for index in indexes:
             yield _job(array, array, index, None, rows)
     elif member is None or not (raw.isascii() and raw.isdigit()):
-        table.drop("JobID: no number of a job", line)
+        table.drop("JobID: no number of a job", rows[0].line)
     elif member[3]:
         yield _job(int(raw), None, None, (int(member[1]), int(member[3])), rows)
     else:
@@ -139,64 +187,74 @@ def _indexes(text: str) -> list[int]:
         span, _, step = part.partition(":")
         low, dash, high = span.partition("-")
         if low.isdigit():
-            found += range(int(low), int(high if dash and high else low) + 1, int(step or 1) or 1)
-    return found[:MAX_TASKS]
+            tasks = range(int(low), int(high if dash and high else low) + 1, int(step or 1) or 1)
+            if len(found) + len(tasks) > MAX_TASKS:
+                return []
+            found += tasks
+    return found
 
 
 def _job(
-    number: int, array: int | None, index: int | None, component: tuple[int, int] | None,
-    rows: list[tuple[int, dict[str, str]]],
-) -> SlurmJob:  # fmt: skip
-    line, row = rows[0]
-    last = rows[-1][1]
-    given = submit_options(row.get("SubmitLine", ""))
-    options = _shared(*((name, given[name]) for name in sorted(OF_NEEDS.intersection(given))))
-    limit = last.get("TimelimitRaw") or last.get("Timelimit", "")
-    constraint = row.get("Constraints", "") or options.get("constraint", "")
+    number: int, array: int | None, index: int | None, component: tuple[int, int] | None, rows: list[_Row]
+) -> SlurmJob:
+    row, last, options = rows[0], rows[-1], rows[0].options
+    limit, state = last.get("TimelimitRaw") or last.get("Timelimit"), last.get("State")
+    constraint = row.get("Constraints") or options.get("constraint", "")
+    records = tuple(sorted(map(_record, rows), key=lambda one: one.submit_s))
+    reservation = row.get("Reservation")
     return SlurmJob(
         number=number,
         array=array,
         index=index,
         component=component,
-        name=row.get("JobName", ""),
-        user=row.get("User", ""),
-        account=row.get("Account", ""),
-        partitions=tuple(filter(None, row.get("Partition", "").split(","))),
-        qos=row.get("QOS", ""),
+        name=row.get("JobName") if "singleton" in options.get("dependency", "") else "",
+        user=row.get("User"),
+        account=row.get("Account"),
+        partitions=_partitions(row.get("Partition")),
+        qos=row.get("QOS"),
         limit_s=duration_s(limit) if limit not in NOTHING and not limit.startswith("Partition") else None,
-        requested=_requested(*(row.get(name, "") for name in _REQUESTED)),
+        requested=_requested(*map(row.get, _REQUESTED)) or records[-1].allocated,
         constraint="" if constraint in NOTHING else constraint,
-        reservation="" if row.get("Reservation", "") in NOTHING else row["Reservation"],
-        exit_ok=last.get("ExitCode", "0:0") == "0:0" and not last.get("State", "").startswith(("FAILED", "CANCELLED")),
+        reservation="" if reservation in NOTHING else reservation,
+        exit_ok=last.get("ExitCode") in ("", "0:0") and not state.startswith(("FAILED", "CANCELLED")),
         options=options,
-        records=tuple(sorted((_record(row) for _, row in rows), key=lambda one: one.submit_s)),
-        line=line,
+        records=records,
+        line=row.line,
     )
 
 
-def _record(row: dict[str, str]) -> Record:
-    submit = time_s(row["Submit"])
+def _record(row: _Row) -> Record:
+    submit = time_s(row.get("Submit"))
     assert submit is not None
-    start, end = time_s(row.get("Start", "")), time_s(row.get("End", ""))
-    state = (row.get("State", "").split() or [""])[0]
-    elapsed = duration_s(row["ElapsedRaw"], 1.0) if row.get("ElapsedRaw") else duration_s(row.get("Elapsed", ""), 1.0)
+    start, end = time_s(row.get("Start")), time_s(row.get("End"))
+    state = intern((row.get("State").split() or [""])[0])
+    raw = row.get("ElapsedRaw")
+    elapsed = duration_s(raw or row.get("Elapsed"), 1.0)
     if elapsed is None:
         elapsed = end - start if start is not None and end is not None else 0.0
     if state == "CANCELLED" and elapsed == 0:
         start = None
+    nodes = row.get("NodeList")
     return Record(
         submit_s=submit,
-        eligible_s=time_s(row.get("Eligible", "")),
+        eligible_s=time_s(row.get("Eligible")),
         start_s=start,
         end_s=end,
         elapsed_s=elapsed,
-        suspended_s=duration_s(row.get("Suspended", "") or "0", 1.0) or 0.0,
+        suspended_s=duration_s(row.get("Suspended") or "0", 1.0) or 0.0,
         state=state,
-        reason=row.get("Reason", ""),
-        allocated=_allocated(*(row.get(name, "") for name in _ALLOCATED)),
-        nodes="" if row.get("NodeList", "") in NOTHING or row["NodeList"] == "None assigned" else row["NodeList"],
-        flags=_flags(row.get("Flags", "")),
+        allocated=_allocated(*map(row.get, _ALLOCATED)),
+        nodes="" if nodes in NOTHING or nodes == "None assigned" else nodes,
     )
+
+
+def _needs(given: Mapping[str, str]) -> Mapping[str, str]:
+    return _shared(*((name, given[name]) for name in sorted(OF_NEEDS.intersection(given))))
+
+
+@lru_cache(ALIKE)
+def _partitions(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
 
 
 @lru_cache(ALIKE)
@@ -205,25 +263,27 @@ def _shared(*options: tuple[str, str]) -> Mapping[str, str]:
 
 
 @lru_cache(ALIKE)
-def _flags(text: str) -> frozenset[str]:
-    return frozenset(filter(None, text.split(",")))
-
-
-@lru_cache(ALIKE)
-def _requested(resources: str, cpus: str, nodes: str) -> Mapping[str, float]:
+def _requested(resources: str, cpus: str, nodes: str, memory: str, gres: str) -> Mapping[str, float]:
     """Return what a job asked for: ReqTRES, or what the older columns say."""
-    return MappingProxyType(_completed(tres(resources), cpu=(cpus,), node=(nodes,)))
+    found = _completed(tres(resources), cpu=(cpus,), node=(nodes,))
+    if "mem" not in found and (amount := memory_mib(memory)) is not None:
+        of = {"n": "node", "c": "cpu"}.get(amount[1], "")  # 4Gn is of each node, 2000Mc of each CPU, 4G of all
+        found["mem"] = amount[0] * found.get(of, 1.0)
+    return MappingProxyType(_with_gres(found, gres, found.get("node", 1.0)))
 
 
 @lru_cache(ALIKE)
 def _allocated(resources: str, cpus: str, n_cpus: str, nodes: str, n_nodes: str, gres: str) -> Mapping[str, float]:
     """Return what a job held: AllocTRES, or what the older columns say."""
-    found = _completed(tres(resources), cpu=(cpus, n_cpus), node=(nodes, n_nodes))
-    for item in filter(None, gres.split(",")):
-        parts = item.split(":")
-        if parts[-1].isdigit():
-            found.setdefault(f"gres/{':'.join(parts[:-1])}", float(parts[-1]))
-    return MappingProxyType(found)
+    return MappingProxyType(_with_gres(_completed(tres(resources), cpu=(cpus, n_cpus), node=(nodes, n_nodes)), gres, 1))
+
+
+def _with_gres(found: dict[str, float], text: str, times: float) -> dict[str, float]:
+    for item in filter(None, text.split(",")):
+        name, _, number = item.rpartition(":")
+        if name and number.isdecimal():
+            found.setdefault(f"gres/{name}", float(number) * times)
+    return found
 
 
 def _completed(found: dict[str, float], **more: tuple[str, ...]) -> dict[str, float]:

@@ -11,12 +11,13 @@ from vinesim.formats.slurm.availability import NodeEvent, Reservation, read_even
 from vinesim.formats.slurm.blocks import read_blocks
 from vinesim.formats.slurm.config import Config, read_config
 from vinesim.formats.slurm.jobs import JobTable, read_jobs
+from vinesim.formats.slurm.lines import text_lines
 from vinesim.formats.slurm.snapshots import Snapshot, read_snapshots
-from vinesim.formats.source.files import lines_of, read_text
 from vinesim.model.errors import InputError, Problem
 
-HEAD_LINES, HEAD_BYTES = 50, 16_384  # of a file that are looked at to know what it is
+HEAD_LINES, HEAD_LETTERS = 50, 16_384  # of a file that are looked at to know what it is
 NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology"}
+MOST_LETTERS = 400  # of the files of a folder without jobs
 COMMAND = (
     "sacct --allusers --allocations --duplicates --parsable2 --noconvert --starttime ... --endtime ... > sacct.txt"
 )
@@ -69,7 +70,7 @@ def kind_of(path: Path) -> str:
     """Return what a file is, by how it begins; "" if it is none of these."""
     if (name := path.name.removesuffix(".gz")) in NAMED:
         return NAMED[name]
-    head = b"".join(islice(lines_of(path), HEAD_LINES))[:HEAD_BYTES].decode("utf-8", "replace").lstrip("\ufeff")
+    head = "\n".join(islice(text_lines(path), HEAD_LINES))[:HEAD_LETTERS]
     return next((kind for kind, pattern in _PATTERNS if pattern.match(head)), "")
 
 
@@ -80,25 +81,39 @@ def read_site(folder: Path) -> Site:
     site = Site(folder)
     found: dict[str, list[Path]] = {}
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        found.setdefault(kind_of(path), []).append(path)
-    for kind, paths in found.items():
-        if not kind:
-            site.unused |= {path.name: "no file of Slurm that is known" for path in paths}
+        try:
+            kind = kind_of(path)
+        except InputError as error:
+            site.unused[path.name] = f"expected {error.problems[0].expected}, found {error.problems[0].found}"
             continue
+        if kind:
+            found.setdefault(kind, []).append(path)
+        else:
+            site.unused[path.name] = "no file of Slurm that is known"
+    for kind, paths in found.items():
         paths = _preferred(paths)
+        if kind == "jobs":
+            site.jobs = read_jobs(*paths)
+            site.files[kind] = ", ".join(path.name for path in paths)
+            continue
         site.files[kind] = paths[0].name
-        site.unused |= {path.name: f"{paths[0].name} says the same" for path in paths[1:]}
         _READERS[kind](site, paths[0])
+        included = {"config": site.config, "gres": site.gres, "topology": site.topology}.get(kind, Config()).files
+        for path in paths[1:]:
+            if path.name not in included:
+                site.unused[path.name] = f"{paths[0].name} is taken"
     if not site.jobs.jobs and not site.queue:
-        files = ", ".join(sorted(path.name for paths in found.values() for path in paths)) or "no files"
+        kinds = [f"{path.name} ({kind})" for kind, paths in found.items() for path in paths]
+        files = ", ".join([*kinds, *(f"{name} ({why})" for name, why in site.unused.items())]) or "no files"
         remedy = f"Write them with: {COMMAND}"
-        raise InputError([Problem(str(folder), "the jobs, as sacct prints them", files[:120], remedy)])
+        raise InputError([Problem(str(folder), "the jobs, as sacct prints them", files[:MOST_LETTERS], remedy)])
     return site
 
 
 def _preferred(paths: list[Path]) -> list[Path]:
-    """Return the files of a kind, that of the shortest name first: nodes.txt before nodes_end.txt."""
-    return sorted(paths, key=lambda path: (len(path.name), path.name))
+    """Return the files of a kind: slurm.conf and the like first, then that of the shortest name, so nodes.txt before
+    nodes_end.txt."""
+    return sorted(paths, key=lambda path: (path.name.removesuffix(".gz") not in NAMED, len(path.name), path.name))
 
 
 def _set(name: str, read: Callable[[Path], object]) -> Callable[[Site, Path], None]:
@@ -120,7 +135,7 @@ def _associations(site: Site, path: Path) -> None:
 
 
 def _show_config(path: Path) -> dict[str, str]:
-    pairs = (line.partition("=") for line in read_text(path).split("\n") if "=" in line)
+    pairs = (line.partition("=") for line in text_lines(path) if "=" in line)
     return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
@@ -131,7 +146,6 @@ _READERS: dict[str, Callable[[Site, Path], None]] = {
     "nodes": _set("nodes", _blocks("NodeName")),
     "partitions": _set("partitions", _blocks("PartitionName")),
     "reservations": _set("reservations", read_reservations),
-    "jobs": _set("jobs", read_jobs),
     "events": _set("events", read_events),
     "shares": _set("shares", lambda path: list(read_snapshots(path))),
     "qos": _set("qos", read_qos),

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vinesim.formats.slurm.lines import text_lines
 from vinesim.formats.slurm.tables import joined
-from vinesim.formats.source.files import read_text
+from vinesim.formats.slurm.values import time_s as seconds
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,11 @@ def read_snapshots(path: Path, separator: str | None = "|") -> Iterator[Snapshot
     """Yield the snapshots of a table. The header stands before the first, or in each; ``None`` separates by spaces."""
     header: list[str] | None = None
     time_s, rows, is_begun = None, list[dict[str, str]](), False
-    for line in read_text(path).split("\n"):
+    for line in text_lines(path):
         if line.startswith("## "):
             if is_begun:
                 yield Snapshot(time_s, rows)
-            time_s, rows, is_begun = float(line.split()[1]), [], True
+            time_s, rows, is_begun = seconds((*line.split(), "")[1]), [], True
             continue
         fields = [field.strip() for field in line.split(separator)]
         if not any(fields):

@@ -7,7 +7,7 @@ has more fields than the header, they are put together again.
 from collections.abc import Iterator
 from pathlib import Path
 
-from vinesim.formats.source.files import lines_of
+from vinesim.formats.slurm.lines import text_lines
 
 BARRED = ("Constraints", "SubmitLine")  # columns whose values may hold the separator
 
@@ -15,8 +15,7 @@ BARRED = ("Constraints", "SubmitLine")  # columns whose values may hold the sepa
 def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:
     """Yield each row: its line, and its values by column; in their place the number of fields, if that is wrong."""
     header = None
-    for number, line in enumerate(lines_of(path), 1):
-        text = line.decode("utf-8", "replace").rstrip("\r\n")
+    for number, text in enumerate(text_lines(path), 1):
         if not text.strip():
             continue
         fields = [field.strip() for field in text.split("|")]

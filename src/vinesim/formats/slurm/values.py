@@ -140,6 +140,8 @@ def _numbers(text: str) -> list[str]:
         if not (low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))):
             raise ValueError(f"no range of numbers: {part[:20]!r}")
         first, last = int(low), int(high or low)
+        if last < first:
+            raise ValueError(f"no range of numbers: {part[:20]!r}")
         _check_number(len(found) + last - first + 1)
         found += [f"{number:0{len(low)}d}" for number in range(first, last + 1)]
     return found

@@ -30,10 +30,12 @@ def site_of(folder):
 
 def test_no_name_is_left(tmp_path):
     """Neither in the scenario nor in the jobs nor in the report."""
-    done = import_site(site_of(tmp_path / "in"), tmp_path / "site.parquet", is_anonymous=True)
+    folder = site_of(tmp_path / "in_grantlab")
+    (folder / "zoe_notes.txt").write_text("of zoe")
+    done = import_site(folder, tmp_path / "site.parquet", is_anonymous=True)
     work = read_scenario(tmp_path / "site.yaml").workload
     words = [*work.user_names, *(word for words in (work.attribute_words or {}).values() for word in words)]
-    text = (tmp_path / "site.yaml").read_text() + " ".join(words) + str(done.report.notes)
+    text = (tmp_path / "site.yaml").read_text() + " ".join(words) + str(done.report.as_document([]))
     assert not [name for name in SECRETS if name in text.replace(str(tmp_path), "")]
 
 

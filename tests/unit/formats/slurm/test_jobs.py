@@ -86,3 +86,26 @@ def test_options_of_a_submission():
     }
     assert submit_options("python train.py -n 4") == {}
     assert submit_options("srun --hold -J 'a b' -pbatch") == {"hold": "", "job-name": "a b", "partition": "batch"}
+
+
+def test_memory_and_gpus_of_older_columns(tmp_path):
+    """Memory of each node, of each CPU or of all; GPUs of each node."""
+    head = "JobID|Submit|State|ReqCPUS|ReqNodes|ReqMem|ReqGRES"
+    asked = ("4|2|3Gn|gpu:t4:1", "4|2|500Mc|", "4|2|8G|")
+    rows = [f"{i}|2026-03-02T08:00:00|COMPLETED|{text}" for i, text in enumerate(asked, 1)]
+    found = [dict(job.requested) for job in jobs(tmp_path, *rows, head=head).jobs]
+    assert [one["mem"] for one in found] == [6144.0, 2000.0, 8192.0]
+    assert found[0]["gres/gpu:t4"] == 2.0
+
+
+def test_a_job_that_says_not_what_it_asked_for_asked_for_what_it_held(tmp_path):
+    head = "JobID|Submit|State|NCPUS|NNodes"
+    (job,) = jobs(tmp_path, "5|2026-03-02T08:00:00|COMPLETED|8|2", head=head).jobs
+    assert job.requested == {"cpu": 8.0, "node": 2.0}
+
+
+def test_a_number_that_is_used_again_is_another_job(tmp_path):
+    """A record that is there twice is one; the same number of another user is another job, and no requeued one."""
+    found = jobs(tmp_path, row(), row(), row(submit=50, start=51).replace("|ann|", "|bob|"))
+    assert [(job.user, len(job.records)) for job in found.jobs] == [("ann", 1), ("bob", 1)]
+    assert found.dropped == {"the record of a job that is there again": 1}

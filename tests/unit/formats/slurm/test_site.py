@@ -71,10 +71,41 @@ def test_a_site_with_everything(tmp_path):
 def test_files_that_are_not_read_are_named_with_the_reason(tmp_path):
     (tmp_path / "notes.md").write_text("hello\n")
     (tmp_path / "sacct.txt").write_text(FILES["jobs"])
-    (tmp_path / "sacct_again.txt").write_text(FILES["jobs"])
+    (tmp_path / "core").write_bytes(b"\x7fELF\0\0")
+    for name in ("nodes", "nodes_end"):
+        (tmp_path / f"{name}.txt").write_text(FILES["nodes"])
     site = read_site(tmp_path)
-    assert site.files == {"jobs": "sacct.txt"}
-    assert site.unused == {"notes.md": "no file of Slurm that is known", "sacct_again.txt": "sacct.txt says the same"}
+    assert site.files == {"jobs": "sacct.txt", "nodes": "nodes.txt"}
+    assert site.unused == {
+        "notes.md": "no file of Slurm that is known",
+        "core": "expected UTF-8 text, found a binary file",
+        "nodes_end.txt": "nodes.txt is taken",
+    }
+
+
+def test_a_log_in_several_files_is_one(tmp_path):
+    """A job that ran when the first month ended is in the second one too, and counts as it was then."""
+    head, row = FILES["jobs"].split("\n")[:2]
+    (tmp_path / "march.txt").write_text(f"{head}\n{row}\n")
+    (tmp_path / "april.txt").write_text(
+        f"{head}\n{row.replace('RUNNING', 'COMPLETED')}\n2{row[1:].replace('1|', '2|', 1)}\n"
+    )
+    site = read_site(tmp_path)
+    assert site.files == {"jobs": "april.txt, march.txt"}
+    assert [(job.number, job.records[0].state) for job in site.jobs.jobs] == [(1, "COMPLETED"), (2, "RUNNING")]
+    assert site.jobs.dropped == {"the record of a job that is there again": 1}
+
+
+def test_the_file_of_that_name_is_the_configuration(tmp_path):
+    """Files that it includes look like one too, and their names may be shorter."""
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\nInclude /etc/slurm/n.conf\n")
+    (tmp_path / "n.conf").write_text("NodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL\n")
+    (tmp_path / "old.conf").write_text("NodeName=x1 CPUs=4\n")
+    (tmp_path / "sacct.txt").write_text(FILES["jobs"])
+    site = read_site(tmp_path)
+    assert site.files["config"] == "slurm.conf"
+    assert [entry.values["nodename"] for entry in site.config.entries["nodename"]] == ["n[1-2]"]
+    assert site.unused == {"old.conf": "slurm.conf is taken"}
 
 
 def test_a_folder_without_jobs_is_refused_with_the_command(tmp_path):

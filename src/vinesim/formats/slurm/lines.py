@@ -1,0 +1,15 @@
+"""The lines of a file of Slurm's: UTF-8, where names and comments may be in another encoding, with any line ends."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vinesim.formats.source.files import lines_of, not_text
+from vinesim.model.errors import InputError
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines without their ends; a character that is not UTF-8 is replaced. Raises :class:`InputError`."""
+    for number, line in enumerate(lines_of(path), 1):
+        if b"\0" in line:
+            raise InputError([not_text(path, number, line.index(b"\0") + 1)])
+        yield line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r\n")
