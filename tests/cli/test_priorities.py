@@ -53,10 +53,10 @@ def test_priorities_are_the_sums_of_their_parts(site):
 
 
 def test_shares_are_those_of_what_was_used(site):
-    """Only ann has used anything: 4 CPUs for about 15 min."""
+    """Only ann has used anything: 4 CPUs for 15 min, as of the last calculation, which was within the last minute."""
     shares = {(row["account"], row["user"]): row for row in priorities_at(read_scenario(site), 900.0).shares}
     ann, bob = shares["lab", "ann"], shares["lab", "bob"]
-    assert ann["raw_usage"] == pytest.approx(4 * 900, rel=0.02)
+    assert 4 * 836 <= ann["raw_usage"] <= 4 * 900
     assert (ann["norm_shares"], ann["usage_of_account"], bob["raw_usage"]) == (0.5, 1.0, 0.0)
     assert ann["fair_share"] < bob["fair_share"]
 

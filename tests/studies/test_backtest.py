@@ -41,6 +41,17 @@ def test_waits_count_from_when_a_job_was_eligible(site):
     assert {row["by"] for row in found.rows()} == {"qos", "user", "CPUs"}
 
 
+def test_starts_are_rounded_down_where_those_of_the_log_are(site):
+    """Of Slurm, whose times are seconds; not of a log that has parts of them."""
+    scenario = read_scenario(site)
+    assert (backtest(scenario, 2, engine="reference").begin_s % 1.0 == 0.0).all()
+    work = scenario.workload
+    later = tuple(f"{float(text) + 0.5}" for text in work.attribute_words["start_s"])
+    exact = replace(work, attribute_words={**work.attribute_words, "start_s": later})
+    found = backtest(replace(scenario, workload=exact), 2, engine="reference")
+    assert (found.begin_s % 1.0 != 0.0).any()
+
+
 def test_hours_are_those_of_the_day(tmp_path):
     """Of three jobs of two days two come in the second hour; without a date, days have numbers."""
     rows = [job(1, 3600, 100, "-N1 -n4"), job(2, 25 * 3600, 50, "-N1 -n4"), job(3, 26 * 3600, 50, "-N1 -n4")]

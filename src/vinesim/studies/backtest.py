@@ -3,7 +3,8 @@
 A workload knows when its jobs really started from its attributes ``start_s`` and ``eligible_s``: seconds from the
 beginning, the first start and the time from which on the job could have started. Any table may have them, as columns
 ``attribute.start_s`` and ``attribute.eligible_s``; without the latter a wait counts from the arrival. The policy is run
-several times with different seeds, so that the prediction has its own band.
+several times with different seeds, so that the prediction has its own band. Where all actual starts are whole seconds,
+the log has rounded them down, as Slurm's does, and the predicted ones are rounded down, too.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from vinesim.studies.eligible import eligible_s
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 MOST_FURTHEST = 10  # jobs shown
 NEAR = 0.1  # a group's mean may be this far outside the band
+ROUNDING_S = 1e-6  # a start this close to a second is at it
 SIZES = (1, 2, 8, 32, 128, 512, np.inf)  # CPUs
 
 
@@ -176,11 +178,14 @@ def backtest(
     given = work.words_of("eligible_s")
     known_s = np.array([float(text) if text else at for text, at in zip(given, arrival_s, strict=True)])
     start_s = np.array([float(text) if text else np.nan for text in starts])
+    is_whole = bool((start_s[has] % 1.0 == 0.0).all())
     begins, ends, waits = [], [], []
     for i in range(n):
         if on_run is not None:
             on_run(i)
         begin_s, end_s = begin_and_end_s(replace(scenario, seed=scenario.seed + i), engine)
+        if is_whole:
+            begin_s, end_s = np.floor(begin_s + ROUNDING_S), np.floor(end_s + ROUNDING_S)
         begins.append(begin_s)
         ends.append(end_s)
         waits.append(_waits_s(work, begin_s, end_s))

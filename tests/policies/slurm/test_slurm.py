@@ -15,6 +15,7 @@ from vinesim.policies.documents import read_scenario
 
 ONE = "NodeName=c[1-2] CPUs=4 RealMemory=8000\nPartitionName=batch Nodes=ALL MaxTime=60\nPriorityType=priority/basic\n"
 TICK_S = 5.0  # an event run comes so soon after an event at the latest
+NO_BACKFILL = ONE + "SchedulerParameters=bf_interval=3000,sched_interval=3000"
 
 
 def run(folder: Path, jobs: Sequence[str], conf: str = ONE, engine: str = "reference", **files: str) -> vs.Result:
@@ -44,6 +45,29 @@ def test_a_job_waits_for_room(tmp_path: Path) -> None:
     found = starts_s(run(tmp_path, [job(i, 0, 100, "-N1 -n4") for i in (1, 2, 3)]))
     assert max(found[:2]) < TICK_S
     assert 100 <= found[2] < 100 + 2 * TICK_S
+
+
+@pytest.mark.parametrize("delay_s", [3, 5])
+def test_event_runs_are_a_delay_apart(tmp_path: Path, delay_s: int) -> None:
+    """With a job each second there is a run exactly every ``batch_sched_delay``."""
+    conf = f"{NO_BACKFILL},batch_sched_delay={delay_s}\n".replace("CPUs=4", "CPUs=64")
+    found = starts_s(run(tmp_path, [job(i, i, 100, "-n1") for i in range(40)], conf))
+    runs = np.unique(found)[1:]  # backfill may start the first job
+    assert np.allclose(np.diff(runs), delay_s)
+
+
+def test_an_event_run_comes_within_a_second(tmp_path: Path) -> None:
+    """Where there was none shortly before: a second at most after a job is known, which is within its first second."""
+    found = np.array(starts_s(run(tmp_path, [job(i, 20 * i, 10, "-n1") for i in range(1, 31)], NO_BACKFILL + "\n")))
+    late_s = found - 20 * np.arange(30)
+    assert 0 < late_s.min() < 0.6
+    assert 1.4 < late_s.max() < 2.0
+
+
+def test_jobs_of_a_second_come_as_they_are_numbered(tmp_path: Path) -> None:
+    """Whatever parts of the second are drawn for them."""
+    found = starts_s(run(tmp_path, [job(i, 0, 10, "-N1 -n4") for i in range(1, 21)]))
+    assert found == sorted(found)
 
 
 def test_one_node_goes_to_the_fullest_that_suffices(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """When the scheduler does what: event runs, full runs, backfill, limits, calculation of priorities.
 
-Event runs come at the next tick of a 1 s clock, at least ``batch_sched_delay`` after the last; full runs each
+Event runs come within 1 s of an event, drawn, and at least ``batch_sched_delay`` after the last; full runs each
 ``sched_interval``, limits each 30 s, priorities each PriorityCalcPeriod, all on their own grids, whose phases are
 drawn from the seed; backfill each ``bf_interval`` while something is pending. Source: what Slurm 22.05 was seen to do.
 """
@@ -52,7 +52,7 @@ def do(s, options, kind, now_us):
         calculate(s, options, period_us, due_us)
         s.due_us[kind] = due_us + period_us
         return
-    s.last_us[kind] = now_us
+    s.last_us[kind] = due_us  # which is before now where nothing was pending in between
     if kind == LIMITS:
         enforce(s, options, now_us)
         s.due_us[kind] = next_on_grid(s, kind, LIMITS_US, now_us)

@@ -15,7 +15,7 @@ from vinesim.state.queries import (
     next_withdrawn,
 )
 
-LEAST_BETWEEN_US = 1e6  # event runs come at the ticks of a clock
+POLL_US = 1e6  # an event is seen after a part of this, drawn: the clock that looks drifts against those of jobs
 JITTER_US = 0.3e6  # of the beginning of a backfill cycle
 
 
@@ -92,11 +92,10 @@ def withdraw(s, options, job, now_us):
 
 
 def want_event_run(s, options, now_us):
-    """An event run at the next tick, but not too soon after the last one."""
+    """An event run within a second, but not too soon after the last one."""
     if s.due_us[EVENT_RUN] >= 1e300:
-        first_us = next_on_grid(s, EVENT_RUN, LEAST_BETWEEN_US, now_us)
         earliest_us = s.last_us[EVENT_RUN] + options.batch_sched_delay * US_PER_S
-        s.due_us[EVENT_RUN] = max(first_us, next_on_grid(s, EVENT_RUN, LEAST_BETWEEN_US, earliest_us))
+        s.due_us[EVENT_RUN] = max(now_us + draw(s) * POLL_US, earliest_us)
 
 
 def want_backfill(s, options, now_us):

@@ -61,7 +61,6 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
     random = stream(scenario.seed, "policy.slurm")
     phase, due, last = np.zeros(6), np.full(6, NEVER), np.full(6, -NEVER)
     periods_s = {
-        EVENT_RUN: 1.0,
         FULL_RUN: policy.sched_interval,
         LIMITS: 30.0,
         CALCULATION: policy.priority_calc_period,
@@ -74,7 +73,10 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
     work = scenario.workload
     names = [array or f"job {j}" for j, array in enumerate(work.words_of("array"))]
     _, first, of = np.unique(names, return_index=True, return_inverse=True)
-    known_us = work.arrival_us + random.random(work.n_jobs)[first][of] * US_PER_S  # an array is submitted at once
+    first_us = work.arrival_us[first]
+    order, late_us = np.argsort(first), np.empty(len(first))  # an array is submitted at once
+    late_us[order] = np.sort(first_us + random.random(len(first)) * US_PER_S) - first_us[order]  # as they are numbered
+    known_us = work.arrival_us + late_us[of]
     last[EVENT_RUN] = last[BACKFILL] = -1e9
     return {
         "phase_us": phase,
