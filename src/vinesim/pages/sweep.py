@@ -11,7 +11,7 @@ import numpy as np
 from vinesim.formats.results.folder import REPORT
 from vinesim.formats.source.database import name_of, pattern_of, reading, text_of
 from vinesim.formats.source.files import read_text
-from vinesim.formats.source.units import axis_label, displayed, is_number, label_texts
+from vinesim.formats.source.units import axis_label, displayed_labels, is_number, label_texts
 from vinesim.metrics.by import BY
 from vinesim.metrics.overload import overload_of_points
 from vinesim.model.errors import InputError, Problem
@@ -225,7 +225,7 @@ def _labels(labels: tuple[tuple[Any, ...], ...], column: int, title: Title) -> t
     """Return numbers if all labels are numbers, otherwise texts; and the unit of the numbers."""
     values = [label[column] for label in labels]
     if all(is_number(value) and math.isfinite(value) for value in values):
-        shown = displayed(title, values, None, "")
+        shown = displayed_labels(title, values)
         return (values if shown.size == 1 else [value / shown.size for value in values]), shown.unit
     return label_texts(title, values)
 

@@ -75,8 +75,14 @@ def axis_label(axis: str, label: Any) -> str:
 
 def label_texts(title: Title, labels: Sequence[Any]) -> tuple[list[str], str]:
     """Write the labels of an axis for a column of a table, and return the unit that all of its numbers have."""
-    shown = displayed(title, [label for label in labels if is_number(label)], None, "")
+    shown = displayed_labels(title, labels)
     return [_digits(label / shown.size) if is_number(label) else _text(label) for label in labels], shown.unit
+
+
+def displayed_labels(title: Title, labels: Sequence[Any]) -> Display:
+    """Return how the labels of an axis are shown: in the largest unit in which all numbers but 0 are at least 1."""
+    sizes = [abs(label) for label in labels if is_number(label) and label]
+    return displayed(title, [min(sizes)] if sizes else [], None, "")
 
 
 def is_number(label: Any) -> TypeGuard[int | float]:
