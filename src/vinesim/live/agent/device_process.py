@@ -1,18 +1,19 @@
 """The program of a device process: it runs its orders one after another, and ends itself when its lease ends.
 
 ``python -m vinesim.live.agent.device_process`` reads frames from standard input and writes frames to standard output.
-It leads its own process group. Three things end it: the lease clock (this module's reader thread), an alarm of the
+It leads its own process group. Three things end it: the lease clock (this module's second thread), an alarm of the
 operating system for kernels that never let another thread run, and the end of its agent (the input closes).
 """
 
 import contextlib
 import os
-import queue
 import select
 import signal
 import sys
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,11 +36,11 @@ def main() -> None:
     inbox, outbox = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what kernels print goes to the log
-    orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     device = Device(outbox)
-    threading.Thread(target=_read, args=(inbox, orders, device), daemon=True).start()
+    orders = Inbox(inbox, device)
+    threading.Thread(target=orders.watch, daemon=True).start()
     while True:
-        device.carry_out(orders.get())
+        device.carry_out(orders.next())
 
 
 class Device:
@@ -183,19 +184,45 @@ class Device:
         os.killpg(0, signal.SIGKILL)
 
 
-def _read(inbox: BinaryIO, orders: "queue.SimpleQueue[dict[str, Any]]", device: Device) -> None:
-    """Read messages of the agent until the lease ends; orders go to the main thread."""
-    buffer = bytearray()
-    while True:
-        left_s = (device.lease_until_us - lease_clock_us()) / 1e6
-        ready = select.select([inbox], [], [], max(0.0, left_s))[0] if left_s > 0 else []
-        if not ready:
-            device.end_all()
-        chunk = inbox.read(65536)
+class Inbox:
+    """What the agent says. The main thread reads it while it waits for an order, so that an order wakes the thread that
+    carries it out; while it computes, the second thread reads."""
+
+    def __init__(self, stream: BinaryIO, device: Device):
+        os.set_blocking(stream.fileno(), False)
+        self._stream, self._device, self._buffer = stream, device, bytearray()
+        self._orders: deque[dict[str, Any]] = deque()
+        self._reading = threading.Lock()  # of who reads, and of the main thread while it waits
+        self._wait, self._wait_second = _waiting(stream), _waiting(stream)  # the first is woken first
+
+    def next(self) -> dict[str, Any]:
+        """Wait for the next order, in the main thread."""
+        while not self._orders:
+            with self._reading:
+                if not self._orders:
+                    self._wait(None)
+                    self._read()
+        return self._orders.popleft()
+
+    def watch(self) -> None:
+        """Read while the main thread computes, and end the process when its lease ends."""
+        while (left_s := (self._device.lease_until_us - lease_clock_us()) / 1e6) > 0:
+            if self._wait_second(left_s) and self._reading.acquire(timeout=left_s):
+                try:
+                    self._read()
+                finally:
+                    self._reading.release()
+        self._device.end_all()
+
+    def _read(self) -> None:
+        """Read what has come; orders are kept for the main thread."""
+        device, chunk = self._device, self._stream.read(65536)
+        if chunk is None:
+            return  # the other thread has read it
         if not chunk:
             device.end_all()  # the agent has ended
-        buffer += chunk
-        for message in taken(buffer):
+        self._buffer += chunk
+        for message in taken(self._buffer):
             if message["op"] == "lease":
                 device.lease_until_us = message["until_us"]
                 left_s = max(0.001, (device.lease_until_us - lease_clock_us()) / 1e6)
@@ -206,7 +233,17 @@ def _read(inbox: BinaryIO, orders: "queue.SimpleQueue[dict[str, Any]]", device: 
                 continue
             elif message["op"] == "run":
                 device.has_come(message)
-            orders.put(message)
+            self._orders.append(message)
+
+
+def _waiting(stream: BinaryIO) -> Callable[[float | None], bool]:
+    """Return a function that waits until something can be read, for `most_s` seconds at most. Of several threads that
+    wait, Linux wakes the first alone; elsewhere all wake up, and one reads."""
+    if not hasattr(select, "EPOLLEXCLUSIVE"):
+        return lambda most_s: bool(select.select([stream], [], [], most_s)[0])
+    poll = select.epoll()
+    poll.register(stream, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+    return lambda most_s: bool(poll.poll(most_s))
 
 
 def _write(stream: BinaryIO, data: bytes) -> None:
