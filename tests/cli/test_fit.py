@@ -37,9 +37,17 @@ def log(tmp_path):
     return path
 
 
+@pytest.mark.parametrize("command", [("fit",), ("fit", "serving")])
+def test_the_old_name_of_the_file_to_write_is_refused_with_the_new_one(vinesim, tmp_path, command):
+    done = vinesim(*command, "log.csv", "--out", tmp_path / "part.yaml")
+    assert done.code == 2
+    assert "No such option: --out" in done.err
+    assert "--output" in done.err
+
+
 def test_a_fitted_scenario_generates_jobs_like_those_of_the_log(vinesim, tmp_path, log):
     part = tmp_path / "part.yaml"
-    done = vinesim("fit", log, "--out", part)
+    done = vinesim("fit", log, "--output", part)
     assert done.code == 0, done.err
     assert "gamma" in done.out.split("Sizes")[0].splitlines()[5]
     assert "lognormal" in done.out.split("Sizes")[1].splitlines()[4]
@@ -118,7 +126,7 @@ def test_logs_of_other_forms(vinesim, tmp_path):
 def test_what_cannot_be_fitted_is_reported(vinesim, tmp_path, name, text, says):
     if text is not None:
         (tmp_path / name).write_text(text)
-    done = vinesim("fit", tmp_path / name, "--out", tmp_path / "part.yaml")
+    done = vinesim("fit", tmp_path / name, "--output", tmp_path / "part.yaml")
     assert done.code == 2
     assert says in done.err
     assert not (tmp_path / "part.yaml").exists()
@@ -126,7 +134,7 @@ def test_what_cannot_be_fitted_is_reported(vinesim, tmp_path, name, text, says):
 
 @pytest.mark.skipif(not (DATA / "wagap2013").exists(), reason="wagap2013 is not next to the repository")
 def test_a_real_log_that_no_distribution_fits_is_called_so(vinesim, tmp_path):
-    done = vinesim("fit", DATA / "wagap2013" / "wagap-2013.swf.gz", "--out", tmp_path / "part.yaml")
+    done = vinesim("fit", DATA / "wagap2013" / "wagap-2013.swf.gz", "--output", tmp_path / "part.yaml")
     assert done.code == 0, done.err
     for words in ("No distribution fits the times between arrivals well", "depend on each other", "at the same time"):
         assert words in done.out.replace("\n", " ")

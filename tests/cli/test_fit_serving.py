@@ -29,7 +29,7 @@ def log(tmp_path_factory):
 
 
 def test_an_engine_is_fitted_and_written(vinesim, tmp_path, log):
-    done = vinesim("fit", "serving", log, *LIMITS, "--name", "L4", "--out", tmp_path / "engine.yaml")
+    done = vinesim("fit", "serving", log, *LIMITS, "--name", "L4", "--output", tmp_path / "engine.yaml")
     assert done.code == 0, done.err
     assert "fitted to the first 30 of 60 requests; the other 30 judge the fit" in done.out
     step = yaml.safe_load(done.out[done.out.index("batching:") : done.out.index("wrote")])["batching"]["step"]
@@ -53,7 +53,7 @@ def test_steps_need_no_settings(vinesim, tmp_path):
     table = np.stack(steps_of(KNOWN), axis=1)
     header = "prefill_tokens,sequences,memory_tokens,time_us"
     np.savetxt(tmp_path / "steps.csv", table, delimiter=",", header=header, comments="")
-    done = vinesim("fit", "serving", tmp_path / "steps.csv", "--out", tmp_path / "step.yaml")
+    done = vinesim("fit", "serving", tmp_path / "steps.csv", "--output", tmp_path / "step.yaml")
     assert done.code == 0, done.err
     assert "the first 100 of 200 steps" in done.out
     step = {"base": "8 ms", "prefill_token": "40 us", "sequence": "100 us", "memory_token": "300 ns"}
@@ -61,7 +61,7 @@ def test_steps_need_no_settings(vinesim, tmp_path):
 
 
 def test_all_that_is_missing_is_named(vinesim, tmp_path, log):
-    done = vinesim("fit", "serving", log, "--out", tmp_path / "engine.yaml")
+    done = vinesim("fit", "serving", log, "--output", tmp_path / "engine.yaml")
     assert done.code == 2
     assert "--max-sequences" in done.err
     assert "--max-batched-tokens" in done.err

@@ -75,10 +75,16 @@ def test_dependent_and_throttled_jobs_are_eligible_as_others_end(site):
 def test_the_command_prints_and_writes_it(site):
     """80 columns, and JSON."""
     output = str(site.parent / "x.json")
-    found = CliRunner().invoke(app, ["backtest", str(site), "--replications", "2", "--out", output])
+    found = CliRunner().invoke(app, ["backtest", str(site), "--replications", "2", "-o", output])
     assert found.exit_code == 0, found.output
     assert max(map(len, found.output.splitlines())) <= max(80, 6 + len(str(site.with_name("site.backtest.json"))))
     assert json.loads(Path(output).read_text())["jobs"] == 3
+
+
+def test_a_file_is_refused_as_the_folder(site):
+    """With the option that writes a file."""
+    found = CliRunner().invoke(app, ["backtest", str(site), "--out", str(site.parent / "x.json")])
+    assert "Write one file with --output" in str(found.exception)
 
 
 @pytest.mark.filterwarnings("ignore:ignored options of policy slurm")

@@ -38,13 +38,8 @@ def backtest(
     policy: str = typer.Option(None, help="Another policy than that of the scenario."),
     overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
     waterfall: bool = typer.Option(False, "--waterfall", help="Also switch off each mechanism of the model in turn."),
-    out: Path = typer.Option(
-        None,
-        "--out",
-        "-o",
-        metavar="DIR",
-        help="Write everything needed to repeat it to a folder; or to one file if the name ends in .json.",
-    ),
+    folder: Path = typer.Option(None, "--out", metavar="DIR", help="Write everything needed to repeat it to a folder."),
+    written: Path = typer.Option(None, "-o", "--output", metavar="FILE.json", help="Write all of it to one file."),
     page: Path = typer.Option(None, "--page", metavar="FILE", help="Write a page for a browser."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:
@@ -57,7 +52,7 @@ def backtest(
     from vinesim.studies.origin import keeping, read_origin
 
     changes = [*overrides, *([f"policy={policy}"] if policy else [])]
-    is_again, folder = file.is_dir(), out if out is not None and out.suffix != ".json" else None
+    is_again = file.is_dir()
     given: dict[str, Any] = {"replications": REPLICATIONS, "waterfall": False}
     if is_again:
         origin = read_origin(file, WHAT)
@@ -73,12 +68,12 @@ def backtest(
         if folder is not None:
             keep(folder)
     text, pages = json.dumps(document, indent=2) + "\n", [page] if page is not None else []
-    written = out
+    files = [written] if written is not None else []
     if folder is not None:
-        written = folder / RESULT
+        files.append(folder / RESULT)
         pages.append(folder / "backtest.html")
-    if written is not None:
-        with replacing(written) as draft:
+    for each in files:
+        with replacing(each) as draft:
             draft.write_text(text, encoding="utf-8")
     stored = None if changes or is_again else write_record(found, source.data, file.parent)
     for target in pages:
@@ -91,9 +86,8 @@ def backtest(
     print_backtest(document)
     if stored is not None:
         say("Sweeps, comparisons and plans of these jobs will say this error.")
-    for each in (stored, written, *pages):
-        if each is not None:
-            say(f"wrote {each}")
+    for each in (*([] if stored is None else [stored]), *files, *pages):
+        say(f"wrote {each}")
 
 
 def back_tested(
@@ -114,8 +108,8 @@ def _check_target(folder: Path) -> None:
     """Raise :class:`InputError` unless a back-test can be written there: a new name, an empty folder or an old one."""
     from vinesim.model.errors import InputError, Problem
 
-    if folder.exists() and not folder.is_dir():
-        raise InputError([Problem(f"--out {folder}", "a folder, or a name that ends in .json", "a file")])
+    if folder.suffix == ".json" or (folder.exists() and not folder.is_dir()):
+        raise InputError([Problem(f"--out {folder}", "a folder", "a file", "Write one file with --output FILE.json.")])
     if folder.is_dir() and any(folder.iterdir()) and not (folder / RESULT).is_file():
         expected = "a new or empty folder, or only an old back-test"
         raise InputError([Problem(f"--out {folder}", expected, "other files", "Choose another name.")])

@@ -42,7 +42,9 @@ def fit(
     time: str = typer.Option(
         None, metavar="COLUMN", help="For a CSV file with one request per line: the column of times, seconds or dates."
     ),
-    out: Path = typer.Option(None, metavar="FILE.yaml", help="Write the part of a scenario that generates such jobs."),
+    written: Path = typer.Option(
+        None, "-o", "--output", metavar="FILE.yaml", help="Write the part of a scenario that generates such jobs."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print what was found as JSON and nothing else."),
 ) -> None:
     """Fit distributions to a log's arrivals and sizes, and say how far each is from the log."""
@@ -53,14 +55,14 @@ def fit(
 
     found = read_log(log, time)
     fitted = fit_log(found.arrival_us, found.sizes, found.user)
-    if out is not None:
-        write_fitted(out, fitted, found, log.name)
+    if written is not None:
+        write_fitted(written, fitted, found, log.name)
     if as_json:
         output().write(to_json(as_document(fitted, found)))
         return
     print_fit(fitted, found)
-    if out is not None:
-        say(f"wrote {out}: the part of a scenario that generates such jobs")
+    if written is not None:
+        say(f"wrote {written}: the part of a scenario that generates such jobs")
 
 
 def as_document(fitted: "LogFit", log: "Log") -> dict[str, Any]:

@@ -31,7 +31,9 @@ def fit_serving(
         None, metavar="FILE.yaml", help="The section profile of a step's time; the fit finds what it leaves out."
     ),
     name: str = typer.Option("ENGINE", metavar="NAME", help="Name of the processor type to write."),
-    out: Path = typer.Option(None, metavar="FILE.yaml", help="Write the engine, for scenarios that extend this file."),
+    written: Path = typer.Option(
+        None, "-o", "--output", metavar="FILE.yaml", help="Write the engine, for scenarios that extend this file."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print what was found as JSON and nothing else."),
 ) -> None:
     """Fit the time of a step to a log's first half, at most 1,000 requests, and say how far the others are from the
@@ -61,21 +63,21 @@ def fit_serving(
         if isinstance(measured, Requests):
             engine = engine_with(settings, measured)
             fitted = fit_requests(measured, engine, None if known is None else known[1])
-            used = known and moved_profile(known[0], profile, Path() if out is None else out.parent)
+            used = known and moved_profile(known[0], profile, Path() if written is None else written.parent)
             section = {"batching": batching_document(engine, step_document(fitted.step, used))}
         else:
             if known is not None:
                 raise InputError([Problem("--profile", "a log of requests", "a log of steps", "Leave it out.")])
             fitted = fit_steps(measured)
             section = {"step": step_document(fitted.step)}
-    if out is not None:
-        write_engine(out, name, section, log.name)
+    if written is not None:
+        write_engine(written, name, section, log.name)
     if as_json:
         output().write(to_json(as_document(fitted, section)))
         return
     print_fit(fitted, section)
-    if out is not None:
-        say(f"wrote {out}")
+    if written is not None:
+        say(f"wrote {written}")
 
 
 def as_document(fitted: "ServingFit", section: dict[str, Any]) -> dict[str, Any]:

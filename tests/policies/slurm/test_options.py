@@ -63,6 +63,17 @@ def test_nodes_of_a_kind_are_added_and_removed_by_one_key(site):
             "options.reservations={x: {start_s: 3, end_s: 3}}",
             r"reservations\.x\.end_s: expected a time after start_s, 3",
         ),
+        ("options.priority_weight_tres={memory: 3}", r"priority_weight_tres.*Did you mean mem"),
+        ("options.qos.high.max_tres_per_user.gpu=4", r"not gpu.*Did you mean gres/gpu"),
+        ("options.qos.normal.max_tres_per_user.cpus=4", r"not cpus.*Did you mean cpu"),
+        (
+            "options.reservations={x: {start_s: 3, end_s: 5, nodes: ['c[1-2]', cc3]}}",
+            r"reservations\.x\.nodes: expected names in options\.nodes, found 'cc3'\. Did you mean c3",
+        ),
+        ("options.topology={s: {nodes: 'c[1-3],gg1'}}", r"topology\.s\.nodes: .*found 'gg1'\. Did you mean g1"),
+        ("options.nodes.c.names='g[1-3]'", r"nodes\.g\.names: expected nodes that no other run has: c .*'g1'"),
+        ("options.qos.high.preempt=[norml]", r"high\.preempt: expected names in options\.qos.*Did you mean normal"),
+        ("options.accounts.lab.parent=rot", r"lab\.parent: expected names in options\.accounts.*mean root"),
         ("options.licenses.matlab=many", r"licenses\.matlab: expected a number"),
     ],
 )
@@ -70,6 +81,14 @@ def test_wrong_keys_and_values_are_named(site, change, words):
     """With their place and what was expected."""
     with pytest.raises(InputError, match=words):
         read_scenario(site, [change], check_policy=resolve)
+
+
+def test_nodes_with_other_names_are_missed_where_they_are_reserved(site):
+    """And those that a site has, also of nodes that a question takes away, are none of it wrong."""
+    reserved = "options.reservations={x: {start_s: 3, end_s: 5, nodes: ['c[1-3]']}}"
+    with pytest.raises(InputError, match=r"reservations\.x\.nodes.*'c1'"):
+        read_scenario(site, [reserved, "options.nodes.c.names='x[1-3]'"], check_policy=resolve)
+    read_scenario(site, [reserved, "datacenter.racks[0].nodes[0].count=1"], check_policy=resolve)
 
 
 def test_a_qos_may_be_added_as_a_whole(site):

@@ -33,6 +33,13 @@ def test_dates_count_from_the_first_arrival_in_any_time_zone_of_the_machine(tmp_
     assert work.arrival_us.tolist() == [0.0, 600e6, 1200.25e6, 84600e6]
 
 
+def test_arrivals_at_or_before_the_beginning_of_1970_are_no_times_of_a_log(tmp_path):
+    fails(tmp_path, "t,time_s\n0,5\n9,5\n", ":2", "above 0", "name the column arrival_ms", t="arrival_epoch_ms")
+    fails(
+        tmp_path, "t,time_s\n1969-12-31,5\n1970-01-02,5\n", ":2", "later than the beginning of 1970", t="arrival_date"
+    )
+
+
 def test_the_dates_are_those_that_series_of_counts_have():
     select = ", ".join(f"epoch_us('{date}'::TIMESTAMPTZ) AS d{i}" for i, date in enumerate(DATES))
     found = run("none", f"SELECT {select}")

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob, goes_back
 from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.importers.site_options import has_switches
+from vinesim.formats.slurm.accounts import ROOT
 from vinesim.formats.slurm.jobs import Record
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import hosts, licences
@@ -24,7 +26,18 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
         found[f"nodes with other CPUs in {where}"] = len(differ)
     for one in site.reservations:
         found[f"reservation {one.name} ends before it begins, and is left out"] = int(one.end_s <= one.start_s)
-        found[f"nodes of reservation {one.name} that are not known"] = len(set(one.nodes) - set(known))
+        found[f"nodes of reservation {one.name} that are not known, and are left out"] = len(
+            set(one.nodes) - set(known)
+        )
+    if has_switches(site):
+        below = {name for entry in site.topology.entries["switchname"] for name in hosts(entry.values.get("nodes", ""))}
+        found["nodes of switches that are not known, and are left out"] = len(below - set(known))
+    qos = {one.name for one in site.qos}
+    preempted = {name for one in site.qos for name in one.values.get("Preempt", "").split(",")} - {""}
+    found["QOS to preempt that are not in their table, and are left out"] = len(preempted - qos)
+    accounts = {one.account for one in site.associations if not one.user}
+    above = {one.parent for one in site.associations if not one.user} - {"", ROOT}
+    found["accounts above others that are not in their table: the root is taken"] = len(above - accounts)
     ends = [(one.start_s, one.end_s) for one in site.events if one.end_s is not None]
     found["events of nodes that end before they begin, and are left out"] = sum(end < start for start, end in ends)
     return [(words, n) for words, n in found.most_common() if n]

@@ -76,7 +76,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     if "NO_FAIR_TREE" in flags:
         found["fair_tree"] = False
     found |= _preemption(settings)
-    found["nodes"] = _runs(nodes)
+    found["nodes"], known = _runs(nodes), {node.name for node in nodes.nodes}
     found["partitions"] = {one.name: _partition(one.values) for one in nodes.partitions}
     if counts := licences(settings.get("licenses", "")):
         found["licenses"] = counts
@@ -85,8 +85,12 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
         found["topology"] = {
             row["switchname"]: {name: row[name] for name in ("nodes", "switches") if name in row} for row in rows
         }
+        for one in found["topology"].values():
+            if "nodes" in one:
+                one["nodes"] = _host_list([name for name in hosts(one["nodes"]) if name in known])
     if site.qos:
-        found["qos"] = {one.name: _limits(one.values) | _of_qos(one.values) for one in site.qos}
+        of_qos = {one.name for one in site.qos}
+        found["qos"] = {one.name: _limits(one.values) | _of_qos(one.values, of_qos) for one in site.qos}
     if accounts := _accounts(site):
         found["accounts"] = accounts
     if reservations := [one for one in site.reservations if one.end_s > one.start_s]:
@@ -94,7 +98,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
             one.name: {
                 "start_s": one.start_s - begin_s,
                 "end_s": one.end_s - begin_s,
-                "nodes": list(one.nodes),
+                "nodes": [name for name in one.nodes if name in known],
             }
             for one in reservations
         }
@@ -128,7 +132,7 @@ def _runs(nodes: Nodes) -> dict[str, Any]:
 
 def _host_list(names: list[str]) -> str:
     """Return names as a list of hosts: n[01-32], if they are numbered so."""
-    found = re.fullmatch(r"(.*?)(\d+)", names[0])
+    found = re.fullmatch(r"(.*?)(\d+)", names[0]) if names else None
     if found is None or len(names) == 1:
         return ",".join(names)
     stem, first = found[1], found[2]
@@ -146,12 +150,12 @@ def _preemption(settings: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def _of_qos(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return which QOS one preempts, how its own jobs are preempted, and whether it refuses jobs."""
+def _of_qos(values: Mapping[str, str], known: set[str]) -> dict[str, Any]:
+    """Return which of the known QOS one preempts, how its own jobs are preempted, and whether it refuses jobs."""
     found: dict[str, Any] = {}
     if DENY in values.get("Flags", "").lower().split(","):
         found["deny_on_limit"] = True
-    if names := [name for name in values.get("Preempt", "").split(",") if name]:
+    if names := [name for name in values.get("Preempt", "").split(",") if name in known]:
         found["preempt"] = names
     if (mode := values.get("PreemptMode", "cluster").lower()) not in ("", "cluster"):
         found["preempt_mode"] = _mode(mode)
@@ -182,12 +186,13 @@ def _partition(values: dict[str, str]) -> dict[str, Any]:
 
 def _accounts(site: Site) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    above = {one.account for one in site.associations if not one.user} - {ROOT}
     for one in site.associations:
         if one.partition:
             continue
         if not one.user:
             if one.account != ROOT:
-                parent = {"parent": one.parent} if one.parent not in ("", ROOT) else {}
+                parent = {"parent": one.parent} if one.parent in above else {}
                 found[one.account] = parent | _limits(one.values)
         elif one.account in found:
             found[one.account].setdefault("users", {})[one.user] = _limits(one.values)

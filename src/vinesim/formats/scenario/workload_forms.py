@@ -60,7 +60,8 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
             continue
         stem, _, form = meaning.partition("_")
         cell = source.columns[name]
-        written[name] = cell, _EXPECTED.get(form) or _EXPECTED.get(stem) or "a time, not before the first arrival"
+        expected = _arrival(form) if stem == "arrival" else _EXPECTED.get(form) or _EXPECTED.get(stem)
+        written[name] = cell, expected or "a time, not before the first arrival"
         if form == SLURM:
             sql[name], named[name] = _all_of_a_node(source, slurm_bytes(cell, _cores(source, meanings))), stem
         elif form == KUBERNETES:
@@ -78,6 +79,14 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
             sql[name], named[name] = points[stem], f"{stem}_us"
     texts = {name: kind for name, kind in source.texts.items() if name not in written}
     return replace(source, columns=sql, written=written, texts=texts), named
+
+
+def _arrival(form: str) -> str:
+    """Return what is expected of arrivals; 0 s since 1970, or less, is no time of a log."""
+    if form == "date":
+        return "a date such as 2024-05-01T12:00:00+02:00, later than the beginning of 1970"
+    own = f"arrival_{form.removeprefix('epoch_')}"
+    return f"a time since 1970, above 0; where times count from the beginning of the log, name the column {own}"
 
 
 def _has_arrival(meanings: Mapping[str, str]) -> bool:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from vinesim.formats.slurm.accounts import ROOT
 from vinesim.formats.slurm.values import COUNTED, hosts
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem, Steps
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 WHERE = ("policy", "options")
 Rule = Callable[[Any], str]  # what was expected instead of a value; "" where it is right
+GPU_NAMES = ("gpu", "gpus", "gres/gpus")  # as GPUs are called elsewhere
 
 
 def _is_number(value: Any, least: float = 0.0) -> bool:
@@ -41,6 +43,13 @@ def _resources(value: Any) -> str:
         return "a mapping such as {cpu: 64, gres/gpu: 4}"
     wrong = [name for name, amount in value.items() if name not in COUNTED or not _is_number(amount)]
     return f"amounts of {', '.join(COUNTED)} only, not {wrong[0]}: {value[wrong[0]]!r}" if wrong else ""
+
+
+def _near_resource(value: Any) -> str:
+    """Return a remedy for the first name that is no resource, or an empty text."""
+    names = value if isinstance(value, Mapping) else ()
+    wrong = next((str(name) for name in names if name not in COUNTED), "")
+    return "Did you mean gres/gpu?" if wrong in GPU_NAMES else did_you_mean(wrong, COUNTED)
 
 
 def _hosts(value: Any) -> str:
@@ -118,7 +127,38 @@ def wrong_options(policy: "Slurm") -> list[Problem]:
         if expected := _amount(n):
             problems.append(Problem((*WHERE, "licenses", name), expected, repr(n)[:60]))
     if expected := _resources(weights := policy.priority_weight_tres):
-        problems.append(Problem((*WHERE, "priority_weight_tres"), expected, repr(weights)[:60]))
+        at = (*WHERE, "priority_weight_tres")
+        problems.append(Problem(at, expected, repr(weights)[:60], _near_resource(weights)))
+    return problems or _unknown_names(policy)
+
+
+def _unknown_names(policy: "Slurm") -> list[Problem]:
+    """Return a problem for each name of a node, QOS or account that an option refers to and no option has."""
+    nodes, problems = dict[str, str](), list[Problem]()
+    for run, one in policy.nodes.items():
+        for host in hosts(str(one.get("names", ""))):
+            if (other := nodes.setdefault(host, run)) != run:
+                expected = f"nodes that no other run has: {other} has it too"
+                problems.append(Problem((*WHERE, "nodes", run, "names"), expected, repr(host)))
+    accounts = {ROOT: {}, **policy.accounts}
+    refer: list[tuple[Steps, Mapping[str, Any], list[str]]] = [
+        (("topology", name, "nodes"), nodes, hosts(str(one.get("nodes", "")))) for name, one in policy.topology.items()
+    ]
+    refer += [
+        (("reservations", name, "nodes"), nodes, [host for text in one.get("nodes", ()) for host in hosts(text)])
+        for name, one in policy.reservations.items()
+    ]
+    refer += [(("qos", name, "preempt"), policy.qos, list(one.get("preempt", ()))) for name, one in policy.qos.items()]
+    refer += [
+        (("accounts", name, "parent"), accounts, [one.get("parent", ROOT)]) for name, one in policy.accounts.items()
+    ]
+    for where, known, names in refer:
+        kind = "nodes" if known is nodes else where[0]
+        problems += [
+            Problem((*WHERE, *where), f"names in options.{kind}", repr(name), did_you_mean(name, known))
+            for name in names
+            if name not in known
+        ]
     return problems
 
 
@@ -138,4 +178,5 @@ def _check(where: Steps, given: Any, rules: Mapping[str, Rule], problems: list[P
             expected = "one of " + ", ".join(rules)
             problems.append(Problem(place, expected, repr(name), did_you_mean(str(name), rules)))
         elif expected := rules[name](value):
-            problems.append(Problem(place, expected, repr(value)[:60]))
+            remedy = _near_resource(value) if rules[name] is _resources else ""
+            problems.append(Problem(place, expected, repr(value)[:60], remedy))

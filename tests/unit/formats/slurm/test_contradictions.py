@@ -15,6 +15,8 @@ JOBS = [job(1, 0, 100, "-N1 -n4"), job(2, 5, 100, "-N1 -n4")]
 RESERVATION = "ReservationName=m StartTime={} EndTime={} Nodes={}\n"
 EVENT = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\nsmall|c1|{}|{}|DOWN|x|root\n"
 ASSOC = "Cluster|Account|User|Share\nsmall|lab||1\nsmall|lab|zoe|1\n"
+PREEMPTS = "Name|Priority|GraceTime|Preempt\nhigh|3|00:00:00|normal,low\nnormal|1|00:00:00|\n"
+PARENTS = "Cluster|Account|User|ParentName|Share\nsmall|lab||phys|1\nsmall|lab|ann||1\n"
 QOS = "Name|Priority|GraceTime\nhigh|3|00:00:00\n"
 NODES = "NodeName=c1 Arch=x86_64 CPUTot=16 CfgTRES=cpu=16\nNodeName=z1 Arch=x86_64 CPUTot=4 CfgTRES=cpu=4\n"
 
@@ -36,6 +38,9 @@ def imported(folder: Path, jobs: list[str], conf: str = CONF, **files: str) -> t
         ([job(1, 0, 100, "-N1", limit=90)], {}, "jobs that ran with a longer limit than their partition", 1),
         (JOBS, {"assoc": ASSOC}, "jobs of users and accounts that are not in their table", 2),
         (JOBS, {"qos": QOS}, "jobs of a QOS that is not in its table", 2),
+        (JOBS, {"qos": PREEMPTS}, "QOS to preempt that are not in their table", 1),
+        (JOBS, {"assoc": PARENTS}, "accounts above others that are not in their table", 1),
+        (JOBS, {"topology": "SwitchName=s Nodes=c[1-3],z[1-2]\n"}, "nodes of switches that are not known", 2),
         (JOBS, {"reservations": RESERVATION.format(at(300), at(100), "c1")}, "reservation m ends before it begins", 1),
         (JOBS, {"reservations": RESERVATION.format(at(300), at(400), "q[1-3]")}, "nodes of reservation m that", 3),
         (JOBS, {"events": EVENT.format(at(50), at(20))}, "events of nodes that end before they begin", 1),
@@ -46,7 +51,7 @@ def imported(folder: Path, jobs: list[str], conf: str = CONF, **files: str) -> t
 def test_a_contradiction_is_counted(
     tmp_path: Path, jobs: list[str], files: dict[str, str], words: str, count: int
 ) -> None:
-    found, scenario = imported(tmp_path, jobs, CONF + "Licenses=lic:2\n", **files)
+    found, scenario = imported(tmp_path, jobs, CONF + "Licenses=lic:2\nTopologyPlugin=topology/tree\n", **files)
     (number,) = [n for name, n in found.items() if name.startswith(words)]
     assert number == count
     vs.simulate(scenario, engine="reference")
