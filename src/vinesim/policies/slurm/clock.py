@@ -90,8 +90,10 @@ def enforce(s, options, now_us):
             i += 1
 
 
-def next_us(s, options, now_us, more_come):
-    """When to ask again; infinite if nothing can change any more."""
+def next_us(s, options, now_us, more_come, is_idle):
+    """When to ask again; infinite if nothing can change any more. Where nothing is pending, only limits matter."""
+    if is_idle:
+        return s.due_us[LIMITS] if s.n_running[0] > 0 else NEVER
     patience_us = 3.0 * max(options.sched_interval, options.bf_interval) * US_PER_S
     is_quiet = s.n_running[0] == 0 and not more_come and s.due_us[WAKE] >= NEVER
     if is_quiet and now_us > s.changed_us[0] + patience_us:
