@@ -178,6 +178,39 @@ def test_a_job_on_fewer_nodes_is_requeued_first(tmp_path: Path) -> None:
     assert ended_s[2] < 340 + 2 * TICK_S
 
 
+def requeued(result: vs.Result, folder: Path) -> dict[int, float]:
+    """When each job that was requeued lost its nodes last, s, by its place in the log."""
+    early, first = result.outcome.early, read_scenario(folder / "site.yaml").workload.job_first
+    assert early is not None
+    return {int(np.searchsorted(first, task, "right")) - 1: us / 1e6
+            for task, us in zip(early.task.tolist(), early.end_us.tolist(), strict=True)}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_the_victim_that_made_room_is_tried_first_once_more(tmp_path: Path, engine: str) -> None:
+    """The youngest job, on c2, does not suffice; with the next one c2 and c3 would do, but that one suffices alone."""
+    rows = [job(1, 0, 300, "-N1 -n4", partition="low"), job(2, 1, 10, "-N1 -n4", partition="low"),
+            job(3, 2, 300, "-N2 --ntasks-per-node=4", partition="low"), job(4, 30, 300, "-N1 -n4", partition="low"),
+            job(5, 60, 30, "-N2 --ntasks-per-node=4", partition="top")]  # fmt: skip
+    conf = TIERS.replace("c[1-2]", "c[1-4]") + "SchedulerParameters=preempt_youngest_first\n"
+    result = run(tmp_path, rows, conf, engine)
+    assert nodes_of(result, tmp_path)[3:] == [[1], [2, 3]]
+    assert starts_s(result)[4] < 60 + TICK_S
+    assert set(requeued(result, tmp_path)) == {2}
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_backfill_preempts_in_one_cycle_and_starts_in_the_next(tmp_path: Path, engine: str) -> None:
+    """The third job waits for both nodes, and closes its partition for the fourth in the main run."""
+    rows = [job(1, 0, 300, "-N1 -n4", partition="top"), job(2, 5, 300, "-N1 -n4", partition="low"),
+            job(3, 20, 30, "-N2 --ntasks-per-node=4", partition="top"),
+            job(4, 25, 60, "-N1 -n4", partition="top", limit=2)]  # fmt: skip
+    result = run(tmp_path, rows, TIERS, engine)
+    lost_s = requeued(result, tmp_path)[1]
+    assert 25 <= lost_s < 25 + 32
+    assert lost_s + 29 < starts_s(result)[3] < lost_s + 31
+
+
 def test_an_upper_tier_suspends_jobs_of_a_lower_one(tmp_path: Path) -> None:
     """The job goes on with what is left when the other one is over."""
     conf = TIERS.replace("REQUEUE", "SUSPEND")
