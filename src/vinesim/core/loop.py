@@ -60,7 +60,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
     until it wants nothing more; it is not called while nothing is pending, while no unit has room unless it may
     over-commit, or while quotas leave no room for any pending task. A policy that sees every event is called at least
     once after each, whatever is pending, and even if no unit has room; one that preempts is called even if neither has
-    room.
+    room. One that does both is called until it wants nothing more, whatever is pending, and its timer holds.
     """
     model, state = by_reference(model_arrays), by_reference(state_arrays)
     run, options, scratch = state.run[0], options_of(decide_at, options_at), scratch_of(scratch_at)
@@ -133,13 +133,14 @@ def sees_all(state):
 def ask(model, state, view):
     """Ask the policy until it wants nothing more. Returns whether all that it wanted was legal."""
     run, must_ask = state.run[0], sees_all(state)
+    has_clock = PREEMPTS and must_ask  # its timer is for running tasks too
     asks_when_full = PREEMPTS or must_ask or (OVERCOMMITS and run.overcommits != 0)
     while must_ask or (
         run.n_pending > 0
         and (asks_when_full or run.n_with_room > 0)
         and (PREEMPTS or not QUOTAS or pending.oldest_pending(model, state) >= 0)
     ):
-        must_ask = False
+        must_ask = has_clock
         forget_found(state)
         action = decide(model, state, view)
         if action.kind == NOTHING:
@@ -155,7 +156,7 @@ def ask(model, state, view):
                 continue
         if not act(model, state, action):
             return False
-    if run.n_pending == 0:
+    if run.n_pending == 0 and not has_clock:
         run.timer_us = np.inf  # the waiting tasks have started
     return True
 

@@ -215,6 +215,7 @@ def run_events(
     """Handle events in the order (time, kind, sequence); return why it stopped, like core/loop.py."""
     model = state.model
     asks_when_full = may_overcommit or sees_every_event or preempts
+    has_clock = preempts and sees_every_event  # its timer is for running tasks too
     for _ in range(max_events):
         arrival_us = state.next_arrival_us()
         now = state.engines.run_until(min(state.next_queued_us(), arrival_us, pause_us, state.timer_us), horizon_us)
@@ -241,7 +242,7 @@ def run_events(
         while must_ask or (
             state.pending and (asks_when_full or has_room(state)) and (preempts or is_any_within_quotas(state))
         ):
-            must_ask = False
+            must_ask = has_clock
             action = decision(decide, model, state, view)
             try:
                 if action.kind == NOTHING:
@@ -256,7 +257,7 @@ def run_events(
             except BrokenContract as broken:
                 broken.place = place_of(decide, model, state, view, action)
                 raise
-        if not state.pending:
+        if not state.pending and not has_clock:
             state.timer_us = math.inf  # the waiting tasks have started
     return GO_ON
 

@@ -161,7 +161,8 @@ class OnlinePolicy(Policy):
 
     It is called while something is pending and some unit has room. A policy that ``sees_every_event``, to learn from
     completions, is called at least once after each event, and while something is pending even if no unit has room;
-    ``view.task`` of a FINISH is then the task that ended. If nothing can start it must return ``nothing()``.
+    ``view.task`` of a FINISH is then the task that ended. If it ``preempts`` too, it is called until it wants nothing
+    more, and at its timer, even if nothing is pending. If nothing can start it must return ``nothing()``.
     """
 
     sees_every_event: ClassVar[bool] = False  # is called after every event, even if there is nothing to start

@@ -178,6 +178,39 @@ def test_a_job_on_fewer_nodes_is_requeued_first(tmp_path: Path) -> None:
     assert ended_s[2] < 340 + 2 * TICK_S
 
 
+def requeued(result: vs.Result, folder: Path) -> dict[int, float]:
+    """When each job that was requeued lost its nodes last, s, by its place in the log."""
+    early, first = result.outcome.early, read_scenario(folder / "site.yaml").workload.job_first
+    assert early is not None
+    return {int(np.searchsorted(first, task, "right")) - 1: us / 1e6
+            for task, us in zip(early.task.tolist(), early.end_us.tolist(), strict=True)}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_the_victim_that_made_room_is_tried_first_once_more(tmp_path: Path, engine: str) -> None:
+    """The youngest job, on c2, does not suffice; with the next one c2 and c3 would do, but that one suffices alone."""
+    rows = [job(1, 0, 300, "-N1 -n4", partition="low"), job(2, 1, 10, "-N1 -n4", partition="low"),
+            job(3, 2, 300, "-N2 --ntasks-per-node=4", partition="low"), job(4, 30, 300, "-N1 -n4", partition="low"),
+            job(5, 60, 30, "-N2 --ntasks-per-node=4", partition="top")]  # fmt: skip
+    conf = TIERS.replace("c[1-2]", "c[1-4]") + "SchedulerParameters=preempt_youngest_first\n"
+    result = run(tmp_path, rows, conf, engine)
+    assert nodes_of(result, tmp_path)[3:] == [[1], [2, 3]]
+    assert starts_s(result)[4] < 60 + TICK_S
+    assert set(requeued(result, tmp_path)) == {2}
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_backfill_preempts_in_one_cycle_and_starts_in_the_next(tmp_path: Path, engine: str) -> None:
+    """The third job waits for both nodes, and closes its partition for the fourth in the main run."""
+    rows = [job(1, 0, 300, "-N1 -n4", partition="top"), job(2, 5, 300, "-N1 -n4", partition="low"),
+            job(3, 20, 30, "-N2 --ntasks-per-node=4", partition="top"),
+            job(4, 25, 60, "-N1 -n4", partition="top", limit=2)]  # fmt: skip
+    result = run(tmp_path, rows, TIERS, engine)
+    lost_s = requeued(result, tmp_path)[1]
+    assert 25 <= lost_s < 25 + 32
+    assert lost_s + 29 < starts_s(result)[3] < lost_s + 31
+
+
 def test_an_upper_tier_suspends_jobs_of_a_lower_one(tmp_path: Path) -> None:
     """The job goes on with what is left when the other one is over."""
     conf = TIERS.replace("REQUEUE", "SUSPEND")
@@ -212,6 +245,17 @@ def test_both_engines_decide_alike(tmp_path: Path) -> None:
     outcomes = [run(tmp_path / engine, rows, CONF, engine, qos=QOS).outcome for engine in ("compiled", "reference")]
     for name in ("task_unit", "task_init_us", "task_finish_us"):
         assert np.array_equal(getattr(outcomes[0], name), getattr(outcomes[1], name), equal_nan=True)
+
+
+def test_seeds_draw_when_the_first_cycle_of_backfill_is(tmp_path: Path) -> None:
+    """Within ``bf_interval`` of the beginning: only backfill starts the third job, past the second."""
+    rows = [job(1, 0, 900, "-N1 -n4"), job(2, 1, 60, "-N2 --ntasks-per-node=4"), job(3, 2, 60, "-N1 -n1", limit=5)]
+    write_site(tmp_path / "site", rows, ONE + "SchedulerParameters=bf_interval=300,sched_interval=3000\n")
+    import_site(tmp_path / "site", tmp_path / "site.parquet")
+    scenarios = [read_scenario(tmp_path / "site.yaml", settings={"seed": seed}) for seed in range(1, 9)]
+    found = [starts_s(vs.simulate(scenario, engine="reference"))[2] for scenario in scenarios]
+    assert 0 < min(found) < max(found) < 300 + TICK_S
+    assert max(found) - min(found) > 100
 
 
 LICENCES = """NodeName=n[1-4] CPUs=16 RealMemory=64000

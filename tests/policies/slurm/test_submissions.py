@@ -55,6 +55,18 @@ def test_jobs_over_their_limit_are_ended_by_the_policy(tmp_path: Path) -> None:
     assert {words: n for words, n in undone.items() if n} == {"jobs ended by the policy": 1}
 
 
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_limits_end_jobs_though_nothing_is_pending(tmp_path: Path, engine: str) -> None:
+    """At a tick of 30 s, whatever comes later."""
+    rows = [job(1, 0, 900, "-n1", limit=1), job(2, 0, 30, "-n1", limit=1)]
+    alone = run(tmp_path, rows, engine=engine)
+    followed = run(tmp_path, [*rows, job(3, 400, 10, "-n1")], engine=engine)
+    lost_s = [float(one.outcome.dropped_us[0]) / 1e6 for one in (alone, followed)]
+    assert 60 <= lost_s[0] < 60 + 30 + TICK_S
+    assert undone_jobs(alone.summary["jobs"])["jobs ended by the policy"] == 1
+    assert 60 <= lost_s[1] < 60 + 30 + TICK_S
+
+
 def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
     """Of three in the queue and one more; one that may never start waits, and is not refused."""
     qos = HEAD + "normal|0|00:00:00|||3||\nfree|0|00:00:00|||||cpu=2\n"

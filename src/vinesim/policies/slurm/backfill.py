@@ -4,13 +4,16 @@ For each job: when, by the limits of running jobs, would there be room (``will_r
 in the order of their limits, in windows of 30 s that double. A planned job takes whole nodes until the end of its
 limit, rounded down to ``bf_resolution``. Where a job finds no room at a time, it is tried at the next end of a record
 of the plan, or of a reservation. Jobs over a limit or without their licences get no plan. A job with ``--time-min`` is
-planned with that as its limit, and keeps it if it starts here. Source: what Slurm 22.05 was seen to do.
+planned with that as its limit, and keeps it if it starts here. A job that fits if others are preempted is planned, and
+they are preempted: it does not start before the next cycle, or the next run of the main scheduler. Source: what Slurm
+22.05 was seen to do.
 """
 
 import math
 
 from vinesim.policies.slurm.codes import ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.ends import begin_ready, cpus_after, may_be_ready, suppose_ends
+from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over
@@ -19,7 +22,7 @@ from vinesim.policies.slurm.nodes import choose, has_room_until, may_have_room
 from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.queue import tidy
-from vinesim.policies.slurm.starting import start
+from vinesim.policies.slurm.starting import make_room, start
 from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
 
 WINDOW_US = 30e6
@@ -96,7 +99,11 @@ def try_job(s, options, job, part, now_us, end_us):
             if later_us < end_us:
                 continue
             return False
-        if at_us <= now_us and begin_us <= now_us:
+        is_now = at_us <= now_us and begin_us <= now_us
+        if is_now and s.n_victims[0] > 0:
+            make_room(s, options, now_us)
+            want_event_run(s, options, now_us)
+        elif is_now:
             s.job_limit_us[job] = limit_us
             start(s, options, job, part, n_got, FILLED, now_us)
             return True

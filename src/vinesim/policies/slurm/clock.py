@@ -2,7 +2,8 @@
 
 Event runs come within 1 s of an event, drawn, and at least ``batch_sched_delay`` after the last; full runs each
 ``sched_interval``, limits each 30 s, priorities each PriorityCalcPeriod, all on their own grids, whose phases are
-drawn from the seed; backfill each ``bf_interval`` while something is pending. Source: what Slurm 22.05 was seen to do.
+drawn from the seed; backfill each ``bf_interval`` while something is pending. When its first cycle may be is drawn too,
+as one may have been just before the log begins. Source: what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.backfill import run_backfill
@@ -90,8 +91,10 @@ def enforce(s, options, now_us):
             i += 1
 
 
-def next_us(s, options, now_us, more_come):
-    """When to ask again; infinite if nothing can change any more."""
+def next_us(s, options, now_us, more_come, is_idle):
+    """When to ask again; infinite if nothing can change any more. Where nothing is pending, only limits matter."""
+    if is_idle:
+        return s.due_us[LIMITS] if s.n_running[0] > 0 else NEVER
     patience_us = 3.0 * max(options.sched_interval, options.bf_interval) * US_PER_S
     is_quiet = s.n_running[0] == 0 and not more_come and s.due_us[WAKE] >= NEVER
     if is_quiet and now_us > s.changed_us[0] + patience_us:

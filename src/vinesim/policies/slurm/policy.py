@@ -16,7 +16,7 @@ from vinesim.policies.slurm.events import note
 from vinesim.policies.slurm.option_rules import wrong_options
 from vinesim.policies.slurm.wanted import next_action
 from vinesim.state.layout import NOTHING
-from vinesim.state.queries import all_arrived, more_at_once, wait_until
+from vinesim.state.queries import all_arrived, more_at_once, n_pending, wait_until
 from vinesim.state.scratch import OptionValue
 
 Named = Mapping[str, Mapping[str, Any]]
@@ -154,7 +154,8 @@ class Slurm(OnlinePolicy):
         action = next_action(model, state, s)
         if action.kind != NOTHING or more_come:
             return action
-        until_us = next_us(s, view.options, view.now_us, not all_arrived(model, state))
+        is_idle = n_pending(model, state) == 0
+        until_us = next_us(s, view.options, view.now_us, not all_arrived(model, state), is_idle)
         return wait_until(math.inf if until_us >= 1e300 else until_us)
 
 

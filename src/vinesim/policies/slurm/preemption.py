@@ -2,7 +2,8 @@
 
 Requeue and cancel: of the jobs on its nodes that it may preempt, and that have run for their exempt time, as few as
 suffice: those of the lowest tier or QOS priority first, of these the one on the fewest nodes, and of these the one that
-started first, or, with ``preempt_youngest_first``, simply the one that started last. What follows says tier for both.
+started first, or, with ``preempt_youngest_first``, simply the one that started last. If one does not suffice, it is
+tried once more with the last one first (``preempt_reorder_count``, 1). What follows says tier for both.
 Suspend: a job above the lowest tier takes free CPUs first; if it finds none, it takes what it would find if the jobs
 of the lowest tier were not there. At its nodes it takes free CPUs, then those of suspended jobs, then the running job
 that started last is suspended. A job goes on when nobody has any of its CPUs. To jobs of the lowest tier the CPUs of
@@ -11,7 +12,7 @@ suspended jobs stay taken. Source: what Slurm 22.05 was seen to do.
 
 from vinesim.policies.slurm.codes import CANCEL, KILL, REQUEUE, RUNNING, STOP, SUSPENDED
 from vinesim.policies.slurm.holding import count, is_on_any, suppose
-from vinesim.policies.slurm.node_sets import put, remove
+from vinesim.policies.slurm.node_sets import has, put, remove
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.states import enter_state
 
@@ -31,17 +32,58 @@ def choose_now(s, options, job, part, now_us):
     find_victims(s, options, class_of(s, job, part), now_us)
     if s.n_victims[0] == 0:
         return 0
+    n_got = choose_without(s, request)
+    if s.n_victims[0] > 1:
+        reorder(s, n_got)
+        n_got = choose_without(s, request)
+    keep_needed(s, n_got)
+    return n_got
+
+
+def choose_without(s, request):
+    """Find nodes without one ``victim`` after another, until there are enough; these stay in ``victims``."""
     suppose(s)
-    n_possible, s.n_victims[0] = s.n_victims[0], 0
-    for i in range(n_possible):
+    n, s.n_victims[0] = s.n_victims[0], 0
+    for i in range(n):
         count(s, s.victims[i], 1, s.then_cpus, s.then_memory, s.then_kinds)
-        s.n_victims[0] = i + 1
         n_got = choose(s, request, s.may, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
-            keep_needed(s, n_got)
+            s.n_victims[0] = i + 1
             return n_got
-    s.n_victims[0] = 0
     return 0
+
+
+def reorder(s, n_got):
+    """Put the last victim first, as it made room, and then those on most of the chosen nodes."""
+    mark_chosen(s, n_got)
+    last = s.n_victims[0] - 1
+    for i in range(1, last + 1):
+        victim, j = s.victims[i], i
+        while j > 0 and (i == last or n_chosen(s, victim) > n_chosen(s, s.victims[j - 1])):
+            s.victims[j] = s.victims[j - 1]
+            j -= 1
+        s.victims[j] = victim
+    forget_chosen(s, n_got)
+
+
+def n_chosen(s, job):
+    """On how many of the chosen nodes a job is."""
+    n, row = 0, s.job_row[job]
+    while row >= 0:
+        n, row = n + has(s.chosen, 0, s.row_node[row]), s.row_next[row]
+    return n
+
+
+def mark_chosen(s, n_got):
+    """Let ``chosen`` be the nodes that were found."""
+    for i in range(n_got):
+        put(s.chosen, 0, s.got_node[i])
+
+
+def forget_chosen(s, n_got):
+    """Let ``chosen`` be empty."""
+    for i in range(n_got):
+        remove(s.chosen, 0, s.got_node[i])
 
 
 def class_of(s, job, part):
@@ -100,16 +142,14 @@ def nodes_of(s, job):
 
 def keep_needed(s, n_got):
     """Keep as victims only the jobs on nodes that were chosen."""
-    for i in range(n_got):
-        put(s.chosen, 0, s.got_node[i])
+    mark_chosen(s, n_got)
     n = 0
     for i in range(s.n_victims[0]):
         if is_on_any(s, s.victims[i], s.chosen):
             s.victims[n] = s.victims[i]
             n += 1
     s.n_victims[0] = n
-    for i in range(n_got):
-        remove(s.chosen, 0, s.got_node[i])
+    forget_chosen(s, n_got)
 
 
 def way_of(s, victim):

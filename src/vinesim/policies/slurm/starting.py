@@ -36,8 +36,7 @@ def start(s, options, job, part, n_got, by, now_us):
             for i in range(s.n_victims[0]):
                 suspend(s, s.victims[i])
     else:
-        for i in range(s.n_victims[0]):
-            evict(s, options, s.victims[i], way_of(s, s.victims[i]), now_us)
+        make_room(s, options, now_us)
     give(s, job, n_got)
     s.job_by[job] = by
     begin(s, job, part, now_us)
@@ -45,6 +44,12 @@ def start(s, options, job, part, n_got, by, now_us):
         count_top(s, job, -1)
     s.changed_us[0] = now_us
     want(s, START, job)
+
+
+def make_room(s, options, now_us):
+    """Preempt the ``victims``."""
+    for i in range(s.n_victims[0]):
+        evict(s, options, s.victims[i], way_of(s, s.victims[i]), now_us)
 
 
 def begin(s, job, part, now_us):
