@@ -88,7 +88,7 @@ def forecasts(run: Path, ends: bool = False, calibrate: bool = True) -> Iterator
         for job in predicted.jobs:
             if job.reason.startswith("JobHeld"):
                 continue
-            start_s, is_known = start_by(times, job.job, now_s, np.inf)
+            start_s, is_known = start_by(times, job.job, now_s, np.inf) or (np.inf, False)
             if is_known:
                 planned_s = np.nan if job.planned_s is None else job.planned_s - now_s
                 yield Forecast(

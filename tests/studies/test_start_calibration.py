@@ -84,10 +84,10 @@ def test_snapshots_are_those_of_the_day_before():
 
 
 def test_a_start_is_known_when_it_has_been():
-    """A job that was started twice, one that left without a start, one that nobody knows."""
+    """A job that was started twice, one that left without a start, one that the log does not have."""
     times = {(1, None): ([100.0, 500.0], 700.0), (2, 3): ([], 400.0)}
     assert start_by(times, "1", 50.0, 600.0) == (100.0, True)
     assert start_by(times, "1", 200.0, 600.0) == (500.0, True)
     assert start_by(times, "1", 200.0, 450.0) == (450.0, False)
     assert start_by(times, "2_3", 200.0, 450.0) == (400.0, False)
-    assert start_by(times, "9", 200.0, 450.0) == (450.0, False)
+    assert start_by(times, "9", 200.0, 450.0) is None

@@ -1,6 +1,6 @@
 """How much wider the intervals of predicted starts must be, by how earlier forecasts of the same site did.
 
-Forecasts of earlier snapshots are held against the starts that are known by now. Both ends of an interval move, as
+Forecasts of earlier snapshots are compared with the starts that are known by now. Both ends of an interval move, as
 parts of the time from the snapshot, until they would have held 8 of 10 of these starts, and one more of them would be
 as likely to lie within: split conformal prediction with quantiles (Romano, Patterson and Candes, 2019), for each end
 and each range of lead times. A job that has not started by now starts later than now: such a start is censored, and
@@ -62,14 +62,14 @@ def times_by_job(site: Site) -> Times:
     return found
 
 
-def start_by(times: Times, name: str, after_s: float, now_s: float) -> tuple[float, bool]:
+def start_by(times: Times, name: str, after_s: float, now_s: float) -> tuple[float, bool] | None:
     """Return the first start of a job after a time that is known by now, and True; or until when it has not started,
-    and False."""
-    known = [times[key] for key in keys_of(name) if key in times]
-    starts = [at for starts, _ in known for at in starts if after_s < at <= now_s]
-    if starts:
-        return min(starts), True
-    return min([now_s, *(end_s for _, end_s in known if end_s > after_s)]), False
+    and False. None: the log does not have it."""
+    found = [times[key] for key in keys_of(name) if key in times]
+    starts = [at for starts, _ in found for at in starts if after_s < at <= now_s]
+    if starts or not found:
+        return (min(starts), True) if starts else None
+    return min([now_s, *(end_s for _, end_s in found if end_s > after_s)]), False
 
 
 def widened(ends_s: np.ndarray, earlier: Earlier) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +95,7 @@ def _alike(earlier: Earlier, place: int) -> Earlier | None:
     for least_s in LEADS_S[place::-1]:
         taken = (earlier.median_s >= least_s) & (earlier.median_s < LEADS_S[place + 1])
         if earlier.is_known[taken].sum() >= LEAST:
-            return Earlier(*(values[taken] for values in earlier))
+            return Earlier._make(values[taken] for values in earlier)
     return None
 
 
@@ -119,4 +119,4 @@ def _quantile(values: np.ndarray, is_known: np.ndarray, p: float) -> float:
 def joined(found: Iterator[Earlier]) -> Earlier:
     """Return the forecasts of several snapshots as one table."""
     none = Earlier(*(np.zeros(0) for _ in range(4)), np.zeros(0, bool))
-    return Earlier(*map(np.concatenate, zip(none, *found, strict=True)))
+    return Earlier._make(np.concatenate(columns) for columns in zip(none, *found, strict=True))

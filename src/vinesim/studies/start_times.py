@@ -161,12 +161,10 @@ class _Simulations:
                 found, ends_s = self(time_s, n, np.inf)
             except InputError:
                 continue  # nothing is pending
-            pending = [j for j, one in enumerate(found.queue.jobs) if one.reason]
-            starts = [start_by(known, found.queue.jobs[j].name, time_s, now_s) for j in pending]
-            yield Earlier(
-                *ends_s[:, pending], np.array([start_s - time_s for start_s, _ in starts]),
-                np.array([is_known for _, is_known in starts]),
-            )  # fmt: skip
+            starts = [start_by(known, one.name, time_s, now_s) for one in found.queue.jobs]
+            jobs = [j for j, one in enumerate(found.queue.jobs) if one.reason and starts[j] is not None]
+            true = np.array([starts[j] for j in jobs], float).reshape(-1, 2)
+            yield Earlier(*ends_s[:, jobs], true[:, 0] - time_s, true[:, 1] == 1.0)
 
 
 def _ends(n: int) -> list[int]:
