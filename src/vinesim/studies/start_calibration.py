@@ -118,5 +118,5 @@ def _quantile(values: np.ndarray, is_known: np.ndarray, p: float) -> float:
 
 def joined(found: Iterator[Earlier]) -> Earlier:
     """Return the forecasts of several snapshots as one table."""
-    none = Earlier(*(np.zeros(0) for _ in range(4)), np.zeros(0, bool))
-    return Earlier._make(np.concatenate(columns) for columns in zip(none, *found, strict=True))
+    none = np.zeros((4, 0))
+    return Earlier._make(np.concatenate(columns) for columns in zip((*none, none[0] > 0), *found, strict=True))

@@ -164,7 +164,8 @@ class _Simulations:
             starts = [start_by(known, one.name, time_s, now_s) for one in found.queue.jobs]
             jobs = [j for j, one in enumerate(found.queue.jobs) if one.reason and starts[j] is not None]
             true = np.array([starts[j] for j in jobs], float).reshape(-1, 2)
-            yield Earlier(*ends_s[:, jobs], true[:, 0] - time_s, true[:, 1] == 1.0)
+            low_s, median_s, high_s = ends_s[:, jobs]
+            yield Earlier(low_s, median_s, high_s, true[:, 0] - time_s, true[:, 1] == 1.0)
 
 
 def _ends(n: int) -> list[int]:
