@@ -12,6 +12,7 @@ from vinesim.formats.importers.site_snapshot import write_snapshot
 from vinesim.formats.slurm.values import time_s
 from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
+from vinesim.studies import start_calibration
 from vinesim.studies.start_times import _ends, _with_other_later_jobs, start_times
 
 HEAD = (
@@ -196,3 +197,61 @@ def test_a_site_without_a_queue_is_refused(tmp_path):
     """With the command that writes one."""
     with pytest.raises(InputError, match="squeue -a -r -o"):
         start_times(write_site(tmp_path, [job(1, 0, 10, "-N1 -n1")], CONF))
+
+
+def site_with_record(folder, start=1300):
+    """A site with snapshots at 800 and 1200 s; of those that waited at 800, one started at 1100, one at ``start``."""
+    early = [row(10, "RUNNING", "None", start=700, on="c1"), row(11, "RUNNING", "None", start=700, on="c2")]
+    waiting = [row(12, submit=600), row(13, submit=650), row(14, submit=660)]
+    past = [job(1, 0, 300, "-N1 -n4", limit=10), job(10, 600, 400, "-N1 -n4", start=700, limit=10),
+            job(11, 600, 900, "-N1 -n4", start=700, limit=10), job(12, 600, 300, "-N1 -n4", start=1100, limit=10),
+            job(13, 650, 300, "-N1 -n4", start=start, limit=10)]  # fmt: skip
+    now = [early[1], row(12, "RUNNING", "None", submit=600, start=1100, on="c1"), *waiting[1:]]
+    site = site_with(folder, past=past)
+    stamps = [f"## {time_s(at(time)):.0f}" for time in (800, 1200)]
+    (site / "squeue.txt").write_text("\n".join([HEAD, stamps[0], *early, *waiting, stamps[1], *now]) + "\n")
+    return site
+
+
+def test_earlier_forecasts_widen_the_intervals(tmp_path, monkeypatch):
+    """The high ends of jobs like one that started after its interval, and of one that has not; medians stay."""
+    monkeypatch.setattr(start_calibration, "LEAST", 1)
+    site = site_with_record(tmp_path)
+    alone = start_times(site, n=3, engine="reference", later=False, calibrate=False)
+    found = start_times(site, n=3, engine="reference", later=False)
+    assert (alone.n_snapshots, alone.n_earlier, found.n_snapshots, found.n_earlier) == (0, 0, 1, 1)
+    assert [one.calibrated for one in alone.jobs] == [False, False]
+    assert any(one.calibrated for one in found.jobs)
+    assert [one.median_s for one in found.jobs] == [one.median_s for one in alone.jobs]
+    for one, before in zip(found.jobs, alone.jobs, strict=True):
+        assert one.low_s <= before.low_s
+        assert one.high_s >= before.high_s
+    assert any(one.high_s > before.high_s + 10 for one, before in zip(found.jobs, alone.jobs, strict=True))
+
+
+def test_starts_after_the_snapshot_do_not_calibrate(tmp_path, monkeypatch):
+    monkeypatch.setattr(start_calibration, "LEAST", 1)
+    one, two = (
+        start_times(site_with_record(tmp_path / str(start), start), n=2, engine="reference", later=False)
+        for start in (1300, 2900)
+    )
+    assert one == two
+
+
+def test_the_command_says_what_intervals_are_made_of(tmp_path, monkeypatch):
+    """Widened ones, too few earlier forecasts, no earlier snapshots; the same in JSON."""
+    site, arguments = str(site_with_record(tmp_path)), ["--replications", "3", "--no-later"]
+
+    def said(*more):
+        found = CliRunner().invoke(app, ["start-times", site, *arguments, *more])
+        assert found.exit_code == 0, found.output
+        return found.output
+
+    assert "of 2 jobs: as simulated, often too narrow; 1 earlier forecasts are too few" in said()
+    assert "0 earlier forecasts are too few" in said("--no-calibrate")
+    monkeypatch.setattr(start_calibration, "LEAST", 1)
+    assert "widened to hold 8 of 10 starts of 1 earlier forecasts" in said()
+    assert max(map(len, said().splitlines())) <= 80
+    as_json = json.loads(said("--json"))
+    assert (as_json["n_snapshots"], as_json["n_earlier"]) == (1, 1)
+    assert any(one["calibrated"] for one in as_json["jobs"])

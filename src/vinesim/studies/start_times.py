@@ -7,10 +7,13 @@ from the parts that it has not passed. The jobs of the day before the snapshot c
 a drawn moment of that day and going on with its start; that keeps their rate, their bursts and who submits what.
 Without ``later`` nobody submits further jobs, as in Slurm's own forecast. When nodes that are down come back is not
 known: they stay down.
+
+The interval of the draws says nothing of what the model does not know, so it is widened by how forecasts of earlier
+snapshots did: :mod:`~vinesim.studies.start_calibration`.
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +22,26 @@ import numpy as np
 
 from vinesim.engine.engine_choice import Engine
 from vinesim.formats.importers.site_jobs import BEYOND_S
-from vinesim.formats.importers.site_snapshot import write_snapshot
+from vinesim.formats.importers.site_snapshot import SiteSnapshot, write_snapshot
+from vinesim.formats.slurm.site import Site, read_site
+from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import Workload
 from vinesim.policies.documents import read_scenario
 from vinesim.studies.backtest import begin_and_end_s
+from vinesim.studies.start_calibration import (
+    REPLICATIONS,
+    TAIL,
+    Earlier,
+    earlier_times,
+    joined,
+    start_by,
+    times_by_job,
+    widened,
+)
 from vinesim.workloads.select_jobs import select_jobs
 
 FURTHER_PARTS = np.arange(0.05, 1.0, 0.1)
-TAIL = 0.1  # the part of the starts before their interval, and behind it
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,7 @@ class StartTime:
     median_s: float
     high_s: float
     planned_s: float | None  # by Slurm, ``squeue --start``
+    calibrated: bool  # whether earlier forecasts judged the interval; else it is that of the draws
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,8 @@ class StartTimes:
     n_running: int
     n_past: int  # jobs whose use of their limits is known
     n_replications: int
+    n_snapshots: int  # earlier ones that were predicted to calibrate the intervals
+    n_earlier: int  # forecasts of these whose true starts are known
     dropped: dict[str, int]  # jobs that are left out, by reason
 
     def as_document(self) -> dict[str, Any]:
@@ -75,40 +92,80 @@ def start_times(
     seed: int = 0,
     later: bool = True,
     submit_until_s: float = np.inf,
+    calibrate: bool = True,
     engine: Engine = "auto",
     on_run: Callable[[int], None] | None = None,
 ) -> StartTimes:
     """Predict when the pending jobs of a site's ``squeue`` start: of the last snapshot, or of the last one by ``at_s``.
 
-    ``folder`` has the files of a site. Nobody submits jobs after ``submit_until_s``, s since 1970.
-    Raises :class:`~vinesim.model.errors.InputError` where there is no snapshot.
+    ``folder`` has the files of a site. Nobody submits jobs after ``submit_until_s``, s since 1970. With ``calibrate``,
+    forecasts of earlier snapshots say how wide the intervals must be. ``on_run`` is called with the number of each
+    simulation. Raises :class:`~vinesim.model.errors.InputError` where there is no snapshot.
     """
-    with tempfile.TemporaryDirectory() as made:
-        found = write_snapshot(Path(folder), Path(made) / "queue.parquet", at_s, later=later)
-        scenario = read_scenario(found.scenario)
-    begins, left_us = [], (submit_until_s - found.queue.time_s) * 1e6
-    for i in range(n):
-        if on_run is not None:
-            on_run(i)
-        random = np.random.default_rng(seed + i)
-        work = _with_other_later_jobs(scenario.workload, len(found.queue.jobs), found.later_s, random, left_us)
-        drawn = replace(scenario, seed=seed + i, workload=work)
-        drawn = _with_run_times(drawn, np.array([*found.used_parts, *FURTHER_PARTS]), random)
-        begin_s = begin_and_end_s(drawn, engine)[0][: len(found.queue.jobs)]
-        begins.append(np.where(np.isnan(begin_s), np.inf, begin_s))
+    site = read_site(Path(folder))
+    simulate = _Simulations(site, seed, later, engine, on_run)
+    found, ends_s = simulate(at_s, n, submit_until_s)
     now_s = found.queue.time_s
-    quantiles = np.sort(np.array(begins), axis=0)[_ends(n)] + now_s
+    times = earlier_times(site, now_s) if calibrate else []
+    earlier = joined(simulate.earlier(times, min(n, REPLICATIONS), now_s))
+    ends_s, calibrated = widened(ends_s, earlier)
     jobs = [
         StartTime(
             one.name, one.site_job.job.user, ",".join(one.site_job.job.partitions), one.site_job.request.n_cpus,
-            one.reason, one.submit_s, *_three(quantiles[:, j]), one.planned_s,
+            one.reason, one.submit_s, *_three(ends_s[:, j] + now_s), one.planned_s, bool(calibrated[j]),
         )
         for j, one in enumerate(found.queue.jobs)
         if one.reason
     ]  # fmt: skip
     jobs.sort(key=lambda one: one.median_s)
     n_running = len(found.queue.jobs) - len(jobs)
-    return StartTimes(now_s, jobs, n_running, len(found.used_parts), n, dict(found.queue.dropped))
+    return StartTimes(
+        now_s, jobs, n_running, len(found.used_parts), n, len(times), earlier.n_known, dict(found.queue.dropped)
+    )
+
+
+@dataclass
+class _Simulations:
+    """Simulates a site from its snapshots on."""
+
+    site: Site
+    seed: int
+    later: bool
+    engine: Engine
+    on_run: Callable[[int], None] | None
+    n_runs: int = 0
+
+    def __call__(self, at_s: float | None, n: int, submit_until_s: float) -> tuple[SiteSnapshot, np.ndarray]:
+        """Return a snapshot, and the low end, the median and the high end of each job in it, s after it."""
+        with tempfile.TemporaryDirectory() as made:
+            found = write_snapshot(self.site, Path(made) / "queue.parquet", at_s, later=self.later)
+            scenario = read_scenario(found.scenario)
+        begins, left_us = [], (submit_until_s - found.queue.time_s) * 1e6
+        for i in range(n):
+            if self.on_run is not None:
+                self.on_run(self.n_runs)
+            self.n_runs += 1
+            random = np.random.default_rng(self.seed + i)
+            work = _with_other_later_jobs(scenario.workload, len(found.queue.jobs), found.later_s, random, left_us)
+            drawn = replace(scenario, seed=self.seed + i, workload=work)
+            drawn = _with_run_times(drawn, np.array([*found.used_parts, *FURTHER_PARTS]), random)
+            begin_s = begin_and_end_s(drawn, self.engine)[0][: len(found.queue.jobs)]
+            begins.append(np.where(np.isnan(begin_s), np.inf, begin_s))
+        return found, np.sort(np.array(begins), axis=0)[_ends(n)]
+
+    def earlier(self, times: list[float], n: int, now_s: float) -> Iterator[Earlier]:
+        """Yield the forecasts of some snapshots, with the starts that are known by ``now_s``."""
+        known = times_by_job(self.site)
+        for time_s in times:
+            try:
+                found, ends_s = self(time_s, n, np.inf)
+            except InputError:
+                continue  # nothing is pending
+            starts = [start_by(known, one.name, time_s, now_s) for one in found.queue.jobs]
+            jobs = [j for j, one in enumerate(found.queue.jobs) if one.reason and starts[j] is not None]
+            true = np.array([starts[j] for j in jobs], float).reshape(-1, 2)
+            low_s, median_s, high_s = ends_s[:, jobs]
+            yield Earlier(low_s, median_s, high_s, true[:, 0] - time_s, true[:, 1] == 1.0)
 
 
 def _ends(n: int) -> list[int]:

@@ -34,18 +34,20 @@ class SiteSnapshot(NamedTuple):
     later_s: float  # for how long jobs like those before come again, behind those of the queue; 0: none does
 
 
-def write_snapshot(folder: Path, output: Path, at_s: float | None = None, *, later: bool = False) -> SiteSnapshot:
-    """Write a site as it was at its last snapshot, or the last one by a time.
+def write_snapshot(
+    folder: Path | Site, output: Path, at_s: float | None = None, *, later: bool = False
+) -> SiteSnapshot:
+    """Write a site, or what was read of one, as it was at its last snapshot, or the last one by a time.
 
     With ``later`` the jobs that were submitted in the day before it come again, behind those of the queue: somebody
     will submit jobs. Raises :class:`InputError`.
     """
     check_workload(output)
-    site = read_site(folder)
+    site = folder if isinstance(folder, Site) else read_site(folder)
     nodes = read_nodes(site)
     queue = read_queue(site, nodes, at_s)
     if not any(one.reason for one in queue.jobs):
-        raise InputError([Problem(str(folder), "a snapshot of squeue with pending jobs", "none at that time")])
+        raise InputError([Problem(str(site.folder), "a snapshot of squeue with pending jobs", "none at that time")])
     now_s = queue.time_s
     later_s, again = _later(site, nodes, now_s) if later else (0.0, [])
     jobs = [one.site_job for one in queue.jobs] + again
