@@ -148,7 +148,7 @@ def test_a_back_test_is_repeated_elsewhere(vinesim, here, tmp_path):
     words = ("backtest", here / "site.yaml", "--replications", 2, "--set", "options.bf_interval=60")
     assert vinesim(*words, "--out", here).code == 2  # other files are there
     assert vinesim(*words, "--out", tmp_path / "out").code == 0
-    assert vinesim(*words, "--out", here / "all.json").code == 0
+    assert vinesim(*words, "-o", here / "all.json").code == 0
     stored = (tmp_path / "out/backtest.json").read_text()
     assert stored == (here / "all.json").read_text()
     folder = _moved(here, tmp_path / "out")
