@@ -180,7 +180,7 @@ def reasons(result: Path, number: int) -> list[dict[str, Any]]:
     """Slurm's reasons of a job, as ``vinesim explain`` has them."""
     found = CliRunner().invoke(app, ["explain", str(result), "--job-id", str(number), "--json"])
     assert found.exit_code == 0, found.output
-    return json.loads(found.output)["jobs"][0]["slurm"]  # type: ignore[no-any-return]
+    return json.loads(found.output)["jobs"][0]["slurm"]
 
 
 EVENT = (

@@ -112,7 +112,7 @@ def choose_up_to(s, request, n, weight, free_cpus):
         return choose_below_switches(s, request, n, need, least, most, free_cpus)
     n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
     if n_got > 0:
-        n_got, left_cpus, left_nodes = take_beside(s, request, n, n_got, left_cpus, left_nodes)
+        n_got, left_cpus, left_nodes = take_near(s, request, n, n_got, left_cpus, left_nodes)
     while (left_cpus > 0 or left_nodes > 0) and n_got < most:
         first, last = best_run(s, n, left_cpus, left_nodes, most)
         if first < 0:
@@ -129,7 +129,7 @@ def choose_up_to(s, request, n, weight, free_cpus):
     return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
 
 
-def take_beside(s, request, n, n_got, left_cpus, left_nodes):
+def take_near(s, request, n, n_got, left_cpus, left_nodes):
     """Take nodes of the run that the first named node is in: those above it, then those below. Returns how many nodes
     the job has, and the CPUs and nodes that are left."""
     most, first = s.request_most[request], 0
