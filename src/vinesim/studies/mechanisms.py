@@ -96,18 +96,23 @@ def _cancellations(scenario: Scenario) -> Scenario | None:
     return None if work.withdraw_us is None else replace(scenario, workload=replace(work, withdraw_us=None))
 
 
-def _features(scenario: Scenario) -> Scenario | None:
-    work = scenario.workload
-    words = (work.attribute_words or {}).get("request", ())
-    plain = tuple(re.sub(r" ?constraint=\S+", "", word) for word in words)
-    if scenario.policy != "slurm" or plain == tuple(words):
-        return None
-    distinct = tuple(sorted(set(plain)))
-    number = np.array([distinct.index(word) for word in plain], np.int32)
-    codes = (work.attributes or {})["request"]
-    attributes = {**(work.attributes or {}), "request": np.where(codes >= 0, number[codes], -1).astype(np.int32)}
-    names = {**(work.attribute_words or {}), "request": distinct}
-    return replace(scenario, workload=replace(work, attributes=attributes, attribute_words=names))
+def _requests(names: str) -> Callable[[Scenario], Scenario | None]:
+    """Return a switch that takes words, ``a|b``, out of what jobs ask for; None where no job has them."""
+
+    def switch(scenario: Scenario) -> Scenario | None:
+        work = scenario.workload
+        words = (work.attribute_words or {}).get("request", ())
+        plain = tuple(re.sub(rf" ?\b({names})=\S+", "", word) for word in words)
+        if scenario.policy != "slurm" or plain == tuple(words):
+            return None
+        distinct = tuple(sorted(set(plain)))
+        number = np.array([distinct.index(word) for word in plain], np.int32)
+        codes = (work.attributes or {})["request"]
+        attributes = {**(work.attributes or {}), "request": np.where(codes >= 0, number[codes], -1).astype(np.int32)}
+        left = {**(work.attribute_words or {}), "request": distinct}
+        return replace(scenario, workload=replace(work, attributes=attributes, attribute_words=left))
+
+    return switch
 
 
 def _weights(options: Options) -> Options:
@@ -128,7 +133,8 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "limits of QOS": _options(_without_limits("qos")),
     "time limits of partitions": _options(_without("partitions.max_time")),
     "reservations": _options(lambda options: {"reservations": {}} if options.get("reservations") else {}),
-    "features": _features,
+    "features": _requests("constraint"),
+    "named and excluded nodes": _requests("nodelist|exclude"),
     "node weights": _options(_without("nodes.weight")),
     "dependencies": _attributes("dependency"),
     "limits of arrays (%)": _attributes("throttle"),

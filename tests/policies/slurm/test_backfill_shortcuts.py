@@ -19,7 +19,8 @@ PriorityWeightJobSize=5000
 SchedulerParameters=bf_interval=10,bf_max_job_user=7
 """
 REQUESTS = ("-N1 -n1", "-N1 -n4", "-N3 -n12 --ntasks-per-node=4", "-n6", "-N1 -n2 --gpus-per-node=1", "-N1 -n8",
-            "-N2 -n2 --ntasks-per-node=1 --exclusive", "-N1 -n1 --mem=7000")  # fmt: skip
+            "-N2 -n2 --ntasks-per-node=1 --exclusive", "-N1 -n1 --mem=7000", "-n6 -w c2", "-N2 -n8 -w c[1,3]",
+            "-N1 -n4 -x c[1-3]")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [1, 2])

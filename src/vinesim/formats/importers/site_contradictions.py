@@ -1,7 +1,7 @@
 """Where the files of a site contradict one another, or themselves; how many things each contradiction touches."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob, goes_back
 from vinesim.formats.importers.site_nodes import Nodes
@@ -49,6 +49,7 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
     qos, users = {one.name for one in site.qos}, {(one.account, one.user) for one in site.associations}
     total = licences(site.config.settings.get("licenses", ""))
     has_nodes: dict[str, bool] = {}
+    of_partitions = {one.name: one.nodes for one in nodes.partitions}
     for one in jobs:
         first, last = one.job.records[0], one.job.records[-1]
         if goes_back(first):
@@ -63,17 +64,23 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
             yield "jobs of a QOS that is not in its table: without its limits"
         if users and (one.job.account, one.job.user) not in users:
             yield "jobs of users and accounts that are not in their table: without their limits"
+        if not all(_are_known(one.job.options.get(option, ""), known) for option in ("nodelist", "exclude")):
+            yield "jobs that name or exclude nodes that are not known: without these names"
         if first.start_s is None:
             continue
+        if (names := one.request.nodelist) and not any(
+            _are_known(names, of_partitions.get(part, frozenset())) for part in one.job.partitions
+        ):
+            yield "jobs that ran, and name nodes that are not in their partition: they never start"
         if any(n > total[name] for name, n in licences(one.attributes.get("licenses", "")).items() if name in total):
             yield "jobs that ran with more licences than there are: they never start"
         if (one.job.limit_s or 0.0) > one.limit_s and "time-min" not in one.job.options:
             yield "jobs that ran with a longer limit than their partition has: its own is taken"
 
 
-def _are_known(text: str, known: set[str]) -> bool:
+def _are_known(text: str, known: Collection[str]) -> bool:
     try:
-        return set(hosts(text)) <= known
+        return set(hosts(text)) <= set(known)
     except ValueError:  # cut off, or of more hosts than there can be
         return False
 

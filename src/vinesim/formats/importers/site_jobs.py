@@ -43,10 +43,11 @@ def site_jobs(
     """Return the jobs that can be simulated, in the order in which they were submitted; count the others by reason."""
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
     kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
+    known = {node.name for node in nodes.nodes}
     fits = dict[tuple[Request, tuple[str, ...]], bool]()
     kinds = list(dict.fromkeys(replace(node, name="") for node in nodes.nodes))
     for job in jobs:
-        request = request_of(job)
+        request = request_of(job, known)
         if request not in held_of:
             held_of[request] = request, held_by(request), str(request)
         request, held, words = held_of[request]

@@ -21,7 +21,7 @@ from vinesim.formats.slurm.snapshots import Snapshot
 from vinesim.formats.slurm.values import NOTHING, duration_s, exact, hosts, memory_mib, time_s
 from vinesim.model.errors import InputError, Problem
 
-COMMAND = "squeue -a -r -o '%i|%j|%u|%a|%P|%q|%T|%r|%Q|%V|%e|%S|%l|%D|%C|%m|%b|%f|%v|%E|%F|%M|%N' > squeue.txt"
+COMMAND = "squeue -a -r -o '%i|%j|%u|%a|%P|%q|%T|%r|%Q|%V|%e|%S|%l|%D|%C|%m|%b|%f|%v|%E|%F|%M|%N|%n|%x' > squeue.txt"
 COLUMNS = {  # our name -> those of squeue
     "STATE": ("STATE", "ST"),
     "SUBMIT": ("SUBMIT", "SUBMIT_TIME"),
@@ -147,7 +147,8 @@ def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | 
         return replace(known, options=options | ({"dependency": depends} if depends else {}), **changed)
     least = int(re.match(r"\d*", row["NODES"])[0] or 1)  # type: ignore[index]  # it matches nothing too
     options = {"nodes": str(least), "ntasks": row["CPUS"], "dependency": depends, "gres": _gres(row),
-               "licenses": _text(row, "LICENSES")}  # fmt: skip
+               "licenses": _text(row, "LICENSES"), "nodelist": _text(row, "REQ_NODES"),
+               "exclude": _text(row, "EXC_NODES")}  # fmt: skip
     memory = memory_mib(_text(row, "MEM") or "0")
     options["mem"] = f"{exact(memory[0])}M" if memory and memory[0] else ""
     return SlurmJob(
@@ -216,6 +217,8 @@ def _on_nodes(found: Sequence[Queued], nodes: Nodes, tiers: dict[str, int], drop
         names = hosts(one.site_job.attributes["runs_on"])
         left = free.setdefault(_tier(one, tiers) if tiers else 1, dict(sizes))
         request = one.site_job.request._replace(least_nodes=len(names), most_nodes=len(names))
+        if not set(names).issuperset(hosts(request.nodelist)):
+            request = request._replace(nodelist="")
         held = held_by(request)
         cpus = _cpus_at(request, [int(left[name][0]) for name in names]) if possible.issuperset(names) else None
         rests = {}

@@ -2,16 +2,18 @@
 
 import math
 import re
+from collections.abc import Collection
 
 from vinesim.formats.slurm.jobs import SlurmJob
 from vinesim.formats.slurm.requests import ALL, Request
-from vinesim.formats.slurm.values import duration_s, memory_mib
+from vinesim.formats.slurm.values import duration_s, hosts, memory_mib
 
 _GRES = re.compile(r"gpu(?::([A-Za-z]\w*))?(?::(\d+))?(?:\(.*\))?$")
 
 
-def request_of(job: SlurmJob) -> Request:
-    """Return what a job asks for: its options, or else what sacct says of it."""
+def request_of(job: SlurmJob, hosts_known: Collection[str]) -> Request:
+    """Return what a job asks for: its options, or else what sacct says of it. Of the nodes that it names and excludes
+    those count that are known."""
     options, asked = job.options, job.requested
     least, most = _range(options.get("nodes", ""))
     if not least and "ntasks" not in options and "ntasks-per-node" not in options and asked.get("node", 1) > 1:
@@ -19,6 +21,10 @@ def request_of(job: SlurmJob) -> Request:
     cpus = _whole(options.get("cpus-per-task", ""), 1)
     per_node = _whole(options.get("ntasks-per-node", ""), 0)
     tasks = _whole(options.get("ntasks", ""), 0)
+    n_named, named = _known_hosts(
+        options.get("nodelist", ""), hosts_known, tasks
+    )  # a task at least at each, as in Slurm
+    least, most = max(least, n_named), max(most, n_named) if most else 0
     if not tasks:
         known = int(asked.get("cpu", 0)) // cpus
         tasks = per_node * max(1, least) if per_node else (max(1, least) if options else max(known, 1, least))
@@ -26,8 +32,20 @@ def request_of(job: SlurmJob) -> Request:
     gpus, gpu_type = _gpus(job, max(1, least))
     return Request(
         least, most, tasks, cpus, per_node, mem_cpu, mem_node, gpus, gpu_type, "exclusive" in options,
-        job.constraint.replace(" ", ""), *_switches(options.get("switches", "")),
+        job.constraint.replace(" ", ""), *_switches(options.get("switches", "")), named,
+        _known_hosts(options.get("exclude", ""), hosts_known)[1],
     )  # fmt: skip
+
+
+def _known_hosts(text: str, known: Collection[str], most: int = 0) -> tuple[int, str]:
+    """Return how many names of a list of hosts are known, of ``most`` at most if that is not 0, and the list of
+    these; none of a list that cannot be read."""
+    try:
+        listed = list(dict.fromkeys(hosts(text)))
+    except ValueError:
+        return 0, ""
+    names = [name for name in listed if name in known][: most or None]
+    return len(names), text if names == listed else ",".join(names)
 
 
 def _switches(text: str) -> tuple[int, float]:

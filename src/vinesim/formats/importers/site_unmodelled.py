@@ -19,8 +19,6 @@ PARAMETERS = frozenset(  # of SchedulerParameters, that are modelled or make no 
     )
 )
 OPTIONS = {  # of a submission
-    "nodelist": "named nodes (--nodelist)",
-    "exclude": "excluded nodes (--exclude)",
     "contiguous": "contiguous nodes",
     "core-spec": "cores for the system (--core-spec)",
     "mincpus": "--mincpus",

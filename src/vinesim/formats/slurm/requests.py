@@ -8,7 +8,7 @@ of tasks per node, or with nodes to itself, has a task for each node; any other 
 import math
 from typing import NamedTuple
 
-from vinesim.formats.slurm.values import exact
+from vinesim.formats.slurm.values import exact, hosts
 
 ALL = -1.0  # as memory of a node: all of it
 WHOLE = math.inf  # as CPUs: all of a node
@@ -30,6 +30,8 @@ class Request(NamedTuple):
     constraint: str
     switches: int = 0  # leaf switches that it wants at most; 0: any number
     switch_wait_s: float = math.inf  # for which it waits for them
+    nodelist: str = ""  # hosts that are all among its nodes
+    exclude: str = ""  # hosts that are not
 
     @property
     def is_by_node(self) -> bool:
@@ -56,6 +58,8 @@ class Request(NamedTuple):
             "constraint": self.constraint,
             "switches": str(self.switches or ""),
             "switch_wait": exact(self.switch_wait_s) if math.isfinite(self.switch_wait_s) else "",
+            "nodelist": self.nodelist,
+            "exclude": self.exclude,
         }
         return " ".join(f"{name}={value}" for name, value in words.items() if value)
 
@@ -73,15 +77,19 @@ def parse(text: str) -> Request:
     """Return the request that a text stands for. Raises ValueError for one that is none."""
     words = dict(word.split("=", 1) for word in text.split())
     unknown = set(words) - {"nodes", "tasks", "cpus", "per_node", "mem_cpu", "mem_node", "gpus", "gpu_type",
-                            "exclusive", "constraint", "switches", "switch_wait"}  # fmt: skip
+                            "exclusive", "constraint", "switches", "switch_wait", "nodelist", "exclude"}  # fmt: skip
     if unknown:
         raise ValueError(f"no words of a request: {', '.join(sorted(unknown))}")
     least, _, most = words.get("nodes", "0").partition("-")
+    n_named, _ = (len(set(hosts(words.get(name, "")))) for name in ("nodelist", "exclude"))
+    if n_named > int(least):
+        raise ValueError(f"it names {n_named:,} nodes in nodelist, and wants {least} at least")
     return Request(
         int(least), int(most or least), int(words.get("tasks", 1)), int(words.get("cpus", 1)),
         int(words.get("per_node", 0)), float(words.get("mem_cpu", 0)), float(words.get("mem_node", 0)),
         int(words.get("gpus", 0)), words.get("gpu_type", ""), "exclusive" in words, words.get("constraint", ""),
-        int(words.get("switches", 0)), float(words.get("switch_wait", math.inf)),
+        int(words.get("switches", 0)), float(words.get("switch_wait", math.inf)), words.get("nodelist", ""),
+        words.get("exclude", ""),
     )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ BEFORE = {
     "node_weight": "i8",  # [N] rank of its weight, 0 first
     "n_weights": "i8",
     "n_kinds": "i8",
-    "feature_nodes": "i8",  # [F W] which nodes have what a constraint asks for
+    "feature_nodes": "i8",  # [F W] which nodes have what a constraint asks for, and are not excluded
+    "named_nodes": "i8",  # [L W] lists of nodes that jobs name (--nodelist)
     "node_leaf": "i8",  # [N] its leaf switch
     "n_leaves": "i8",  # 0: there are no switches
     "switch_nodes": "i8",  # [switches W] those below it, the lowest level first
@@ -41,6 +42,8 @@ BEFORE = {
     "request_exclusive": "?",  # [R]
     "request_by_node": "?",  # [R] the engine holds one task at each node, else one for each step
     "request_features": "i8",  # [R] of feature_nodes
+    "request_named": "i8",  # [R] of named_nodes
+    "request_n_named": "i8",  # [R] how many these are; 0: it names none
     "request_switches": "i8",  # [R] leaf switches that it wants at most; 0: any number
     "request_switch_wait": "f8",  # [R] s for which it waits for them
     "request_size": "i8",  # [R] of size_cpus

@@ -1,8 +1,8 @@
 """The main scheduler: jobs in the order of the queue start where they fit now.
 
 The first job of a partition that lacks room closes it, and its nodes for the jobs of all others, until the end of the
-run. Jobs over a limit, without their licences, or stopped by a reservation only, close nothing. Source: what Slurm
-22.05 was seen to do.
+run. A job that names as many nodes as it wants closes only these. Jobs over a limit, without their licences, or stopped
+by a reservation only, close nothing. Source: what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import ELIGIBLE, MAIN
@@ -41,7 +41,7 @@ def run_main(s, options, most, now_us):
 
 
 def try_entry(s, options, job, part, now_us):
-    """Start a job if it fits now, or close its partition."""
+    """Start a job if it fits now, or close its partition, or the nodes that it names."""
     find_nodes(s, job, part, now_us, now_us + s.job_limit_us[job], s.may)
     for word in range(s.may.shape[0]):
         s.may[word] &= s.not_closed[word]
@@ -49,15 +49,28 @@ def try_entry(s, options, job, part, now_us):
     if n_got > 0:
         start(s, options, job, part, n_got, MAIN, now_us)
     elif not is_stopped_by_reservation(s, job, part, now_us):
-        close(s, part)
+        if names_all(s, s.job_request[job]):
+            close_nodes(s, s.named_nodes, s.request_named[s.job_request[job]])
+        else:
+            close(s, part)
+
+
+def names_all(s, request):
+    """Whether a request names as many nodes as it wants at least."""
+    return s.request_n_named[request] >= s.request_least[request]
 
 
 def close(s, part):
     """Let no more jobs of a partition start in this run, nor others on its nodes."""
     s.is_closed[part] = True
+    close_nodes(s, s.part_nodes, part)
+
+
+def close_nodes(s, nodes, number):
+    """Let no more jobs start on the nodes of a set in this run."""
     n_words = s.not_closed.shape[0]
     for word in range(n_words):
-        s.not_closed[word] &= ALL - s.part_nodes[part * n_words + word]
+        s.not_closed[word] &= ALL - nodes[number * n_words + word]
 
 
 def is_stopped_by_reservation(s, job, part, now_us):

@@ -3,14 +3,15 @@
 Lowest weight first. In a class of equal weight, nodes are seen as runs of consecutive ones that can be used: the run
 that suffices with the fewest CPUs is taken, and in it, if one node will do, the node with the fewest free CPUs, else
 nodes from its low end. If no run suffices, the largest are combined. With switches it is their leaves that count, not
-runs (``switches.py``). Source: what Slurm 22.05 was seen to do (select/cons_tres with cores and memory).
+runs (``switches.py``). Nodes that a job names come first, then those of the same run. Source: what Slurm
+22.05 was seen to do (select/cons_tres with cores and memory).
 
 ``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], GPUs by type [N K].
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
 from vinesim.policies.slurm.node_sets import WORD
-from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, take
+from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, is_named, take, take_named
 
 
 def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
@@ -96,16 +97,22 @@ def choose(s, request, may, free_cpus, free_memory, free_kinds):
 def choose_up_to(s, request, n, weight, free_cpus):
     """The same among the first n usable nodes, in the classes of weight up to one."""
     need, least, most = s.request_cpus[request], s.request_least[request], s.request_most[request]
-    n_in = 0
+    n_in, n_named = 0, 0
     for i in range(n):
-        fits = s.node_weight[s.use_node[i]] <= weight and (most > 1 or s.use_cpus[i] >= need)
+        named = is_named(s, request, s.use_node[i])
+        fits = (named or s.node_weight[s.use_node[i]] <= weight) and (most > 1 or s.use_cpus[i] >= need)
         s.use_is_in[i] = fits
         n_in += fits
-    if n_in < least or (most < n_in and largest_together(s, n, most) < need):
+        n_named += named and fits
+    if n_in < least or n_named < s.request_n_named[request]:
+        return 0
+    if most < n_in and largest_together(s, n, most) < need:
         return 0
     if s.n_leaves[0] > 0:
         return choose_below_switches(s, request, n, need, least, most, free_cpus)
-    n_got, left_cpus, left_nodes = 0, need, least
+    n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
+    if n_got > 0:
+        n_got, left_cpus, left_nodes = take_near(s, request, n, n_got, left_cpus, left_nodes)
     while (left_cpus > 0 or left_nodes > 0) and n_got < most:
         first, last = best_run(s, n, left_cpus, left_nodes, most)
         if first < 0:
@@ -120,6 +127,22 @@ def choose_up_to(s, request, n, weight, free_cpus):
                 left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
                 n_got, left_nodes = n_got + 1, left_nodes - 1
     return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
+
+
+def take_near(s, request, n, n_got, left_cpus, left_nodes):
+    """Take nodes of the run that the first named node is in: those above it, then those below. Returns how many nodes
+    the job has, and the CPUs and nodes that are left."""
+    most, first = s.request_most[request], 0
+    while s.use_node[first] != s.got_node[0]:
+        first += 1
+    for step in (1, -1):
+        i = first + step
+        while 0 <= i < n and s.use_node[i] == s.use_node[i - step] + step:
+            if s.use_is_in[i] and n_got < most and (left_cpus > 0 or left_nodes > 0):
+                left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
+                n_got, left_nodes = n_got + 1, left_nodes - 1
+            i += step
+    return n_got, left_cpus, left_nodes
 
 
 def largest_together(s, n, most):

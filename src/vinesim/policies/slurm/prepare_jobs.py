@@ -14,8 +14,8 @@ from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION, Workload
 from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_S
-from vinesim.policies.slurm.node_sets import packed
 from vinesim.policies.slurm.prepare_accounts import Accounts
+from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
 from vinesim.policies.slurm.prepare_nodes import Places
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Jobs:
     limit_us: np.ndarray
     tres: np.ndarray  # [J, 4]
     never: np.ndarray
+    lacks_named: np.ndarray  # whether it never starts because it names nodes that it cannot have
     known: dict[str, Any]
 
     @classmethod
@@ -54,6 +55,7 @@ class Jobs:
             except ValueError as wrong:
                 problems.append(Problem(("workload", "attribute.request"), "a request", f"{text[:40]!r}: {wrong}"))
                 requests.append(parse("tasks=1"))
+        problems += unknown_names(requests, policy)
         number = {text: i for i, text in enumerate(distinct)}
         request = np.array([number[text] for text in texts])
         account, qos = work.words_of("account"), work.words_of("qos")
@@ -62,9 +64,10 @@ class Jobs:
         limit_us = _limits_us(work)
         parts = _parts(work, places.partitions)
         of_request = np.array([_tres(one) for one in requests])
+        lacks = lacks_named(requests, request, parts, places)
         return cls(
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
-            of_request[request], np.array([not one for one in parts]),
+            of_request[request], np.array([not one for one in parts]) | lacks, lacks,
             _request_arrays(requests, places, policy.max_switch_wait) | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems) | _priorities(policy, places, requests, request, parts, qos, of_request)
             | _dependencies(work) | _licences(work, policy.licenses),
@@ -105,10 +108,8 @@ def _tres(one: Request) -> list[float]:
 
 
 def _request_arrays(requests: list[Request], places: Places, longest_wait_s: float) -> dict[str, Any]:
-    constraints = sorted({one.constraint for one in requests})
     sizes, size = np.unique([max(one.per_node, 1) * one.cpus for one in requests], return_inverse=True)
-    has = [[_has(features, text) for features in places.features] for text in constraints]
-    return {
+    return nodes_of_requests(requests, places) | {
         "request_cpus": [one.n_cpus for one in requests],
         "request_step": [one.cpus for one in requests],
         "request_per_node": [one.per_node * one.cpus for one in requests],
@@ -124,17 +125,7 @@ def _request_arrays(requests: list[Request], places: Places, longest_wait_s: flo
         "request_switch_wait": [min(one.switch_wait_s, longest_wait_s) for one in requests],
         "request_size": size,
         "size_cpus": sizes,
-        "request_features": [constraints.index(one.constraint) for one in requests],
-        "feature_nodes": packed(has),
     }
-
-
-def _has(features: frozenset[str], constraint: str) -> bool:
-    if not constraint:
-        return True
-    if "|" in constraint:
-        return any(one in features for one in constraint.strip("[]()").split("|"))
-    return all(one.partition("*")[0] in features for one in constraint.strip("[]()").replace(",", "&").split("&"))
 
 
 def _kind(one: Request, names: list[str]) -> int:

@@ -77,6 +77,8 @@ def _whose(key: tuple[str, ...], accounts: Accounts) -> tuple[str, str]:
 
 def forbidden(policy: "Slurm", jobs: Jobs, accounts: Accounts, job: int) -> tuple[str, str]:
     """Return the reason of a job that breaks a limit all by itself."""
+    if jobs.lacks_named[job]:
+        return "BadConstraints", "it names nodes that it excludes, or that lack its features or its partition"
     if jobs.never[job]:
         return "PartitionDown", "none of its partitions is known"
     for prefix, whose, own in limits_of_jobs(policy, jobs, accounts, job):

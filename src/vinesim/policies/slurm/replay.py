@@ -15,6 +15,7 @@ from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
 from vinesim.policies.slurm.events import arrive, withdraw
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over
+from vinesim.policies.slurm.main_run import names_all
 from vinesim.policies.slurm.node_sets import put, remove
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.prepare_accounts import Accounts
@@ -24,6 +25,7 @@ from vinesim.policies.slurm.prepare_nodes import Places
 from vinesim.policies.slurm.queue import calculate, tidy
 from vinesim.policies.slurm.reason_words import forbidden, over_limit, refused
 from vinesim.policies.slurm.starting import begin, finish, is_on_nodes, leave, requeue
+from vinesim.policies.slurm.switches import is_named
 from vinesim.policies.slurm.times import find_nodes
 from vinesim.policies.slurm.waiting import check_held, is_satisfied
 from vinesim.state.scratch import plain_options
@@ -164,14 +166,17 @@ class Books:
                 if begin_s * US_PER_S < end_us and end_s * US_PER_S > now_us
             ]
             what = [f"reserved: {', '.join(names)}"] if names else []
-            what += [f"{len(down)} nodes down or drained"] if down else []
+            named = [self.places.names[i] for i in sorted(down) if is_named(s, request, i)]
+            what += [f"{', '.join(named)} down or drained"] if named else []
+            what += [f"{len(down)} nodes down or drained"] if down and not named else []
             return "ReqNodeNotAvail", "; ".join(what) or "no node has what it asks for", ()
         tidy(s)
         entries = zip(s.entry_job[: s.n_entries[0]].tolist(), s.entry_part[: s.n_entries[0]].tolist(), strict=True)
         for other, its in entries:
             if other == job:
                 break
-            if its == part and not is_over(s, other, its, now_us) and not lacks_licences(s, other):
+            is_in_turn = its == part and not names_all(s, s.job_request[other])
+            if is_in_turn and not is_over(s, other, its, now_us) and not lacks_licences(s, other):
                 return "Priority", "", (other,)
         return "Resources", "", tuple(s.running[: s.n_running[0]].tolist())
 

@@ -1,9 +1,9 @@
 """Nodes below switches: a job has as few leaf switches as possible.
 
 Of the switches below which there are enough nodes, one of the lowest level is taken, of these the one with the fewest
-usable nodes, and below it leaves: that with the fewest usable nodes that suffices for what is left, else the one with
-the most. A job that asks for a number of switches waits for them for a time, and takes what there is then. Source: the
-manual page of topology.conf, and what Slurm 22.05 was seen to do.
+usable nodes, and below it leaves: those of nodes that the job names, then that with the fewest usable nodes that
+suffices for what is left, else the one with the most. A job that asks for a number of switches waits for them for a
+time, and takes what there is then. Source: the manual page of topology.conf, and what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import US_PER_S
@@ -20,17 +20,24 @@ def most_leaves(s, job, at_us):
     return most if most > 0 and at_us < waits_until_us else NO_LIMIT
 
 
-def keep_below_one(s, n, need, least, most):
+def is_named(s, request, node):
+    """Whether a request names a node."""
+    return s.request_n_named[request] > 0 and has(s.named_nodes, s.request_named[request] * s.may.shape[0], node)
+
+
+def keep_below_one(s, request, n, need, least, most):
     """Keep, of n usable nodes, those below the switch to take. Returns whether there is one."""
     n_words, found, found_n = s.may.shape[0], -1, 0
     for switch in range(s.switch_level.shape[0]):
         if found >= 0 and s.switch_level[switch] > s.switch_level[found]:
             break
-        n_in, total, largest = 0, 0, 0
+        n_in, total, largest, n_named = 0, 0, 0, 0
         for i in range(n):
             if s.use_is_in[i] and has(s.switch_nodes, switch * n_words, s.use_node[i]):
                 n_in, total, largest = n_in + 1, total + s.use_cpus[i], max(largest, s.use_cpus[i])
+                n_named += is_named(s, request, s.use_node[i])
         suffices = n_in >= least and total >= need and (most > 1 or largest >= need)
+        suffices = suffices and n_named == s.request_n_named[request]
         if suffices and (found < 0 or n_in < found_n):
             found, found_n = switch, n_in
     if found < 0:
@@ -66,12 +73,18 @@ def best_leaf(s, n, left_cpus, left_nodes, most):
 
 def choose_below_switches(s, request, n, need, least, most, free_cpus):
     """Take nodes for a job, of n usable ones. Returns how many; 0: there is no room."""
-    if not keep_below_one(s, n, need, least, most):
+    if not keep_below_one(s, request, n, need, least, most):
         return 0
-    n_got, left_cpus, left_nodes, n_leaves = 0, need, least, 0
+    n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
+    n_leaves, k, n_named = 0, 0, n_got
+    for i in range(n_got):
+        n_leaves += not is_among(s, i, s.node_leaf[s.got_node[i]])
+    if n_leaves > s.most_leaves[0]:
+        return 0
     while (left_cpus > 0 or left_nodes > 0) and n_got < most:
-        leaf = best_leaf(s, n, left_cpus, left_nodes, most)
-        n_leaves += 1
+        leaf = s.node_leaf[s.got_node[k]] if k < n_named else best_leaf(s, n, left_cpus, left_nodes, most)
+        k += 1
+        n_leaves += not is_among(s, n_got, leaf)
         if leaf < 0 or n_leaves > s.most_leaves[0]:
             return 0
         while (left_cpus > 0 or left_nodes > 0) and n_got < most:
@@ -81,6 +94,24 @@ def choose_below_switches(s, request, n, need, least, most, free_cpus):
             left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
             n_got, left_nodes = n_got + 1, left_nodes - 1
     return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
+
+
+def is_among(s, n_got, leaf):
+    """Whether one of the first nodes of a job is below a leaf."""
+    for k in range(n_got):  # noqa: SIM110 - compiled
+        if s.node_leaf[s.got_node[k]] == leaf:
+            return True
+    return False
+
+
+def take_named(s, request, n, left_cpus, left_nodes):
+    """Take the nodes that a request names, of n usable ones. Returns how many, and the CPUs and nodes that are left."""
+    n_got = 0
+    for i in range(n):
+        if s.use_is_in[i] and is_named(s, request, s.use_node[i]):
+            left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
+            n_got, left_nodes = n_got + 1, left_nodes - 1
+    return n_got, left_cpus, left_nodes
 
 
 def take(s, request, i, n_got, left_cpus, left_nodes):
