@@ -16,7 +16,7 @@ def test_the_main_scheduler_starts_nothing_behind_a_job_that_lacks_room(tmp_path
     """Its nodes are closed for other partitions too: a short job waits for the next cycle of backfill."""
     rows = [job(1, 0, 900, "-N1 -n4"), job(2, 10, 60, WIDE), job(3, 20, 60, "-N1 -n1", partition=partition, limit=5)]
     found = starts_s(run(tmp_path, rows, TWO + "SchedulerParameters=bf_interval=300\n"))
-    assert 20 + TICK_S < found[2] < 20 + 300 + TICK_S
+    assert 300 <= found[2] < 300 + TICK_S
     assert found[1] > 900
 
 

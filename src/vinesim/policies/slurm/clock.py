@@ -2,8 +2,8 @@
 
 Event runs come within 1 s of an event, drawn, and at least ``batch_sched_delay`` after the last; full runs each
 ``sched_interval``, limits each 30 s, priorities each PriorityCalcPeriod, all on their own grids, whose phases are
-drawn from the seed; backfill each ``bf_interval`` while something is pending. When its first cycle may be is drawn too,
-as one may have been just before the log begins. Source: what Slurm 22.05 was seen to do.
+drawn from the seed; backfill each ``bf_interval`` while something is pending. Where a site has reservations, when its
+first cycle may be is drawn too: it also runs when one is made. Source: what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.backfill import run_backfill

@@ -77,8 +77,9 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
     order, late_us = np.argsort(first), np.empty(len(first))  # an array is submitted at once
     late_us[order] = np.sort(first_us + random.random(len(first)) * US_PER_S) - first_us[order]  # as they are numbered
     known_us = work.arrival_us + late_us[of]
-    last[EVENT_RUN] = -1e9
-    last[BACKFILL] = -random.random() * policy.bf_interval * US_PER_S  # there may have been one before the log
+    last[EVENT_RUN] = last[BACKFILL] = -1e9
+    if policy.reservations:  # the last one that was made before the log begins let backfill run
+        last[BACKFILL] = -random.random() * policy.bf_interval * US_PER_S
     return {
         "phase_us": phase,
         "due_us": due,
