@@ -23,6 +23,8 @@ OPTIONS = (
     " --mem=6000",
     " --array=1-9%1",
     " --switches=1@3",
+    " --nodelist=c2",
+    " --exclude=c[1-2]",
 )
 QOS = (
     "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime\nnormal|1|00:00:00|cpu=9|||\n"

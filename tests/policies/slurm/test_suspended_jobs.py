@@ -102,3 +102,17 @@ def test_both_engines_agree(tmp_path: Path) -> None:
         one, other = (vs.simulate(scenario, engine=engine).outcome for engine in ("reference", "compiled"))
         for name in ("task_unit", "task_init_us", "task_finish_us"):
             assert np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True), (i, name)
+
+
+def test_an_exclusive_job_suspends_all_jobs_at_its_node(tmp_path: Path) -> None:
+    """It asks for two CPUs, two are free, and it gets the whole node: both lower jobs stop for its minute."""
+    rows = [job(number, 0, 600, "-N1 -n1", partition="low") for number in (1, 2)]
+    rows.append(job(3, 100, 60, "-N1 -n2 --exclusive", partition="top"))
+    write_site(tmp_path / "site", rows, CONF.replace("c[1-2]", "c1"))
+    import_site(tmp_path / "site", tmp_path / "site.parquet")
+    result = vs.simulate(read_scenario(tmp_path / "site.yaml"), engine="reference")
+    assert result.exit_reason == "ALL_DONE"
+    start_s, finish_s = (result.tasks[name][-1] / 1e6 for name in ("start_us", "finish_us"))
+    assert 100 <= start_s < 110
+    assert finish_s - start_s == pytest.approx(60)
+    assert np.all(result.tasks["finish_us"][:2] / 1e6 > 655)

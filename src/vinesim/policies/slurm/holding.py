@@ -4,13 +4,18 @@ from vinesim.policies.slurm.codes import ANY_KIND, NO_KIND
 from vinesim.policies.slurm.node_sets import has
 
 
+def cpus_got(s, job, i):
+    """How many CPUs a job takes at a node that was found for it: all where it is exclusive."""
+    return s.node_cpus[s.got_node[i]] if s.request_exclusive[s.job_request[job]] else s.got_cpus[i]
+
+
 def give(s, job, n_got):
     """Let a job hold the nodes that were found for it."""
     request, last = s.job_request[job], -1
     for i in range(n_got):
         node, row = s.got_node[i], s.spare_row[0]
         s.spare_row[0] = s.row_next[row]
-        cpus = s.node_cpus[node] if s.request_exclusive[request] else s.got_cpus[i]
+        cpus = cpus_got(s, job, i)
         memory = cpus * s.request_cpu_memory[request] + s.request_node_memory[request]
         s.row_memory[row] = s.node_memory[node] if s.request_node_memory[request] < 0.0 else memory
         s.row_node[row], s.row_cpus[row], s.row_covered[row] = node, cpus, 0

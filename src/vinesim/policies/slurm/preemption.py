@@ -11,7 +11,7 @@ suspended jobs stay taken. Source: what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import CANCEL, KILL, REQUEUE, RUNNING, STOP, SUSPENDED
-from vinesim.policies.slurm.holding import count, is_on_any, suppose
+from vinesim.policies.slurm.holding import count, cpus_got, is_on_any, suppose
 from vinesim.policies.slurm.node_sets import has, put, remove
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.states import enter_state
@@ -163,7 +163,8 @@ def cover(s, job, n_got, now_us):
     s.n_victims[0] = 0
     for i in range(n_got):
         node = s.got_node[i]
-        rest = s.got_cpus[i] - max(0, min(s.got_cpus[i], s.free_cpus[node]))
+        wanted = cpus_got(s, job, i)
+        rest = wanted - max(0, min(wanted, s.free_cpus[node]))
         while rest > 0:
             row, victim = best_to_cover(s, node)
             if row < 0:
