@@ -1,8 +1,7 @@
 """The jobs of a Slurm site as a workload: what the engine holds of them, and what the policy ``slurm`` knows."""
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -38,9 +37,10 @@ class SiteJob(NamedTuple):
 
 
 def site_jobs(
-    jobs: Sequence[SlurmJob], nodes: Nodes, begin_s: float, over_s: float, dropped: Counter[str]
+    jobs: Sequence[SlurmJob], nodes: Nodes, begin_s: float, over_s: float, drop: Callable[[str, int], object]
 ) -> list[SiteJob]:
-    """Return the jobs that can be simulated, in the order in which they were submitted; count the others by reason."""
+    """Return the jobs that can be simulated, in the order in which they were submitted; ``drop`` is told why each of
+    the others is not one of them, and its line."""
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
     kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
     known = {node.name for node in nodes.nodes}
@@ -54,9 +54,9 @@ def site_jobs(
         if (where := (request, job.partitions)) not in fits:
             fits[where] = _fits(job, held, request, kinds)
         if not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
-            dropped["no partition that is known"] += 1
+            drop("no partition that is known", job.line)
         elif not fits[where]:
-            dropped["no node of its partition has what it asks for"] += 1
+            drop("no node of its partition has what it asks for", job.line)
         else:
             usual = limits_s[0][0], max(longest for _, longest in limits_s)
             kept.append(_site_job(job, request, held, words, begin_s, over_s, usual))

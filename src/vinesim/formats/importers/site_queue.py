@@ -103,7 +103,7 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
             made.append((_job(row, number, place, known.get((number, place)), now_s), row, name))
     found = []
     for job, row, name in made:
-        site_job = next(iter(site_jobs([job], nodes, now_s, 0.0, dropped)), None)
+        site_job = next(iter(site_jobs([job], nodes, now_s, 0.0, lambda why, _: dropped.update([why]))), None)
         if site_job is not None:
             has_run_s = ran_s(row, now_s, rows, before, tiers) if row["STATE"] in ON_NODES else None
             found.append(_queued(site_job, row, name, known.get(_key(job)), now_s, has_run_s))

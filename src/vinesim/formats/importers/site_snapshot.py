@@ -1,6 +1,5 @@
 """A Slurm site at the time of a snapshot of ``squeue``, as a scenario: from there on it can be simulated."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +73,7 @@ def _later(site: Site, nodes: Nodes, now_s: float) -> tuple[float, list[SiteJob]
         options = {name: text for name, text in job.options.items() if name not in OF_ITS_OWN}
         again.append(replace(job, number=job.number + further, array=None, index=None, component=None, reservation="",
                              options=options, records=(record,)))  # fmt: skip
-    return span_s, site_jobs(again, nodes, now_s, 0.0, Counter())
+    return span_s, site_jobs(again, nodes, now_s, 0.0, lambda *_: None)
 
 
 def _known(site: Site, now_s: float) -> list[NodeEvent]:

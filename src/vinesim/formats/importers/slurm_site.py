@@ -46,10 +46,10 @@ def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Im
     nodes = read_nodes(site)
     begin_s = min(job.records[0].submit_s for job in site.jobs.jobs)
     over_s = duration_s(site.config.settings.get("overtimelimit", "0")) or 0.0
-    dropped = Counter[str](site.jobs.dropped)
-    jobs = site_jobs(site.jobs.jobs, nodes, begin_s, min(over_s, 1e9), dropped)
+    jobs = site_jobs(site.jobs.jobs, nodes, begin_s, min(over_s, 1e9), site.jobs.drop)
     if not jobs:
-        reasons = ", ".join(f"{reason}: {n:,} jobs" for reason, n in dropped.most_common())
+        dropped = sorted(site.jobs.dropped.items(), key=lambda item: -len(item[1]))
+        reasons = ", ".join(f"{reason}: {len(lines):,} jobs" for reason, lines in dropped)
         raise InputError([Problem(str(folder), "at least one job that its nodes can run", f"none; {reasons}")])
     workload = workload_of(jobs, nodes, begin_s)
     types = tuple(ProcessorType(name) for name in (CPU, *nodes.gpu_types, MEMORY))
@@ -57,7 +57,7 @@ def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Im
     scenario = output.with_suffix(".yaml")
     write_workload(output, workload, types)
     write_yaml(scenario, document)
-    return Imported(_report(site, nodes, jobs, dropped, begin_s), output, f"{workload.n_jobs:,} jobs", scenario)
+    return Imported(_report(site, nodes, jobs, begin_s), output, f"{workload.n_jobs:,} jobs", scenario)
 
 
 def scenario_of(site: Site, nodes: Nodes, begin_s: float, output: Path) -> dict[str, Any]:
@@ -115,14 +115,13 @@ def _joined(events: list[NodeEvent]) -> list[tuple[float, float, str]]:
     return [one for one in found if one[1] > one[0]]
 
 
-def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], dropped: Counter[str], begin_s: float) -> ImportReport:
+def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> ImportReport:
     report = ImportReport(str(site.folder), site.jobs.n_lines)
     n_gpus = sum(n for node in nodes.nodes for _, n in node.gpus)
     report.made = f"{len(jobs):,} jobs, {len(nodes.nodes):,} nodes with {n_gpus:,} GPUs"
     report.numbers = {"jobs": len(jobs), "nodes": len(nodes.nodes), "gpus": n_gpus, "begin_s": begin_s}
-    for reason, n in dropped.items():
-        line = site.jobs.first_line.get(reason, 0)
-        report.dropped[reason] = [line] * n
+    for reason, lines in site.jobs.dropped.items():
+        report.drop(reason, *lines)
     report.notes += ["read: " + ", ".join(f"{kind} from {name}" for kind, name in site.files.items())]
     report.notes += [f"not read: {name}: {why}" for name, why in site.unused.items()]
     if ignored := sorted(set(site.config.settings) - READ):

@@ -6,7 +6,6 @@ for each month, are one log: of a record that two of them have, the later one co
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -77,14 +76,12 @@ class JobTable:
 
     jobs: list[SlurmJob] = field(default_factory=list)
     n_lines: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)  # lines, by reason
-    first_line: dict[str, int] = field(default_factory=dict)  # of each reason
+    dropped: dict[str, list[int]] = field(default_factory=dict)  # lines, by reason
     n_steps: int = 0  # lines of steps, which are left out
 
     def drop(self, reason: str, line: int) -> None:
-        """Count a line that is left out."""
-        self.dropped[reason] += 1
-        self.first_line.setdefault(reason, line)
+        """Note a line that is left out."""
+        self.dropped.setdefault(reason, []).append(line)
 
 
 def read_jobs(*paths: Path) -> JobTable:

@@ -54,10 +54,9 @@ def test_components_of_a_heterogeneous_job(tmp_path):
 
 
 def test_steps_are_left_out_and_wrong_lines_are_counted(tmp_path):
-    found = jobs(tmp_path, row(), row("7.batch", "7.batch"), "1|2", row("8", "8").replace("2026-03", "x"))
+    found = jobs(tmp_path, row(), row("7.batch", "7.batch"), "1|2", *[row("8", "8").replace("2026-03", "x")] * 2)
     assert [job.number for job in found.jobs] == [7]
-    assert found.dropped == {"a wrong number of fields": 1, "Submit: no time that can be read": 1}
-    assert found.first_line == {"a wrong number of fields": 4, "Submit: no time that can be read": 5}
+    assert found.dropped == {"a wrong number of fields": [4], "Submit: no time that can be read": [5, 6]}
 
 
 def test_a_constraint_may_hold_the_separator(tmp_path):
@@ -108,4 +107,6 @@ def test_a_number_that_is_used_again_is_another_job(tmp_path):
     """A record that is there twice is one; the same number of another user is another job, and no requeued one."""
     found = jobs(tmp_path, row(), row(), row(submit=50, start=51).replace("|ann|", "|bob|"))
     assert [(job.user, len(job.records)) for job in found.jobs] == [("ann", 1), ("bob", 1)]
-    assert found.dropped == {"the record of a job that is there again": 1}
+    assert {reason: len(lines) for reason, lines in found.dropped.items()} == {
+        "the record of a job that is there again": 1
+    }
