@@ -39,8 +39,8 @@ class SiteJob(NamedTuple):
 def site_jobs(
     jobs: Sequence[SlurmJob], nodes: Nodes, begin_s: float, over_s: float, drop: Callable[[str, int], object]
 ) -> list[SiteJob]:
-    """Return the jobs that can be simulated, in the order in which they were submitted; ``drop`` is told why each of
-    the others is not one of them, and its line."""
+    """Return the jobs that can be simulated, in the order in which they were submitted; ``drop`` gets the reason why
+    another one cannot be, and its line."""
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
     kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
     known = {node.name for node in nodes.nodes}
