@@ -13,15 +13,6 @@ def shown_label(axis: str, value: Any) -> str:
     return axis_label(axis, plain(value))
 
 
-def shown_labels(axis: str, values: Iterable[Any]) -> tuple[list[str], str]:
-    """Write the labels of an axis for a column of a table, and return the unit of its numbers."""
-    from vinesim.formats.source.units import label_texts
-    from vinesim.model.titles import axis_title
-    from vinesim.studies.points import plain
-
-    return label_texts(axis_title(axis), [plain(value) for value in values])
-
-
 def short_names(names: list[str], least: int = 1) -> dict[str, str]:
     """Map each name to the shortest ending of ``least`` steps or more that distinguishes it from the others."""
     ends = {
@@ -35,10 +26,14 @@ def short_names(names: list[str], least: int = 1) -> dict[str, str]:
 def axis_columns(labels: Mapping[str, Iterable[Any]], *, is_short: bool) -> dict[str, list[str]]:
     """Return the columns of a table for these axes: labels by what stands above them, the axis's name and the unit.
     Short, the name's last two steps: one alone, such as ``mean`` or ``count``, does not say of what."""
+    from vinesim.formats.source.units import label_texts
+    from vinesim.model.titles import axis_title
+    from vinesim.studies.points import plain
+
     names = short_names(list(labels), least=2) if is_short else {name: name for name in labels}
     columns = {}
     for axis, values in labels.items():
-        texts, unit = shown_labels(axis, values)
+        texts, unit = label_texts(axis_title(axis), [plain(value) for value in values])
         columns[f"{names[axis]}, {unit}" if unit else names[axis]] = texts
     return columns
 

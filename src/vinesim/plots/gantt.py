@@ -218,16 +218,14 @@ def _mark_closed(
         begin, end = (float(x(min(max(time, span_us[0]), span_us[1]))) for time in (begin_us, end_us))
         if begin == end or not rows.any():
             return None
-        first = np.flatnonzero(rows & ~np.concatenate([[False], rows[:-1]]))
-        last = np.flatnonzero(rows & ~np.concatenate([rows[1:], [False]]))
-        drawn = axes.broken_barh([(begin, end - begin)], (first[0] - 0.5, last[0] - first[0] + 1), zorder=1, **style)
-        for low, high in zip(first[1:], last[1:], strict=True):
-            axes.broken_barh([(begin, end - begin)], (low - 0.5, high - low + 1), zorder=1, **style)
-        for low in first if name else ():
-            text = {"fontsize": 6, "color": "#555555", "ha": "left", "va": "top", "zorder": 2, "clip_on": True}
-            axes.annotate(name, (begin, low - 0.5), xytext=(2, -1), textcoords="offset points", **text)
+        edges = np.flatnonzero(np.diff(rows, prepend=False, append=False))
+        for low, high in edges.reshape(-1, 2) - 0.5:  # of each run of rows
+            drawn = axes.broken_barh([(begin, end - begin)], (low, high - low), zorder=1, **style)
+            if name:
+                axes.annotate(name, (begin, low), xytext=(2, -1), textcoords="offset points", **text)
         return drawn
 
+    text = {"fontsize": 6, "color": "#555555", "ha": "left", "va": "top", "zorder": 2, "clip_on": True}
     down = {"facecolor": "#DDDDDD", "edgecolor": "none", "label": "node down"}
     reserved = {"facecolor": "none", "edgecolor": "#BBBBBB", "hatch": "////", "linewidth": 0.5, "label": "reserved"}
     found = [shade((place == (rack, shelf)).all(axis=1), a, b, "", down) for rack, shelf, a, b in outages]

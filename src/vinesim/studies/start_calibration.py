@@ -56,9 +56,8 @@ def times_by_job(site: Site) -> Times:
     """Return when the jobs of the log started and left, s since 1970; infinite: it has not left."""
     found: Times = {}
     for job in site.jobs.jobs:
-        key = job.component or ((job.number, None) if job.array is None else (job.array, job.index))
-        end_s = job.records[-1].end_s
-        found[key] = [one.start_s for one in job.records if one.start_s is not None], np.inf if end_s is None else end_s
+        starts, end_s = [one.start_s for one in job.records if one.start_s is not None], job.records[-1].end_s
+        found[job.key] = starts, np.inf if end_s is None else end_s
     return found
 
 

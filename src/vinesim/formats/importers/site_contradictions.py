@@ -80,7 +80,7 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
 
 def _are_known(text: str, known: Collection[str]) -> bool:
     try:
-        return set(hosts(text)) <= set(known)
+        return all(name in known for name in hosts(text))
     except ValueError:  # cut off, or of more hosts than there can be
         return False
 

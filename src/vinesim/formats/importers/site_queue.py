@@ -91,7 +91,7 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
     now_s, rows = snapshot_at(site, at_s)
     before = _before(site, now_s) if any(row["STATE"] in SUSPENDED for row in rows) else []
     tiers = {one.name: int(one.values.get("prioritytier", "1")) for one in nodes.partitions}
-    known = {_key(job): job for job in site.jobs.jobs}
+    known = {job.key: job for job in site.jobs.jobs}
     dropped = Counter[str]()
     made: list[tuple[SlurmJob, dict[str, str], str]] = []
     for row in rows:
@@ -106,7 +106,7 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
         site_job = next(iter(site_jobs([job], nodes, now_s, 0.0, lambda why, _: dropped.update([why]))), None)
         if site_job is not None:
             has_run_s = ran_s(row, now_s, rows, before, tiers) if row["STATE"] in ON_NODES else None
-            found.append(_queued(site_job, row, name, known.get(_key(job)), now_s, has_run_s))
+            found.append(_queued(site_job, row, name, known.get(job.key), now_s, has_run_s))
     found.sort(key=lambda one: (one.reason != "", _tier(one, tiers) if not one.reason else 0, one.submit_s,
                                 one.site_job.job.number, one.site_job.job.index or 0))  # fmt: skip
     suspends = "suspend" in site.config.settings.get("preemptmode", "").lower()
@@ -117,12 +117,6 @@ def _before(site: Site, now_s: float) -> list[tuple[float, list[dict[str, str]]]
     """Return the snapshots before a time, the last one first."""
     times = [(one.time_s, [_named(row) for row in one.rows]) for one in reversed(site.queue) if one.time_s is not None]
     return [(time, rows) for time, rows in times if time < now_s]
-
-
-def _key(job: SlurmJob) -> tuple[int, int | None]:
-    if job.component is not None:
-        return job.component
-    return (job.number, None) if job.array is None else (job.array, job.index)
 
 
 def _tier(one: Queued, tiers: dict[str, int]) -> int:

@@ -69,6 +69,13 @@ class SlurmJob:
     records: tuple[Record, ...]  # in the order of time
     line: int  # of its first record
 
+    @property
+    def key(self) -> tuple[int, int | None]:
+        """The number of the job, or that of its array or heterogeneous job, and its place in that: see ``keys_of``."""
+        if self.component is not None:
+            return self.component
+        return (self.number, None) if self.array is None else (self.array, self.index)
+
 
 @dataclass
 class JobTable:

@@ -81,7 +81,8 @@ def parse(text: str) -> Request:
     if unknown:
         raise ValueError(f"no words of a request: {', '.join(sorted(unknown))}")
     least, _, most = words.get("nodes", "0").partition("-")
-    n_named, _ = (len(set(hosts(words.get(name, "")))) for name in ("nodelist", "exclude"))
+    n_named = len(set(hosts(words.get("nodelist", ""))))
+    hosts(words.get("exclude", ""))  # raises what is wrong with it
     if n_named > int(least):
         raise ValueError(f"it names {n_named:,} nodes in nodelist, and wants {least} at least")
     return Request(

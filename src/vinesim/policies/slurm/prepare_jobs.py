@@ -176,7 +176,7 @@ def _batches(arrays: list[str]) -> np.ndarray:
 
 def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str, Any]:
     """Return what jobs had when they arrived, in a workload that begins in the middle: nodes, CPUs there, waits."""
-    number = {name: i for i, name in enumerate(places.names)}
+    number = places.number_of
     first, nodes, cpus = [0], list[int](), list[int]()
     for text in work.words_of("runs_on"):
         for item in text.split():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def nodes_of_requests(requests: Sequence[Request], places: Places) -> dict[str, Any]:
     """Return the arrays of the sets of nodes. A request that names all of its nodes may have no others."""
-    numbers = {name: i for i, name in enumerate(places.names) if name}
+    numbers = places.number_of
     allowed, named = dict[tuple[str, str, str], int](), dict[str, int]()
     feature_nodes, named_nodes = list[np.ndarray](), list[np.ndarray]()
     features, lists, counts = list[int](), list[int](), list[int]()
@@ -50,7 +50,7 @@ def lacks_named(
     requests: Sequence[Request], request: np.ndarray, parts: Sequence[Sequence[int]], places: Places
 ) -> np.ndarray:
     """Return which jobs name nodes that none of their partitions has, without their features, or that they exclude."""
-    numbers = {name: i for i, name in enumerate(places.names) if name}
+    numbers = places.number_of
     found, known = np.zeros(len(request), bool), dict[tuple[int, tuple[int, ...]], bool]()
     wishes = [hosts(one.nodelist) for one in requests]
     for j in np.flatnonzero(np.array([bool(names) for names in wishes])[request]).tolist():

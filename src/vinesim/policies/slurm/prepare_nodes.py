@@ -37,6 +37,11 @@ class Places:
     options: list[Mapping[str, Any]]  # of each partition
     reservations: dict[str, tuple[float, float, np.ndarray]]
 
+    @property
+    def number_of(self) -> dict[str, int]:
+        """The number of each node by its name."""
+        return {name: i for i, name in enumerate(self.names) if name}
+
     @classmethod
     def of(cls, policy: "Slurm", scenario: Scenario, problems: list[Problem]) -> "Places":
         """Read them; what is wrong is added to the problems."""
