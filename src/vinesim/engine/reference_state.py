@@ -15,8 +15,7 @@ from vinesim.engine.reference_batching import Engines
 from vinesim.engine.reference_dependencies import Dependencies
 from vinesim.engine.reference_ends import Progress
 from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
-from vinesim.engine.reference_power import Draws
-from vinesim.engine.reference_quotas import HeldQuotas
+from vinesim.engine.reference_pools import Draws, HeldQuotas
 from vinesim.engine.reference_trial import Trial, trial
 from vinesim.state import places, queries
 from vinesim.state.layout import PENDING
