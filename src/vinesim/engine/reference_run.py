@@ -9,7 +9,7 @@ import numpy as np
 
 from vinesim.core import rules
 from vinesim.engine.contract import BrokenContract
-from vinesim.engine.ends import may_end_early, with_killed
+from vinesim.engine.outcome import may_end_early, with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import interrupt, withdraw
 from vinesim.engine.reference_outages import OutageClock
