@@ -66,14 +66,14 @@ MUTATIONS = (
     mutation(
         "outages: a node that is down takes tasks",
         OUTAGES,
-        "engine/reference_outages.py",
+        "engine/reference_run.py",
         "if change > 0:",
         "if change > 1:",
     ),
     mutation(
         "outages: a task that ends at the instant of an outage is lost",
         OUTAGES,
-        "engine/reference_outages.py",
+        "engine/reference_run.py",
         '> 0) & (columns["task_finish_us"] > time_us)',
         '> 0) & (columns["task_finish_us"] >= time_us)',
         equivalent="what has ended runs no more, and only what runs is interrupted",

@@ -14,7 +14,7 @@ from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.core.state import build_state
 from vinesim.engine.code import code_of
 from vinesim.engine.outcome import may_share_units, take_dropped_us
-from vinesim.engine.threads import run_interruptibly
+from vinesim.engine.watchdog import run_interruptibly
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
@@ -60,7 +60,7 @@ TASK_COLUMNS = Columns._fields[:5]
 WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
 
 
-def fresh(state: Any, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
+def saved(state: Any, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
     """Save what the state and the policy's arrays hold now, for resetting them. Returns the copies too: they must be
     there as long as the rows are used."""
     given = [(getattr(state, row.name), row.resets) for row in STATE]
@@ -74,7 +74,7 @@ def fresh(state: Any, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
     return Fresh(*(np.array(some, np.int64).reshape(-1, 3) for some in rows)), [*copies[0], *copies[1]]
 
 
-def columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
+def empty_columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
     """Allocate columns for a number of runs."""
     made = {
         name: np.empty((n_runs if name in wanted else 0, n_tasks), np.int32 if name in WHOLE else np.float64)
@@ -163,10 +163,10 @@ class _Worker:
         model, policy = blocks.model.replaced(job_arrival_us=seen), blocks.policy
         state = build_state(model, blocks.loop.features, 0, policy.sees_every_event, policy.may_overcommit)
         own = blocks.code.own._replace(scratch=build_scratch(policy.scratch, model))
-        self.columns = columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
+        self.columns = empty_columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
         self._running = Running(blocks.loop, model, state, own)
         self._loop = self._running.address
-        self._fresh, self._copies = fresh(state, own.scratch)
+        self._fresh, self._copies = saved(state, own.scratch)
 
     def call(self, first: int, end: int) -> np.ndarray:
         """Do some runs and return their arrivals, [K, J], or [0, J] if they are the scenario's."""
