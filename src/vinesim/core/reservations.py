@@ -1,8 +1,8 @@
-"""Reservations of nodes, which are known before they begin. The rule is in state/reservations.py."""
+"""Reservations of nodes, which are known before they begin. The rule is in state/expected.py."""
 
 from vinesim.core.called import called
 from vinesim.core.features import RESERVED
-from vinesim.state.reservations import is_admitted
+from vinesim.state.expected import is_admitted
 
 
 def has_reservations(model):

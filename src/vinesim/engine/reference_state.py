@@ -17,9 +17,9 @@ from vinesim.engine.reference_pools import Draws, HeldQuotas
 from vinesim.engine.reference_trial import Trial, trial
 from vinesim.engine.reference_waits import Ahead, Dependencies
 from vinesim.state import places, queries
+from vinesim.state.expected import is_admitted
 from vinesim.state.layout import PENDING
 from vinesim.state.model import Model
-from vinesim.state.reservations import is_admitted
 
 TWO_64 = 2**64
 
