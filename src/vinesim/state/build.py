@@ -27,7 +27,7 @@ from vinesim.state.groups import number_groups
 from vinesim.state.layout import ANY_NUMBER, OF_REQUEST
 from vinesim.state.model import Model
 from vinesim.state.partitions import Quotas, over_quota, partition_columns, quotas_of
-from vinesim.state.power_caps import over_caps
+from vinesim.state.power import over_caps
 from vinesim.state.speed_curves import speed_curves
 
 NOT_PROVIDED = -1.0
