@@ -173,7 +173,7 @@ MUTATIONS = (
         "core/gangs.py",
         "next_attached(model, state, task), p, home, limit - 1)",
         "next_attached(model, state, task), p, home, limit)",
-        "engine/reference_gangs.py",
+        "engine/reference_trial.py",
         "left = self._fill(self.members, self.home)",
         "self.count[self.home] -= 1\n        left = self._fill(self.members, self.home)",
     ),

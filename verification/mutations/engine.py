@@ -104,7 +104,7 @@ MUTATIONS = (
         "core/least_busy.py",
         "if best < 0 or n < fewest:",
         "if best < 0 or n > fewest:",
-        "engine/reference_gangs.py",
+        "engine/reference_trial.py",
         "min(free, key=",
         "max(free, key=",
         added=f"{GANGS}::test_its_tasks_take_the_least_busy_nodes",

@@ -1,6 +1,6 @@
 """Search for the place of a gang whose tasks go where there is room: each item to a node, those that come first to
 their first possible place; where one has none, the one before it goes to its next place. The meaning, for the reader,
-is in engine/reference_gangs.py.
+is in engine/reference_trial.py.
 
 An item is what goes to one node together: all tasks for one of the job's nodes if they are numbered, else each task.
 Items are held and released in turn, the last first: a release undoes the ledger to where it was before the item.

@@ -1,5 +1,5 @@
 """Gangs: tasks of a job that start together, or not at all; where tasks that are alike are packed. The meaning, for the
-reader, is in engine/reference_gangs.py; others are searched for (core/gang_search.py), and the tasks of requests are
+reader, is in engine/reference_trial.py; others are searched for (core/gang_search.py), and the tasks of requests are
 balanced over the nodes (core/requests.py).
 
 A place is found by trial: the members take their claims in the ledger one after another, and all is rolled back. The

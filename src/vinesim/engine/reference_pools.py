@@ -7,7 +7,7 @@ datacenter, draw.
 from collections.abc import Iterator
 from typing import Any
 
-from vinesim.engine.reference_gangs import attached_to
+from vinesim.engine.reference_trial import attached_to
 from vinesim.state import queries
 from vinesim.state.layout import OVERFULL
 from vinesim.state.power import draw_of, level_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.reference_gangs import is_of_gang
+from vinesim.engine.reference_trial import is_of_gang
 from vinesim.state.layout import ATTACHED, DOWN, DROPPED, HELD, PENDING
 
 

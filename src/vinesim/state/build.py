@@ -17,11 +17,9 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.model.workload import NO_GANG, ONE_SLOT
 from vinesim.state import bit_levels
-from vinesim.state.class_columns import class_columns
 from vinesim.state.demand import amount_of, amounts, demands
-from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
-from vinesim.state.gang_order import placing_order
-from vinesim.state.gang_room import check_gangs, gangs_of
+from vinesim.state.demand_classes import DemandClasses, class_columns, classes_of, unmet
+from vinesim.state.gangs import check_gangs, gangs_of, placing_order
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import ANY_NUMBER, OF_REQUEST
 from vinesim.state.model import Model
