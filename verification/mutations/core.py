@@ -33,7 +33,7 @@ MUTATIONS = (
     mutation(
         "a draw of just the cap is too much",
         CAPS,
-        "core/power.py",
+        "core/ledger.py",
         "state.pool_mw[rack] + more <= model.cap_mw[rack] and state.pool_mw[last] + more <= model.cap_mw[last]",
         "state.pool_mw[rack] + more < model.cap_mw[rack] and state.pool_mw[last] + more < model.cap_mw[last]",
         "engine/reference_pools.py",
@@ -43,7 +43,7 @@ MUTATIONS = (
     mutation(
         "the power cap of the datacenter is not kept",
         CAPS,
-        "core/power.py",
+        "core/ledger.py",
         " and state.pool_mw[last] + more <= model.cap_mw[last]",
         "",
         "engine/reference_pools.py",
@@ -53,7 +53,7 @@ MUTATIONS = (
     mutation(
         "the peak of the datacenter is that of its first instant",
         CAPS,
-        "core/power.py",
+        "core/ledger.py",
         "for pool in (np.int64(model.node_rack[node]), model.cap_mw.shape[0] - 1):",
         "for pool in (np.int64(model.node_rack[node]), np.int64(model.node_rack[node])):",
         "engine/reference_pools.py",

@@ -6,7 +6,7 @@ given the task, and changes only if a task before it is withdrawn.
 
 import numpy as np
 
-from vinesim.core import linked, offered
+from vinesim.core import ledger, linked
 from vinesim.core.called import called
 from vinesim.core.features import CONSOLIDATES, EARLY
 from vinesim.core.laws import exclusive
@@ -14,7 +14,7 @@ from vinesim.core.laws import exclusive
 
 def takes_ahead(model, unit):
     """Whether the tasks of a unit may wait for one another."""
-    return offered.takes_ahead(model, model.unit_type[unit])
+    return ledger.takes_ahead(model, model.unit_type[unit])
 
 
 def free_us(state, unit):
