@@ -2,6 +2,7 @@
 
 from vinesim.core import claims, fit, pending, pools, segments
 from vinesim.core.called import called
+from vinesim.core.claims import reservations_allow
 from vinesim.core.features import (
     BATCHING,
     CAPS,
@@ -15,7 +16,6 @@ from vinesim.core.features import (
     RESERVED,
 )
 from vinesim.core.laws import batching
-from vinesim.core.reservations import reservations_allow
 from vinesim.core.rules import (
     CANNOT_RUN,
     IS_ATTACHED,

@@ -2,18 +2,18 @@
 
 The first row is the unit itself. Then come the other units of its lead, the first ones of the type at the node that
 have room, and for each companion the first unit of its type at the node with room. Their units are in ``held_unit``.
-What is not at a node, such as quotas, is in core/pools.py.
+What is not at a node, such as quotas, is in core/pools.py; the rule of reservations is in state/expected.py.
 """
 
 import numpy as np
 
 from vinesim.core import ledger
 from vinesim.core.called import called
-from vinesim.core.features import AHEAD, CAPS, SEVERAL, SLOTS
-from vinesim.core.reservations import reservations_allow
+from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS
 from vinesim.core.tasks import has_role, is_in_partition, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.demand import amount_of
+from vinesim.state.expected import is_admitted
 from vinesim.state.layout import FULL, OVERFULL
 
 
@@ -308,3 +308,20 @@ def forget(model, state, task):
     if SEVERAL and has_classes(model):
         for row in range(model.task_held[task], model.task_held[task + 1]):
             state.held_unit[row] = -1
+
+
+def has_reservations(model):
+    return RESERVED and model.reserved_first.shape[0] > 0
+
+
+def reservations_allow(model, state, task, unit):
+    return is_admitted_called(model, state, task, unit) if RESERVED and has_reservations(model) else True
+
+
+@called
+def is_admitted_called(model, state, task, unit):
+    return is_admitted(model, state, task, unit)
+
+
+def hypothetical_begin_us(model, state):
+    return max(state.run[0].now_us, state.run[0].begin_us)

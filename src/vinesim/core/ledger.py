@@ -25,7 +25,7 @@ from vinesim.state.power import draw_of, level_of
 
 
 def take(model, state, unit, amount, level):
-    """Take an amount of a unit, whose power it raises by a level (core/ledger.py)."""
+    """Take an amount of a unit, whose power it raises by a level."""
     one = state.unit[unit]
     note_before(state, unit)
     if WHOLE:

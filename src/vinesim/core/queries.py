@@ -19,7 +19,6 @@ from vinesim.core import (
     pools,
     random_units,
     requests,
-    reservations,
     rooms,
     segments,
     tasks,
@@ -97,7 +96,7 @@ def is_available(model, state, task, processor_type):
 
 OTHER_NAMES = {queries.least_busy: least_busy_unit}
 HERE = (nothing, wait_until, start, start_consolidated, drop, preempt, move, is_available)
-ROOMS = (tasks, pending, claims, pools, reservations, fit, rooms, nodes, random_units, segments, laws, batching, trial)
+ROOMS = (tasks, pending, claims, pools, claims, fit, rooms, nodes, random_units, segments, laws, batching, trial)
 
 
 def _bodies() -> dict[Any, Any]:
