@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.core import calendar, changes, dependencies, orders, pending, segments
 from vinesim.core.actions import act, stop
-from vinesim.core.engine_ends import DONE, next_end_us
+from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
     BATCH,
     BATCHING,
@@ -74,7 +74,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
         now = min(min(finish_us, arrival_us), min(min(pause_us, change_us), run.timer_us))
         if BATCHING:
             queued_us, now = finish_us, batching.run_until(model, state, now, horizon_us)
-            finish_us = min(finish_us, next_end_us(state, DONE))
+            finish_us = min(finish_us, next_engine_end_us(state, DONE))
             if now < 0.0:
                 return BROKEN
         if now == np.inf:

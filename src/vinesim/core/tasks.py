@@ -9,8 +9,8 @@ import numpy as np
 
 from vinesim.core import calendar, dependencies
 from vinesim.core.bits import at_or_after, contains
+from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.called import called
-from vinesim.core.engine_ends import DONE, next_end_us
 from vinesim.core.features import (
     AFTER,
     BATCHING,
@@ -37,7 +37,7 @@ NO_GANG = 0
 
 def more_at_once(model, state):
     now_us = state.run[0].now_us
-    if BATCHING and next_end_us(state, DONE) == now_us:
+    if BATCHING and next_engine_end_us(state, DONE) == now_us:
         return True
     return dependencies.next_arrival_us(model, state) == now_us or calendar.next_us(state) == now_us
 

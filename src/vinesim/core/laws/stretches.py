@@ -8,8 +8,8 @@ computes tokens of prompts is its own stretch.
 
 import numpy as np
 
+from vinesim.core.calendar import DONE, OTHERS, set_engine_end
 from vinesim.core.called import called
-from vinesim.core.engine_ends import DONE, OTHERS, set_end
 from vinesim.core.laws.steps import allocate, blocks_for, decodes, limit, slot_at
 from vinesim.core.rules import OUT_OF_TIME
 from vinesim.model.step_times import step_us
@@ -104,8 +104,8 @@ def count_last_blocks(model, state, e, block_tokens):
 
 
 def queue(state, e, end_us, done_us):
-    set_end(state, OTHERS, e, end_us)
-    set_end(state, DONE, e, done_us)
+    set_engine_end(state, OTHERS, e, end_us)
+    set_engine_end(state, DONE, e, done_us)
 
 
 @called
