@@ -6,7 +6,7 @@ options and its own arrays. The meaning, for the reader, is in engine/reference.
 
 import numpy as np
 
-from vinesim.core import calendar, changes, dependencies, orders, pending, segments
+from vinesim.core import actions, calendar, changes, dependencies, pending, segments
 from vinesim.core.actions import act, stop
 from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
@@ -64,7 +64,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
     """
     model, state = by_reference(model_arrays), by_reference(state_arrays)
     run, options, scratch = state.run[0], options_of(decide_at, options_at), scratch_of(scratch_at)
-    if (BATCH or PLACED) and not orders.carry_out(model, state):
+    if (BATCH or PLACED) and not actions.carry_out(model, state):
         return BROKEN
     for _ in range(max_events):
         if (PREEMPTS or CHANGES or DISAGGREGATED) and not has_log_room(state):

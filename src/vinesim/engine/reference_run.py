@@ -95,7 +95,7 @@ class ReferenceRun:
 
     @np.errstate(over="ignore")
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
-        """Do the same as core/orders.py: all moves, then the check for room, then the starts."""
+        """Do the same as core/actions.py: all moves, then the check for room, then the starts."""
         model, state = self.state.model, self.state
         moved = [(int(tasks[i]), int(units[i])) for i in np.flatnonzero(moves)]
         for task, unit in moved:
