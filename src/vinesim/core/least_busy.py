@@ -11,8 +11,8 @@ import numpy as np
 from vinesim.core import changed_nodes
 from vinesim.core.bits import at_or_after
 from vinesim.core.called import called
+from vinesim.core.changed_nodes import BLOCK, set_in_row
 from vinesim.core.features import COUNTS_TASKS
-from vinesim.core.highest import BLOCK, set_in_row
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import UNFIT
 
