@@ -10,8 +10,19 @@ from vinesim.core.calendar import DONE, OTHERS, first_engine_to_end, next_engine
 from vinesim.core.called import called
 from vinesim.core.features import BATCHING, DISAGGREGATED
 from vinesim.core.laws import blocks
-from vinesim.core.laws.steps import admit, keep, limit, release, slot_at
-from vinesim.core.laws.stretches import advance, allocate_begun, cut, end_stretch, make_ready, run_stretch
+from vinesim.core.laws.steps import (
+    admit,
+    advance,
+    allocate_begun,
+    cut,
+    end_stretch,
+    keep,
+    limit,
+    make_ready,
+    release,
+    run_stretch,
+    slot_at,
+)
 from vinesim.core.tasks import is_prefilled
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import BLOCK_TOKENS, CACHES, MAX_SEQUENCES, PREFILL, ROLE
