@@ -8,7 +8,7 @@ request ends: it says so.
 """
 
 from vinesim.core.features import AHEAD, BATCHING, CURVES, SHARED
-from vinesim.core.laws import batching, curves, exclusive, in_turn, shared
+from vinesim.core.laws import batching, curves, exclusive, shared
 
 
 def is_shared(model, unit):
@@ -28,8 +28,8 @@ def join(model, state, slot, unit, load, service_us, end_us):
         if CURVES and has_speed_curves(model, unit):
             return curves.join(model, state, slot, unit, load, service_us)
         return shared.join(model, state, slot, unit, load, service_us)
-    if AHEAD and in_turn.takes_ahead(model, unit):
-        return in_turn.join(state, slot, unit, end_us)
+    if AHEAD and exclusive.takes_ahead(model, unit):
+        return exclusive.join_in_turn(state, slot, unit, end_us)
     return exclusive.join(state, slot, end_us)
 
 
@@ -41,8 +41,8 @@ def leave(model, state, slot, unit, load, is_due):
         if CURVES and has_speed_curves(model, unit):
             return curves.leave(model, state, slot, unit, load, is_due)
         return shared.leave(model, state, slot, unit, load, is_due)
-    if AHEAD and in_turn.takes_ahead(model, unit):
-        return in_turn.leave(model, state, slot, unit, is_due)
+    if AHEAD and exclusive.takes_ahead(model, unit):
+        return exclusive.leave_in_turn(model, state, slot, unit, is_due)
     return exclusive.leave(state, slot, is_due)
 
 
