@@ -2,13 +2,12 @@
 
 A law is three functions: ``join`` and ``leave`` as a segment begins and before its end, each with the load of the unit
 after it, and ``served_us``, the service that a segment has had. Which law a unit follows is a fact about the unit:
-``exclusive``, a task runs at full speed; ``in_turn``, one task after another does; ``shared``, tasks get equal parts of
-a speed; ``curves``, each task type has its own speed curve. A serving engine (``batching``) is not called when a
-request ends: it says so.
+``exclusive``, a task runs at full speed, or one task after another does; ``shared``, tasks get equal parts of a speed,
+or each task type by its own speed curve. A serving engine (``batching``) is not called when a request ends: it says so.
 """
 
 from vinesim.core.features import AHEAD, BATCHING, CURVES, SHARED
-from vinesim.core.laws import batching, curves, exclusive, shared
+from vinesim.core.laws import batching, exclusive, shared
 
 
 def is_shared(model, unit):
@@ -26,7 +25,7 @@ def join(model, state, slot, unit, load, service_us, end_us):
     is a finite number, or never comes."""
     if SHARED and is_shared(model, unit):
         if CURVES and has_speed_curves(model, unit):
-            return curves.join(model, state, slot, unit, load, service_us)
+            return shared.join_by_curves(model, state, slot, unit, load, service_us)
         return shared.join(model, state, slot, unit, load, service_us)
     if AHEAD and exclusive.takes_ahead(model, unit):
         return exclusive.join_in_turn(state, slot, unit, end_us)
@@ -39,7 +38,7 @@ def leave(model, state, slot, unit, load, is_due):
         return True
     if SHARED and is_shared(model, unit):
         if CURVES and has_speed_curves(model, unit):
-            return curves.leave(model, state, slot, unit, load, is_due)
+            return shared.leave_by_curves(model, state, slot, unit, load, is_due)
         return shared.leave(model, state, slot, unit, load, is_due)
     if AHEAD and exclusive.takes_ahead(model, unit):
         return exclusive.leave_in_turn(model, state, slot, unit, is_due)
@@ -50,6 +49,6 @@ def served_us(model, state, slot, unit):
     """The service that a segment has had so far, us at full speed, its transfer included."""
     if SHARED and is_shared(model, unit):
         if CURVES and has_speed_curves(model, unit):
-            return curves.served_us(model, state, slot, unit)
+            return shared.served_by_curves_us(model, state, slot, unit)
         return shared.served_us(model, state, slot, unit)
     return exclusive.served_us(state, slot)
