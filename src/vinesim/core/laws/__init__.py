@@ -48,7 +48,5 @@ def leave(model, state, slot, unit, load, is_due):
 def served_us(model, state, slot, unit):
     """The service that a segment has had so far, us at full speed, its transfer included."""
     if SHARED and is_shared(model, unit):
-        if CURVES and has_speed_curves(model, unit):
-            return shared.served_by_curves_us(model, state, slot, unit)
         return shared.served_us(model, state, slot, unit)
     return exclusive.served_us(state, slot)

@@ -52,9 +52,9 @@ def leave(model, state, slot, unit, load, is_due):
 
 
 def served_us(model, state, slot, unit):
-    took_us = state.run[0].now_us - state.work_at_us[unit]
-    done = state.work_done[unit] + took_us * speed(model, state, np.int64(ANY), unit, state.unit[unit].load)
     one = state.slot[slot]
+    took_us = state.run[0].now_us - state.work_at_us[unit]
+    done = state.work_done[unit] + took_us * speed(model, state, np.int64(one.task), unit, state.unit[unit].load)
     return one.before_us + one.work_us - max(0.0, one.due - done) if one.work_us < np.inf else 0.0
 
 
@@ -148,14 +148,6 @@ def leave_by_curves(model, state, slot, unit, load, is_due):
     advance_each(model, state, unit)
     linked.remove(state, slot, unit)
     return requeue(model, state, unit, load, first_done(model, state, unit, load))
-
-
-@called
-def served_by_curves_us(model, state, slot, unit):
-    one = state.slot[slot]
-    took_us = state.run[0].now_us - state.work_at_us[unit]
-    done = state.work_done[unit] + took_us * speed(model, state, np.int64(one.task), unit, state.unit[unit].load)
-    return one.before_us + one.work_us - max(0.0, one.due - done) if one.work_us < np.inf else 0.0
 
 
 def advance_each(model, state, unit):
