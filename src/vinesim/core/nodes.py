@@ -15,13 +15,6 @@ from vinesim.state.layout import UNFIT
 from vinesim.state.shortcuts import is_start_local
 
 
-def node_tasks(model, state, node):
-    n = np.int64(0)
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
-        n += state.unit[unit].tasks
-    return n
-
-
 def node_tasks_of(model, state, node, task_type):
     return np.int64(state.node_class_tasks[node, task_type])
 

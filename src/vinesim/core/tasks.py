@@ -174,10 +174,6 @@ def end_of_members(model, state, task):
     return gang_of(model, task)[1]
 
 
-def is_member(model, state, task, other):
-    return other == task or state.task_unit[other] == ATTACHED
-
-
 def is_node_in_partition(model, task, node):
     """Whether a node is of the task's partition; true if it has none."""
     if not QUOTAS or model.job_partition.shape[0] == 0:
@@ -347,6 +343,13 @@ def attained_us(model, state, task):
 
 def unit_tasks(model, state, unit):
     return np.int64(state.unit[unit].tasks)
+
+
+def node_tasks(model, state, node):
+    n = np.int64(0)
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        n += state.unit[unit].tasks
+    return n
 
 
 def is_allowed(model, state, task, unit):

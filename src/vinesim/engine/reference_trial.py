@@ -252,16 +252,13 @@ class Before:
     """What a trial held at some time."""
 
     def __init__(self, place: Place):
-        state = self.state = place.state
         self.place, self.units, self.count = place, dict(place.units), place.count.copy()
-        self.loads, self.held, self.held_by = list(state.unit_load), dict(state.held), list(state.held_by)
-        self.draws = state.draws.copied()
+        self.held = all_held(place.state)
 
     def restore(self) -> None:
         """Hold that again, with the very loads of then."""
         self.place.units, self.place.count = self.units, self.count
-        self.state.unit_load, self.state.held, self.state.held_by = self.loads, self.held, self.held_by
-        self.state.draws.on = self.draws
+        hold_again(self.place.state, self.held)
 
 
 @contextmanager
