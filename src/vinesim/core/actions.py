@@ -6,7 +6,7 @@ starts tasks; some tasks run from the beginning.
 
 import numpy as np
 
-from vinesim.core import claims, fit, laws, pending, pools, segments
+from vinesim.core import claims, laws, pending, pools, rooms, segments
 from vinesim.core.called import called
 from vinesim.core.claims import reservations_allow
 from vinesim.core.features import (
@@ -100,7 +100,7 @@ def broken_rule(model, state, action):
         return IS_RESERVED
     if DISAGGREGATED and not has_role(model, state, task, unit):
         return OTHER_ROLE
-    if not fit.is_in_room(model, state, task, unit):
+    if not rooms.is_in_room(model, state, task, unit):
         if CAPS and claims.is_held_back_by_cap(model, state, task, unit):
             return OVER_CAP
         return NO_ROOM_FOR_THE_REST if OVERCOMMITS and state.run[0].overcommits != 0 else NO_ROOM

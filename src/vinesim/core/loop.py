@@ -21,8 +21,8 @@ from vinesim.core.features import (
     QUOTAS,
     SEES_ALL,
 )
-from vinesim.core.fit import forget_found
 from vinesim.core.laws import batching
+from vinesim.core.rooms import forget_found
 from vinesim.core.rules import (
     AT_HORIZON,
     AT_PAUSE,

@@ -6,8 +6,8 @@ from vinesim.core import changed_nodes
 from vinesim.core.called import called
 from vinesim.core.changed_nodes import BLOCK, renew_row, set_in_row
 from vinesim.core.features import OFFERS
-from vinesim.core.fit import can_start
 from vinesim.core.random_units import random_below
+from vinesim.core.rooms import can_start
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative, number_of
 from vinesim.state import queries

@@ -11,7 +11,7 @@ from vinesim.core.actions import broken_rule, note_broken
 from vinesim.core.bits import insert
 from vinesim.core.called import called
 from vinesim.core.features import AHEAD
-from vinesim.core.fit import forget_found
+from vinesim.core.rooms import forget_found
 from vinesim.core.rules import BROKEN, GO_ON, WAIT_NOT_LATER
 from vinesim.core.segments import count_task, follower_of, link
 from vinesim.core.tasks import group, has_one_group, is_of_gang, next_attached
