@@ -136,8 +136,8 @@ def begin(model, state, task, unit, n_tasks):
     if AHEAD:
         state.task_granted_us[task] = now
         state.slot[slot].there_us = start_us
-        if laws.exclusive.takes_ahead(model, unit):
-            init_us = laws.exclusive.free_us(state, unit)
+        if laws.takes_ahead(model, unit):
+            init_us = laws.free_us(state, unit)
             start_us = max(start_us, init_us)
             transfer = start_us - init_us
     state.slot[slot].task = task

@@ -1,6 +1,6 @@
 """What waits for other tasks in the reference engine: a job until those before it are over, a task ahead on its unit.
 
-The twin of core/dependencies.py, and of core/ledger.py and core/laws/exclusive.py.
+The twin of core/dependencies.py, and of core/ledger.py and core/laws.
 """
 
 import math
