@@ -22,7 +22,7 @@ RUN = QUICK + MAIN
 PATIENCE_S = 100.0
 WORKING = """
 import sys
-import vinesim.engine.threads as threads
+import vinesim.engine.watchdog as threads
 begin = threads._Worker.begin
 def reported(self, work):
     begin(self, work)

@@ -1,7 +1,14 @@
-"""What a policy wants: whether it is legal, and how it changes the state."""
+"""What changes the state from outside the core: the actions of a policy, and orders.
 
-from vinesim.core import claims, fit, pending, pools, segments
+An action is checked before it is carried out. Orders are carried out before the next event: a batch policy moves and
+starts tasks; some tasks run from the beginning.
+"""
+
+import numpy as np
+
+from vinesim.core import claims, laws, pending, pools, rooms, segments
 from vinesim.core.called import called
+from vinesim.core.claims import reservations_allow
 from vinesim.core.features import (
     BATCHING,
     CAPS,
@@ -13,9 +20,10 @@ from vinesim.core.features import (
     QUOTAS,
     REFUSES,
     RESERVED,
+    SHARED,
+    SLOTS,
 )
 from vinesim.core.laws import batching
-from vinesim.core.reservations import reservations_allow
 from vinesim.core.rules import (
     CANNOT_RUN,
     IS_ATTACHED,
@@ -34,6 +42,7 @@ from vinesim.core.rules import (
     OUTSIDE_PARTITION,
     OVER_CAP,
     OVER_QUOTA,
+    SHARES_SPEED,
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
 )
@@ -41,7 +50,8 @@ from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joi
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import MOVED, PREEMPTED
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, DROP, MOVE, PENDING
+from vinesim.state.arrays import ARRIVES, MOVES
+from vinesim.state.layout import ATTACHED, DROP, MOVE, OVERFULL, PENDING
 
 
 def act(model, state, action):
@@ -90,7 +100,7 @@ def broken_rule(model, state, action):
         return IS_RESERVED
     if DISAGGREGATED and not has_role(model, state, task, unit):
         return OTHER_ROLE
-    if not fit.is_in_room(model, state, task, unit):
+    if not rooms.is_in_room(model, state, task, unit):
         if CAPS and claims.is_held_back_by_cap(model, state, task, unit):
             return OVER_CAP
         return NO_ROOM_FOR_THE_REST if OVERCOMMITS and state.run[0].overcommits != 0 else NO_ROOM
@@ -132,4 +142,45 @@ def broken_rule_of_stop(model, state, action):
         return IS_CONSOLIDATED
     if GANGS and action.kind == MOVE and is_of_gang(model, task):
         return IS_GANG
+    return 0
+
+
+@called
+def carry_out(model, state):
+    """Move running tasks, all before the first start, so that only the loads after that must be legal; then let jobs
+    arrive and start pending tasks, in order. Returns whether all was legal."""
+    n = state.orders.shape[0]
+    for i in range(n):
+        one = state.orders[i]
+        if SLOTS and one.what == MOVES:
+            rule = broken_rule_of_move(model, state, one.task, one.unit)
+            if rule != 0:
+                note_broken(state, rule, one.task, one.unit)
+                return False
+            segments.move(model, state, not_negative(one.task), not_negative(one.unit))
+    for i in range(n):
+        one = state.orders[i]
+        if one.what != MOVES or (OVERCOMMITS and state.run[0].overcommits != 0):
+            continue
+        if state.unit[one.unit].load > model.unit_capacity[one.unit] * OVERFULL:
+            note_broken(state, NO_ROOM, one.task, one.unit)
+            return False
+    for i in range(n):
+        one = state.orders[i]
+        if one.what == ARRIVES:
+            pending.arrive(model, state)
+        elif one.what != MOVES and not act(model, state, queries.start(one.task, one.unit)):
+            return False
+    return True
+
+
+@called
+def broken_rule_of_move(model, state, task, unit):
+    """The first rule that moving a running task breaks, 0 if none; room is checked after all moves."""
+    if unit >= model.unit_type.shape[0]:
+        return UNKNOWN_UNIT
+    if model.affinity[model.unit_type[unit], task_type(model, state, task)] <= 0.0:
+        return CANNOT_RUN
+    if SHARED and (laws.is_shared(model, unit) or laws.is_shared(model, np.int64(state.task_unit[task]))):
+        return SHARES_SPEED
     return 0

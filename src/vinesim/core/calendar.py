@@ -8,14 +8,22 @@ do. What comes in the order of a list, such as arrivals and outages, needs no he
 
 Tasks of a job often end together. A slot that is queued right after another one for the same time is chained to it, and
 moves with it, where no end is ever cancelled.
+
+Where tasks hold several units of a large cluster, what the loop will read soon is fetched, which changes no result. An
+end is queued long before it comes. When its slot moves into one of the last buckets, what belongs to its task and its
+unit is fetched; when it is next, what belongs to the node of the unit.
+
+When the stretches of serving engines end (core/laws/batching.py) is kept apart: the least of these times, the first of
+equal ones. Each row of ``state.engine_end_us`` is a tree, in which each time is the less of the two below it. The
+leaves, one for each engine, are its second half.
 """
 
 import numpy as np
 
-from vinesim.core import ahead
+from vinesim.core import node_tree
 from vinesim.core.bits import ONE, ZERO, bits_of, leading_zeros, lowest
-from vinesim.core.features import CHAINS
-from vinesim.jit.intrinsics import not_negative
+from vinesim.core.features import CHAINS, INDEX, SEVERAL
+from vinesim.jit.intrinsics import not_negative, prefetch
 
 
 def bucket_of(key, last):
@@ -97,9 +105,9 @@ def spread(model, state, b):
         slot = not_negative(slot)
         following, time_us = np.int64(state.slot[slot].next), state.slot[slot].end_us
         if append(state, bucket_of(bits_of(time_us), last), slot, time_us):
-            ahead.fetch_segment(model, state, slot)  # the others are spread once more
+            fetch_segment(model, state, slot)  # the others are spread once more
         slot = following
-    ahead.follow(model, state, b)
+    fetch_bucket(model, state, b)
 
 
 def pop(model, state):
@@ -125,7 +133,7 @@ def pop(model, state):
             state.slot[not_negative(following)].previous = -1
     if CHAINS:
         run.chained = np.int64(one.chain)
-    ahead.look(model, state)
+    fetch_next(model, state)
     return slot
 
 
@@ -151,3 +159,90 @@ def cancel(state, slot):
             least_us = min(least_us, state.slot[other].end_us)
             other = np.int64(state.slot[other].next)
         state.bucket[b].least_us = least_us
+
+
+FAR = 1 << 16  # units; of fewer, all lies near
+
+
+def is_far(model):
+    return model.unit_type.shape[0] >= FAR
+
+
+def fetch_segment(model, state, slot):
+    """Fetch what an end will read of its task and of its unit; the other units of the node lie around it."""
+    if SEVERAL and is_far(model):
+        task, unit = np.int64(state.slot[slot].task), np.int64(state.slot[slot].unit)
+        prefetch(model.task_group, task)
+        prefetch(model.task_held, task)
+        prefetch(model.unit_node, unit)
+        prefetch(model.unit_type, unit)
+        prefetch(model.node_unit, unit)
+        for other in range(unit - 8, unit + 9, 2):  # two units are a line of memory
+            prefetch(state.unit, other)
+
+
+def fetch_bucket(model, state, b):
+    """Fetch the slots of the bucket that is spread after this one, one with each event that is taken until then. They
+    are links of a chain, of which the next is known only when one is there."""
+    if SEVERAL and is_far(model):
+        others = state.used[b >> 6] >> np.uint64(b & 63) >> ONE
+        state.run[0].ahead = state.bucket[b + 1 + lowest(others)].head if others != ZERO else -1
+
+
+def fetch_next(model, state):
+    """Fetch what the end of the next event will read, and the next slot of the bucket that is spread next."""
+    run = state.run[0]
+    if SEVERAL and is_far(model) and run.levels != ZERO:
+        w = not_negative(lowest(run.levels) << 2)
+        while state.used[w] == ZERO:
+            w += 1
+        fetch_node(model, state, not_negative(np.int64(state.bucket[(w << 6) + lowest(state.used[w])].head)))
+        if run.ahead >= 0:
+            following = np.int64(state.slot[not_negative(run.ahead)].next)
+            run.ahead = following
+            prefetch(state.slot, following)
+
+
+def fetch_node(model, state, slot):
+    """Fetch what an end will read of its node, and of the index of nodes."""
+    node = not_negative(model.unit_node[not_negative(np.int64(state.slot[slot].unit))])
+    prefetch(model.node_begin, node * model.affinity.shape[0])
+    prefetch(model.node_sole, node * model.companion_type.shape[0])
+    prefetch(state.held_unit, model.task_held[state.slot[slot].task])
+    if INDEX and state.node_room.shape[0] > 0:
+        row = node_tree.leaf(state.node_room.shape[0], node)
+        prefetch(state.node_is_stale, node)
+        prefetch(state.node_room, row)
+        prefetch(state.node_room, node_tree.above(row))
+
+
+OTHERS, DONE = range(2)  # rows: DONE has the stretches at whose end a request is done, OTHERS the others
+
+
+def set_engine_end(state, row, e, time_us):
+    """Set a time of a row."""
+    times_us = state.engine_end_us
+    at = not_negative((times_us.shape[1] >> 1) + e)
+    times_us[row, at] = time_us
+    while at > 1:
+        at = not_negative(at >> 1)
+        least_us = min(times_us[row, 2 * at], times_us[row, 2 * at + 1])
+        if times_us[row, at] == least_us:
+            return
+        times_us[row, at] = least_us
+
+
+def next_engine_end_us(state, row):
+    """The least time of a row."""
+    return state.engine_end_us[row, 1]
+
+
+def first_engine_to_end(state, row):
+    """The engine with the least time of a row."""
+    times_us = state.engine_end_us
+    n, at = times_us.shape[1] >> 1, np.int64(1)
+    while at < n:
+        at = not_negative(2 * at)
+        if times_us[row, at] != times_us[row, at >> 1]:
+            at = not_negative(at + 1)
+    return not_negative(at - n)

@@ -1,9 +1,24 @@
-"""The nodes that have changed, for what is kept of nodes: ``core/ledger.py`` notes them, in a ring."""
+"""What is kept of nodes until they change: which have changed, what they have room for, the highest of their numbers.
+
+The ledger notes changed nodes in a ring. Where scores of nodes are kept and tasks hold several units, what a node has
+room for is kept too: for each number of units and share of a lead, the types of which it has that number; and how many
+of the amounts of each companion fit. So a class is looked up at a node in a few steps, instead of trying the node's
+units; most nodes that a busy cluster looks at have no room. Both are exact, and brought up to date for the nodes that
+have changed before any score is.
+
+Of whole numbers in rows, such as scores, the highest of each 64 is kept, and of each 64 of those. The three levels are
+arrays, as ``state/arrays.py`` lists them: [rows, n], [rows, n / 64] and [rows, n / 4096], int32.
+"""
 
 import numpy as np
 
-from vinesim.core import offers
+from vinesim.core import claims
+from vinesim.core.bits import ONE, ZERO
+from vinesim.core.called import called
 from vinesim.core.features import OFFERS
+from vinesim.core.tasks import task_type
+from vinesim.jit.intrinsics import not_negative
+from vinesim.state.layout import FULL, OVERFULL, UNFIT
 
 
 def renew_changed(model, state, seen, renew):
@@ -24,5 +39,102 @@ def see(model, state):
     """Bring what the nodes have room for up to date; then all changes so far have been seen: a node that changes once
     more is noted once more."""
     if OFFERS and state.node_offers.shape[0] > 0:
-        renew_changed(model, state, state.run[0].n_changes_seen, offers.renew_node)
+        renew_changed(model, state, state.run[0].n_changes_seen, renew_node)
     state.run[0].n_changes_seen = state.run[0].n_changes
+
+
+def has_offer_for(model, state, task, node):
+    """Whether the task can start on any unit of the node."""
+    task_class, n = task_type(model, state, task), model.companion_type.shape[0]
+    node = not_negative(node)
+    for c in range(n):
+        if state.node_fitting[node * n + c] < model.class_n_amounts[task_class * n + c]:
+            return False
+    n_words = model.class_types.shape[1]
+    first, found = not_negative(np.int64(model.class_shape[task_class]) * n_words), ZERO
+    for w in range(n_words):
+        found |= state.node_offers[node, first + w] & model.class_types[task_class, w]
+    return found != ZERO
+
+
+@called
+def renew_node(model, state, node):
+    """Bring what a node has room for up to date."""
+    if model.node_first[node] == model.node_first[node + 1]:
+        return  # the units have their own order
+    n_types, n_companions = model.affinity.shape[0], model.companion_type.shape[0]
+    for c in range(n_companions):
+        state.node_fitting[not_negative(node * n_companions + c)] = n_fitting(model, state, c, node)
+    for i in range(state.node_offers.shape[1]):
+        state.node_offers[node, i] = ZERO
+    for p in range(n_types):
+        place = claims.place_of(model, node, p)
+        if model.node_begin[place] < model.node_begin[place + 1]:
+            renew_leads(model, state, node, p, place)
+
+
+def renew_leads(model, state, node, p, place):
+    """Note which of the leads of a type its units at the node, ``place``, offer."""
+    n_words, lead, after = model.class_types.shape[1], np.int64(model.type_lead[p]), np.int64(model.type_lead[p + 1])
+    while lead < after:
+        n, last = claims.n_with_room(model, state, place, model.lead_share[lead]), np.int64(model.lead_end[lead])
+        while lead < last:
+            if model.lead_units[lead] <= n:
+                word = not_negative(model.lead_shape[lead] * n_words + (p >> 6))
+                state.node_offers[node, word] |= ONE << np.uint64(p & 63)
+            lead += 1
+
+
+def n_fitting(model, state, c, node):
+    """How many of the amounts of a companion that any class holds fit on a unit of the node."""
+    begin, most = np.int64(model.first_amount[c]), np.int64(0)
+    place = claims.place_of(model, node, model.companion_type[c])
+    for j in range(model.node_begin[place], model.node_begin[place + 1]):
+        one = state.unit[not_negative(np.int64(model.node_unit[j]))]
+        low, high = begin, np.int64(model.first_amount[c + 1])
+        while one.load < one.open * FULL and low < high:
+            middle = not_negative((low + high) >> 1)
+            if one.load + model.amounts[middle] <= one.open * OVERFULL:
+                low = middle + 1
+            else:
+                high = middle
+        most = max(most, low - begin)
+    return most
+
+
+BLOCK = 64  # numbers of one block
+
+
+@called
+def highest_of(numbers, row, block):
+    """Return the highest of a block of 64 numbers of a row."""
+    highest, begin, row = np.int32(UNFIT), not_negative(block << 6), not_negative(row)
+    for i in range(min(BLOCK, numbers.shape[1] - begin)):
+        highest = max(highest, numbers[row, not_negative(begin + i)])
+    return highest
+
+
+def set_in_row(numbers, numbers_1, numbers_2, row, i, number):
+    """Set a number of a row, and the highest of its block and of the blocks around it."""
+    row, i, found = not_negative(row), not_negative(i), np.int32(number)
+    block = i >> 6
+    before = numbers[row, i]
+    numbers[row, i] = found
+    if found < before and before == numbers_1[row, block]:
+        found = highest_of(numbers, row, block)
+    elif found <= numbers_1[row, block]:
+        return
+    before = numbers_1[row, block]
+    numbers_1[row, block] = found
+    if found > numbers_2[row, block >> 6]:
+        numbers_2[row, block >> 6] = found
+    elif found < before and before == numbers_2[row, block >> 6]:
+        numbers_2[row, block >> 6] = highest_of(numbers_1, row, block >> 6)
+
+
+def renew_row(numbers, numbers_1, numbers_2, row):
+    """Look for the highest of each block again, after many numbers of the row were set."""
+    for block in range(numbers_1.shape[1]):
+        numbers_1[row, block] = highest_of(numbers, row, block)
+    for block in range(numbers_2.shape[1]):
+        numbers_2[row, block] = highest_of(numbers_1, row, block)

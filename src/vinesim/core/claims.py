@@ -2,18 +2,18 @@
 
 The first row is the unit itself. Then come the other units of its lead, the first ones of the type at the node that
 have room, and for each companion the first unit of its type at the node with room. Their units are in ``held_unit``.
-What is not at a node, such as quotas, is in core/pools.py.
+What is not at a node, such as quotas, is in core/pools.py; the rule of reservations is in state/expected.py.
 """
 
 import numpy as np
 
-from vinesim.core import ledger, offered, power
+from vinesim.core import ledger
 from vinesim.core.called import called
-from vinesim.core.features import AHEAD, CAPS, SEVERAL, SLOTS
-from vinesim.core.reservations import reservations_allow
+from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS
 from vinesim.core.tasks import has_role, is_in_partition, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.demand import amount_of
+from vinesim.state.expected import is_admitted
 from vinesim.state.layout import FULL, OVERFULL
 
 
@@ -134,16 +134,16 @@ def fits_itself(model, state, task, unit):
 
 
 def caps_allow(model, state, task, unit):
-    return keeps_caps(model, state, task, unit) if CAPS and power.has_caps(model) else True
+    return keeps_caps(model, state, task, unit) if CAPS and ledger.has_caps(model) else True
 
 
 @called
 def keeps_caps(model, state, task, unit):
-    more = power.added_mw(model, state, task, unit, demand(model, state, task, unit))
+    more = ledger.added_mw(model, state, task, unit, demand(model, state, task, unit))
     node = np.int64(state.unit[unit].node)
     if SEVERAL and has_classes(model):
         more += rest_mw(model, state, task, unit, node)
-    return power.are_kept(model, state, node, more)
+    return ledger.are_caps_kept(model, state, node, more)
 
 
 @called
@@ -155,14 +155,14 @@ def rest_mw(model, state, task, unit, node):
         other = not_negative(np.int64(model.node_unit[i]))
         amount = share_of(model, other, model.class_share[task_class])
         if other != unit and has_room_for(model, state, other, amount):
-            more += power.added_mw(model, state, task, other, amount)
+            more += ledger.added_mw(model, state, task, other, amount)
             missing -= 1
         i += 1
     for c in range(model.companion_type.shape[0]):
         amount = model.class_companion[task_class, not_negative(model.companion_type[c])]
         if amount > 0.0:
             other = not_negative(companion_at(model, state, node, np.int64(c), amount))
-            more += power.added_mw(model, state, task, other, amount)
+            more += ledger.added_mw(model, state, task, other, amount)
     return more
 
 
@@ -179,15 +179,15 @@ def is_held_back_by_cap(model, state, task, unit):
 
 
 def take_of(model, state, task, unit, amount):
-    ledger.take(model, state, unit, amount, power.level(model, state, task, unit, amount))
+    ledger.take(model, state, unit, amount, ledger.level_for(model, state, task, unit, amount))
     if AHEAD:
-        offered.note_taken(model, state, unit)
+        ledger.note_taken(model, state, unit)
 
 
 def release_of(model, state, task, unit, amount):
-    ledger.release(model, state, unit, amount, power.level(model, state, task, unit, amount))
+    ledger.release(model, state, unit, amount, ledger.level_for(model, state, task, unit, amount))
     if AHEAD:
-        offered.note_left(model, state, unit)
+        ledger.note_left(model, state, unit)
 
 
 def take(model, state, task, unit):
@@ -279,18 +279,18 @@ def still_has_room(model, state, task, unit):
             other = not_negative(np.int64(state.held_unit[row]))
             if state.unit[other].load + amount_of_row(model, state, task, row) > model.unit_capacity[other] * OVERFULL:
                 return False
-    return would_keep_caps(model, state, task, unit) if CAPS and power.has_caps(model) else True
+    return would_keep_caps(model, state, task, unit) if CAPS and ledger.has_caps(model) else True
 
 
 @called
 def would_keep_caps(model, state, task, unit):
     """Whether the power caps are kept if a task holds again what it held, on the same units."""
-    more = power.added_mw(model, state, task, unit, demand(model, state, task, unit))
+    more = ledger.added_mw(model, state, task, unit, demand(model, state, task, unit))
     if SEVERAL and has_classes(model):
         for row in range(model.task_held[task], model.task_held[task + 1]):
             other = not_negative(np.int64(state.held_unit[row]))
-            more += power.added_mw(model, state, task, other, amount_of_row(model, state, task, row))
-    return power.are_kept(model, state, np.int64(state.unit[unit].node), more)
+            more += ledger.added_mw(model, state, task, other, amount_of_row(model, state, task, row))
+    return ledger.are_caps_kept(model, state, np.int64(state.unit[unit].node), more)
 
 
 @called
@@ -308,3 +308,20 @@ def forget(model, state, task):
     if SEVERAL and has_classes(model):
         for row in range(model.task_held[task], model.task_held[task + 1]):
             state.held_unit[row] = -1
+
+
+def has_reservations(model):
+    return RESERVED and model.reserved_first.shape[0] > 0
+
+
+def reservations_allow(model, state, task, unit):
+    return is_admitted_called(model, state, task, unit) if RESERVED and has_reservations(model) else True
+
+
+@called
+def is_admitted_called(model, state, task, unit):
+    return is_admitted(model, state, task, unit)
+
+
+def hypothetical_begin_us(model, state):
+    return max(state.run[0].now_us, state.run[0].begin_us)

@@ -11,8 +11,9 @@ import numpy as np
 from vinesim.core import changed_nodes
 from vinesim.core.bits import at_or_after
 from vinesim.core.called import called
+from vinesim.core.changed_nodes import BLOCK, set_in_row
 from vinesim.core.features import COUNTS_TASKS
-from vinesim.core.highest import BLOCK, set_in_row
+from vinesim.core.tasks import node_tasks
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import UNFIT
 
@@ -28,18 +29,11 @@ def after_node(model, unit):
     return np.int64(model.node_first[model.unit_node[unit] + 1])
 
 
-def n_tasks_at(model, state, node):
-    n = np.int64(0)
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
-        n += state.unit[unit].tasks
-    return n
-
-
 @called
 def count(model, state, node):
     """Count the tasks on a node again."""
     node = not_negative(node)
-    first, end, n_tasks = model.node_first[node], model.node_first[node + 1], n_tasks_at(model, state, node)
+    first, end, n_tasks = model.node_first[node], model.node_first[node + 1], node_tasks(model, state, node)
     for p in range(model.affinity.shape[0]):
         unit = at_or_after(state.free, state.free_1, state.free_2, p, first)
         number = -n_tasks if unit >= 0 and unit < end else np.int64(UNFIT)
@@ -77,7 +71,7 @@ def unit_of_all(model, state, task, p, first_on):
     unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, np.int64(0)))
     while unit >= 0:
         begin, end = np.int64(model.node_first[model.unit_node[unit]]), after_node(model, unit)
-        n = n_tasks_at(model, state, model.unit_node[unit])
+        n = node_tasks(model, state, model.unit_node[unit])
         if best < 0 or n < fewest:
             found = first_on(model, state, task, p, begin, end)
             if found >= 0:

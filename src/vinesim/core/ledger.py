@@ -4,20 +4,28 @@
 nodes, the scores of nodes (``enter``, ``leave``, ``note_node``). Between ``mark`` and ``rollback`` they are called for
 what is only supposed: gangs that look for a place, running tasks that a policy thinks away, reservations. ``rollback``
 puts back the very loads of before; marks may be nested.
+
+Two more things follow from what is held. Power caps of racks and of the datacenter are pools whose members follow from
+a unit's place: what their units draw is kept here, also for what is only supposed; the last pool is that of the
+datacenter, and what a unit draws is in state/power.py. Places ahead are how many tasks each unit of a type is open for,
+where units take tasks while they compute others: a unit takes no task ahead while another one of its type has fewer, so
+all are open for one task each, once each of them that is up has one for a second, and so on. What ``unit_open`` says of
+them rises and falls together.
 """
 
 import numpy as np
 
-from vinesim.core import power
 from vinesim.core.bits import ZERO, at_or_after, insert, lowest, remove
 from vinesim.core.called import called
 from vinesim.core.features import CAPS, COUNTS_FREE, EVERYWHERE, INDEX, NOTES_NODES, TRIALS, WHOLE
+from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state.layout import FULL
+from vinesim.state.layout import DOWN, FULL
+from vinesim.state.power import draw_of, level_of
 
 
 def take(model, state, unit, amount, level):
-    """Take an amount of a unit, whose power it raises by a level (core/power.py)."""
+    """Take an amount of a unit, whose power it raises by a level."""
     one = state.unit[unit]
     note_before(state, unit)
     if WHOLE:
@@ -26,7 +34,7 @@ def take(model, state, unit, amount, level):
         note_node(model, state, np.int64(one.node))
         return
     if CAPS:
-        power.change(model, state, unit, one.holders + 1, state.unit_level[unit] + level)
+        change_power(model, state, unit, one.holders + 1, state.unit_level[unit] + level)
     one.holders += 1
     set_load(model, state, unit, one.load + amount)
 
@@ -42,7 +50,7 @@ def release(model, state, unit, amount, level):
         return
     holders = one.holders - 1
     if CAPS:
-        power.change(model, state, unit, holders, state.unit_level[unit] - level)
+        change_power(model, state, unit, holders, state.unit_level[unit] - level)
     one.holders = holders
     set_load(model, state, unit, one.load - amount if holders > 0 else 0.0)
 
@@ -116,7 +124,7 @@ def undo(model, state, marked):
         row = state.undo[run.n_undo]
         unit = not_negative(np.int64(row.unit))
         if CAPS:
-            power.change(model, state, unit, row.holders, state.undo_level[run.n_undo])
+            change_power(model, state, unit, row.holders, state.undo_level[run.n_undo])
         state.unit[unit].holders = row.holders
         set_load(model, state, unit, row.load)
 
@@ -184,3 +192,90 @@ def note_node(model, state, node):
         run.n_changes += 1
         state.node_change[node] = run.n_changes
         state.changed_node[run.n_changes & (state.changed_node.shape[0] - 1)] = node
+
+
+def has_caps(model):
+    return CAPS and model.cap_mw.shape[0] > 0
+
+
+def level_for(model, state, task, unit, amount):
+    """What a task adds to the level of a unit of which it holds an amount."""
+    if CAPS and has_caps(model):
+        return level_of(model, task_type(model, state, task), unit, amount)
+    return np.int64(0)
+
+
+def change_power(model, state, unit, holders, level):
+    """Let a unit be held by a number of tasks that add up to a level; the number of its holders is changed after
+    this."""
+    if has_caps(model):
+        change_draw(model, state, unit, holders, level_for)
+
+
+@called
+def change_draw(model, state, unit, holders, level):
+    one = state.unit[unit]
+    more = draw_of(model, unit, holders > 0, level_for) - draw_of(model, unit, one.holders > 0, state.unit_level[unit])
+    state.unit_level[unit] = level_for
+    state.pool_mw[model.node_rack[one.node]] += more
+    state.pool_mw[model.cap_mw.shape[0] - 1] += more
+
+
+@called
+def note_peak(model, state, node):
+    """Note what the rack of a node draws as a task has started there, and the datacenter."""
+    for pool in (np.int64(model.node_rack[node]), model.cap_mw.shape[0] - 1):
+        state.peak_mw[pool] = max(state.peak_mw[pool], state.pool_mw[pool])
+
+
+@called
+def added_mw(model, state, task, unit, amount):
+    """What a unit would draw more if a task took an amount of it."""
+    before, more = np.int64(state.unit_level[unit]), level_of(model, task_type(model, state, task), unit, amount)
+    return draw_of(model, unit, True, before + more) - draw_of(model, unit, state.unit[unit].holders > 0, before)
+
+
+@called
+def are_caps_kept(model, state, node, more):
+    """Whether the caps are kept if the units of a node draw ``more``."""
+    rack, last = np.int64(model.node_rack[node]), model.cap_mw.shape[0] - 1
+    return state.pool_mw[rack] + more <= model.cap_mw[rack] and state.pool_mw[last] + more <= model.cap_mw[last]
+
+
+def takes_ahead(model, p):
+    return model.type_ahead.shape[0] > 0 and model.type_ahead[p] > 0
+
+
+def note_taken(model, state, unit):
+    """Note that a unit has one task more."""
+    p = not_negative(np.int64(state.unit[unit].type))
+    if takes_ahead(model, p) and state.lowest[p] == state.unit.shape[0] and state.type_level[p] < model.type_ahead[p]:
+        renew_places(model, state, p)
+
+
+def note_left(model, state, unit):
+    """Note that a unit has one task less."""
+    p = not_negative(np.int64(state.unit[unit].type))
+    if takes_ahead(model, p) and state.unit[unit].holders < state.type_level[p]:
+        renew_places(model, state, p)
+
+
+def note_opened(model, state, unit):
+    """Note that a unit has gone down or come up."""
+    p = not_negative(np.int64(state.unit[unit].type))
+    if takes_ahead(model, p):
+        renew_places(model, state, p)
+
+
+@called
+def renew_places(model, state, p):
+    """Open the units of a type for as many tasks as the one with the fewest has, and one more."""
+    fewest = np.int64(model.type_ahead[p])
+    for unit in range(state.unit.shape[0]):
+        one = state.unit[unit]
+        if one.type == p and one.open > DOWN:
+            fewest = min(fewest, np.int64(one.holders))
+    state.type_level[p] = fewest
+    for unit in range(state.unit.shape[0]):
+        if state.unit[unit].type == p and state.unit[unit].open > DOWN:
+            set_open(model, state, not_negative(unit), model.unit_capacity[unit] * (1.0 + fewest))

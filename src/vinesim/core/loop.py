@@ -6,9 +6,9 @@ options and its own arrays. The meaning, for the reader, is in engine/reference.
 
 import numpy as np
 
-from vinesim.core import calendar, changes, dependencies, orders, pending, segments
+from vinesim.core import actions, calendar, changes, dependencies, pending, segments
 from vinesim.core.actions import act, stop
-from vinesim.core.engine_ends import DONE, next_end_us
+from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
     BATCH,
     BATCHING,
@@ -21,8 +21,8 @@ from vinesim.core.features import (
     QUOTAS,
     SEES_ALL,
 )
-from vinesim.core.fit import forget_found
 from vinesim.core.laws import batching
+from vinesim.core.rooms import forget_found
 from vinesim.core.rules import (
     AT_HORIZON,
     AT_PAUSE,
@@ -64,7 +64,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
     """
     model, state = by_reference(model_arrays), by_reference(state_arrays)
     run, options, scratch = state.run[0], options_of(decide_at, options_at), scratch_of(scratch_at)
-    if (BATCH or PLACED) and not orders.carry_out(model, state):
+    if (BATCH or PLACED) and not actions.carry_out(model, state):
         return BROKEN
     for _ in range(max_events):
         if (PREEMPTS or CHANGES or DISAGGREGATED) and not has_log_room(state):
@@ -74,7 +74,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
         now = min(min(finish_us, arrival_us), min(min(pause_us, change_us), run.timer_us))
         if BATCHING:
             queued_us, now = finish_us, batching.run_until(model, state, now, horizon_us)
-            finish_us = min(finish_us, next_end_us(state, DONE))
+            finish_us = min(finish_us, next_engine_end_us(state, DONE))
             if now < 0.0:
                 return BROKEN
         if now == np.inf:

@@ -16,10 +16,8 @@ OF_STATE = (
     "places",
     "power",
     "queries",
-    "reservations",
     "shortcuts",
     "skew_heap",
-    "until",
     "window",
 )  # files of state that kernels are made from
 

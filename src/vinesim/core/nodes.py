@@ -2,24 +2,17 @@
 
 import numpy as np
 
-from vinesim.core import changed_nodes, offers
+from vinesim.core import changed_nodes
 from vinesim.core.called import called
+from vinesim.core.changed_nodes import BLOCK, renew_row, set_in_row
 from vinesim.core.features import OFFERS
-from vinesim.core.fit import can_start
-from vinesim.core.highest import BLOCK, renew_row, set_in_row
 from vinesim.core.random_units import random_below
+from vinesim.core.rooms import can_start
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative, number_of
 from vinesim.state import queries
 from vinesim.state.layout import UNFIT
 from vinesim.state.shortcuts import is_start_local
-
-
-def node_tasks(model, state, node):
-    n = np.int64(0)
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
-        n += state.unit[unit].tasks
-    return n
 
 
 def node_tasks_of(model, state, node, task_type):
@@ -49,7 +42,7 @@ def tightest_free_at(model, state, task, node):
 def can_start_at(model, state, task, node):
     """Whether a task can start on any unit of a node."""
     if OFFERS and state.node_offers.shape[0] > 0:
-        return offers.can_start_at(model, state, task, node)
+        return changed_nodes.has_offer_for(model, state, task, node)
     return first_free_at(model, state, task, node) >= 0
 
 

@@ -1,7 +1,7 @@
 """Pools: what can run short and is not at a node. Quotas: the most that the tasks of their accounts hold at once, with
 what the quotas of the same cohort lend them.
 
-Power caps go by the place of a unit instead, so the ledger keeps what they count: core/power.py.
+Power caps go by the place of a unit instead, so the ledger keeps what they count: core/ledger.py.
 """
 
 import numpy as np

@@ -11,7 +11,6 @@ import numpy as np
 
 from vinesim.core import (
     claims,
-    fit,
     laws,
     least_busy,
     nodes,
@@ -19,7 +18,6 @@ from vinesim.core import (
     pools,
     random_units,
     requests,
-    reservations,
     rooms,
     segments,
     tasks,
@@ -97,7 +95,7 @@ def is_available(model, state, task, processor_type):
 
 OTHER_NAMES = {queries.least_busy: least_busy_unit}
 HERE = (nothing, wait_until, start, start_consolidated, drop, preempt, move, is_available)
-ROOMS = (tasks, pending, claims, pools, reservations, fit, rooms, nodes, random_units, segments, laws, batching, trial)
+ROOMS = (tasks, pending, claims, pools, rooms, nodes, random_units, segments, laws, batching, trial)
 
 
 def _bodies() -> dict[Any, Any]:

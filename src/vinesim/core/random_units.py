@@ -5,7 +5,7 @@ import numpy as np
 from vinesim.core.bits import ZERO, count_ones, lowest
 from vinesim.core.called import called
 from vinesim.core.features import COUNTS_FREE
-from vinesim.core.fit import fits_called
+from vinesim.core.rooms import fits_called
 from vinesim.core.tasks import task_type
 from vinesim.state.shortcuts import is_room_alike
 

@@ -1,5 +1,5 @@
 """Requests of applications: each task on its own node that holds the application's data, the least busy first. The
-meaning, for the reader, is in engine/reference_gangs.py. Source: Symphony paper, section IV-A5 (load balancer).
+meaning, for the reader, is in engine/reference_trial.py. Source: Symphony paper, section IV-A5 (load balancer).
 
 No two tasks are at one node, so whether one has room does not depend on the others: nothing is held for a trial, except
 where they share the power of a rack with a cap.

@@ -8,7 +8,7 @@ sections 4.5, 5.1 and 5.4.3.
 
 import numpy as np
 
-from vinesim.core import calendar, claims, dependencies, gang_members, laws, pending, pools, power, requests
+from vinesim.core import calendar, claims, dependencies, gang_members, laws, ledger, pending, pools, requests
 from vinesim.core.bits import insert, remove
 from vinesim.core.called import called
 from vinesim.core.features import (
@@ -136,8 +136,8 @@ def begin(model, state, task, unit, n_tasks):
     if AHEAD:
         state.task_granted_us[task] = now
         state.slot[slot].there_us = start_us
-        if laws.in_turn.takes_ahead(model, unit):
-            init_us = laws.in_turn.free_us(state, unit)
+        if laws.takes_ahead(model, unit):
+            init_us = laws.free_us(state, unit)
             start_us = max(start_us, init_us)
             transfer = start_us - init_us
     state.slot[slot].task = task
@@ -166,8 +166,8 @@ def begin(model, state, task, unit, n_tasks):
     claims.take(model, state, task, unit)
     if QUOTAS:
         pools.count(model, state, task, unit, 1)
-    if CAPS and power.has_caps(model):
-        power.note_peak(model, state, np.int64(state.unit[unit].node))
+    if CAPS and ledger.has_caps(model):
+        ledger.note_peak(model, state, np.int64(state.unit[unit].node))
     return True
 
 

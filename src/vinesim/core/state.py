@@ -11,7 +11,7 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
 from vinesim.state.arrays import FIELDS, RUN, SLOT, STATE, Changing, StateArrays, ndim
 from vinesim.state.layout import ATTACHED, BLOCK_TOKENS, COLUMNS, FAN, HELD, PENDING, ROOT
-from vinesim.state.power_caps import empty_mw
+from vinesim.state.power import empty_mw
 from vinesim.state.shortcuts import is_start_alike
 
 BUCKETS = 8 * 256  # of the calendar: a level a byte

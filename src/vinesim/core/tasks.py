@@ -9,8 +9,8 @@ import numpy as np
 
 from vinesim.core import calendar, dependencies
 from vinesim.core.bits import at_or_after, contains
+from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.called import called
-from vinesim.core.engine_ends import DONE, next_end_us
 from vinesim.core.features import (
     AFTER,
     BATCHING,
@@ -37,7 +37,7 @@ NO_GANG = 0
 
 def more_at_once(model, state):
     now_us = state.run[0].now_us
-    if BATCHING and next_end_us(state, DONE) == now_us:
+    if BATCHING and next_engine_end_us(state, DONE) == now_us:
         return True
     return dependencies.next_arrival_us(model, state) == now_us or calendar.next_us(state) == now_us
 
@@ -172,10 +172,6 @@ def gang_of(model, task):
 
 def end_of_members(model, state, task):
     return gang_of(model, task)[1]
-
-
-def is_member(model, state, task, other):
-    return other == task or state.task_unit[other] == ATTACHED
 
 
 def is_node_in_partition(model, task, node):
@@ -347,6 +343,13 @@ def attained_us(model, state, task):
 
 def unit_tasks(model, state, unit):
     return np.int64(state.unit[unit].tasks)
+
+
+def node_tasks(model, state, node):
+    n = np.int64(0)
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        n += state.unit[unit].tasks
+    return n
 
 
 def is_allowed(model, state, task, unit):

@@ -6,8 +6,8 @@ import numpy as np
 from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, rooms
 from vinesim.core.called import called
 from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL
-from vinesim.core.fit import fits, forget_found
-from vinesim.core.tasks import at_step, end_of_members, gang_of, is_member, is_of_gang, next_step
+from vinesim.core.rooms import fits, forget_found
+from vinesim.core.tasks import at_step, end_of_members, gang_of, is_of_gang, next_step
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import places
 from vinesim.state.shortcuts import is_room_local
@@ -148,7 +148,7 @@ def has_place_without(model, state, task, node, others, n):
             release(model, state, other, np.int64(node))
     forget_found(state)
     for member in range(task, end_of_members(model, state, task)):
-        if is_member(model, state, task, member):
+        if places.is_member(model, state, task, member):
             for unit in range(model.node_first[node], model.node_first[node + 1]):
                 is_found = is_found or claims.fits_itself(model, state, np.int64(member), not_negative(unit))
     end_trial(model, state, begun)

@@ -6,12 +6,12 @@ calendar. ``decide`` and ``renumbered`` stand for the policy. Its meaning, for t
 
 import numpy as np
 
-from vinesim.core import claims, gangs, ledger, offered, pending, requests
+from vinesim.core import claims, gangs, ledger, pending, requests
 from vinesim.core.actions import broken_rule, note_broken
 from vinesim.core.bits import insert
 from vinesim.core.called import called
 from vinesim.core.features import AHEAD
-from vinesim.core.fit import forget_found
+from vinesim.core.rooms import forget_found
 from vinesim.core.rules import BROKEN, GO_ON, WAIT_NOT_LATER
 from vinesim.core.segments import count_task, follower_of, link
 from vinesim.core.tasks import group, has_one_group, is_of_gang, next_attached
@@ -132,7 +132,7 @@ def release(model, state, task):
     unit = not_negative(np.int64(state.task_unit[task]))
     count_task(model, state, task, unit, -1)
     claims.release(model, state, task, unit)
-    if AHEAD and offered.takes_ahead(model, model.unit_type[unit]):  # it began when the one before it left
+    if AHEAD and ledger.takes_ahead(model, model.unit_type[unit]):  # it began when the one before it left
         state.task_init_us[task] = max(state.task_init_us[task], state.unit_left_us[unit])
         state.unit_left_us[unit] = state.run[0].now_us
     other = np.int64(task)
@@ -198,7 +198,7 @@ def run_turn(
                 changed = not_negative(one.number)
                 ledger.set_open(model, state, changed, model.unit_capacity[changed] if kind == OPEN else DOWN)
                 if AHEAD:
-                    offered.note_opened(model, state, changed)
+                    ledger.note_opened(model, state, changed)
                 continue
             if kind == RENUMBERED:
                 renumbered(model, state, View(run.now_us, event, unit, job, task, options, scratch))

@@ -12,9 +12,8 @@ from vinesim.core.code import Code
 from vinesim.core.rules import ABANDONED, AT_HORIZON, AT_PAUSE, NO_EVENTS
 from vinesim.engine.compiling import NotCompiled, announce_compilation, timing_compilation
 from vinesim.engine.contract import BrokenContract, ErrorWithoutLine, OutOfTime
-from vinesim.engine.ends import may_end_early
 from vinesim.engine.engine_choice import EngineChoice
-from vinesim.engine.outcome import collect, why_over
+from vinesim.engine.outcome import collect, may_end_early, why_over
 from vinesim.engine.periods import PeriodClock
 from vinesim.engine.run import Run
 from vinesim.engine.watchdog import Progress, Watchdog

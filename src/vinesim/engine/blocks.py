@@ -1,20 +1,20 @@
-"""Runs in blocks: many of one model in one call of a kernel (``engine/block.py``), and then their numbers in one go.
+"""Runs in blocks: many of one model in one call of a kernel (``core/block.py``), and then their numbers in one go.
 
-The policy is compiled once and the model built once. Each thread has one state.
+The policy is compiled once and the model built once. Each thread has one state. The kernel is given what it resets
+before each run, and where it writes their results.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vinesim.core.loops import Running, block_for, loop_for
 from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.core.state import build_state
-from vinesim.engine import block
 from vinesim.engine.code import code_of
 from vinesim.engine.outcome import may_share_units, take_dropped_us
-from vinesim.engine.threads import run_interruptibly
+from vinesim.engine.watchdog import run_interruptibly
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
@@ -28,8 +28,62 @@ from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
+from vinesim.state.arrays import IF_CUT_OFF, NEVER, RUN, STATE
 from vinesim.state.build import build_model
 from vinesim.state.scratch import build_scratch
+
+NOT_RUN = -1
+
+
+class Fresh(NamedTuple):
+    """Arrays that runs change, and what they held before the first run. A row for each array: the address of its bytes,
+    that of a copy, and how many there are."""
+
+    changed: np.ndarray  # [A, 3] int64: by every run
+    kept: np.ndarray  # [B, 3] int64: only by runs that did not finish all tasks
+
+
+class Columns(NamedTuple):
+    """What is kept of each of K runs; a task column that is not wanted has no rows."""
+
+    task_unit: np.ndarray  # [K, N] int32, or [0, N]
+    task_init_us: np.ndarray  # [K, N] float64, or [0, N]
+    task_start_us: np.ndarray
+    task_finish_us: np.ndarray
+    task_follower: np.ndarray  # [K, N] int32, or [0, N]
+    run: np.ndarray  # [K] of RUN
+    why: np.ndarray  # [K] int64: why the loop stopped; NOT_RUN before
+    is_plain: np.ndarray  # [K] bool: all tasks started and finished, none consolidated
+
+
+TASK_COLUMNS = Columns._fields[:5]
+WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
+
+
+def saved(state: Any, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
+    """Save what the state and the policy's arrays hold now, for resetting them. Returns the copies too: they must be
+    there as long as the rows are used."""
+    given = [(getattr(state, row.name), row.resets) for row in STATE]
+    kept = [array for array, resets in given if resets == IF_CUT_OFF]
+    changed = [array for array, resets in given if resets not in (IF_CUT_OFF, NEVER)] + list(scratch)
+    copies = [[array.copy() for array in some] for some in (changed, kept)]
+    rows = [
+        [(one.ctypes.data, copy.ctypes.data, one.nbytes) for one, copy in zip(*both, strict=True)]
+        for both in zip((changed, kept), copies, strict=True)
+    ]
+    return Fresh(*(np.array(some, np.int64).reshape(-1, 3) for some in rows)), [*copies[0], *copies[1]]
+
+
+def empty_columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
+    """Allocate columns for a number of runs."""
+    made = {
+        name: np.empty((n_runs if name in wanted else 0, n_tasks), np.int32 if name in WHOLE else np.float64)
+        for name in TASK_COLUMNS
+    }
+    return Columns(
+        **made, run=np.empty(n_runs, RUN), why=np.full(n_runs, NOT_RUN, np.int64), is_plain=np.zeros(n_runs, bool)
+    )
+
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
 Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
@@ -70,7 +124,7 @@ class Blocks:
             self.needed.add("task_unit")  # of a task that does not start, what stands for its finish is no finish
         if "CONSOLIDATES" not in self.loop.features:
             self.needed.discard("task_follower")
-        row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
+        row = scenario.workload.n_tasks * sum(4 if name in WHOLE else 8 for name in self.needed)
         self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
         self.n_workers = min(n_workers, -(-self.n_runs // self.size))
         self._first_worker = [_Worker(self)]
@@ -109,10 +163,10 @@ class _Worker:
         model, policy = blocks.model.replaced(job_arrival_us=seen), blocks.policy
         state = build_state(model, blocks.loop.features, 0, policy.sees_every_event, policy.may_overcommit)
         own = blocks.code.own._replace(scratch=build_scratch(policy.scratch, model))
-        self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
+        self.columns = empty_columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
         self._running = Running(blocks.loop, model, state, own)
         self._loop = self._running.address
-        self._fresh, self._copies = block.fresh(state, own.scratch)
+        self._fresh, self._copies = saved(state, own.scratch)
 
     def call(self, first: int, end: int) -> np.ndarray:
         """Do some runs and return their arrivals, [K, J], or [0, J] if they are the scenario's."""
@@ -127,7 +181,7 @@ class _Worker:
         """Do one block of runs. Raises :class:`Failed` with the first run that ends with an error."""
         blocks, columns = self.blocks, self.columns
         end = min(first + blocks.size, blocks.n_runs)
-        columns.why[:] = block.NOT_RUN
+        columns.why[:] = NOT_RUN
         try:
             times = self.call(first, end)
         except Exception as wrong:
@@ -146,7 +200,7 @@ class _Worker:
         blocks, run = self.blocks, self.columns.run[rows]
         if np.size(rows) == len(times) and np.ndim(rows):
             rows = slice(0, np.size(rows))  # no copy
-        given = {name: getattr(self.columns, name) for name in block.TASK_COLUMNS}
+        given = {name: getattr(self.columns, name) for name in TASK_COLUMNS}
         kept = {name: column[rows] if len(column) else column for name, column in given.items()}
         following = kept.pop("task_follower")
         is_one = run.ndim == 0

@@ -4,7 +4,7 @@ from typing import Any
 
 from vinesim.core.code import Code, Own
 from vinesim.core.features import features_of
-from vinesim.engine.ends import may_end_early
+from vinesim.engine.outcome import may_end_early
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.declarations import functions_of

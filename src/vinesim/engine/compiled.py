@@ -12,15 +12,15 @@ from vinesim.core.rules import ABANDONED, BROKEN, GO_ON, NEED_CHANGES, NEED_ROOM
 from vinesim.core.state import build_state
 from vinesim.engine.changes import Changes
 from vinesim.engine.contract import broken, call_policy
-from vinesim.engine.ends import with_killed
-from vinesim.engine.serving import serving_columns
-from vinesim.engine.threads import Abandoned, run_interruptibly
+from vinesim.engine.outcome import with_killed
+from vinesim.engine.watchdog import Abandoned, run_interruptibly
 from vinesim.model.outage import Outage
 from vinesim.model.result import EarlyEnds, Serving
 from vinesim.model.scenario import Scenario
+from vinesim.model.step_times import step_us
 from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state.arrays import ARRIVES, MOVES, ORDER, STARTS
-from vinesim.state.layout import PENDING, TIMER
+from vinesim.state.layout import PENDING, STEP, TIMER
 
 COLUMNS = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
 OF_REQUESTS = ("task_scheduled_us", "task_first_us", "task_preempted")
@@ -209,3 +209,27 @@ def longer(log: np.ndarray, n: int, n_more: int) -> np.ndarray:
     found = np.zeros((max(n + n_more, 2 * len(log)), *log.shape[1:]), log.dtype)
     found[:n] = log[:n]
     return found
+
+
+def serving_columns(model: Any, state: Any, end_us: float) -> Serving:
+    """Return the columns; of the stretch of steps that an engine runs at the end, those that ended count."""
+    peak, memory_us = np.full((2, len(model.unit_type)), np.nan)
+    for engine, unit in zip(state.engine, model.engine_unit, strict=True):
+        peak[unit], memory_us[unit] = engine["peak"], engine["memory_us"]
+        kind = model.type_batching[model.unit_type[unit], STEP]
+        n_running, n_tokens, at_us = int(engine["n_running"]), int(engine["memory"]), float(engine["at_us"])
+        n_tokens += int(engine["grows"]) * int(engine["n_ended"])
+        twice = int(engine["twice"])
+        if engine["n_ended"] > 0:  # else it has what was admitted to a step that runs
+            peak[unit] = max(peak[unit], n_tokens - twice)
+        for _ in range(int(engine["n_ended"]) + 1, int(engine["n_steps"])):
+            n_tokens += n_running
+            took_us = float(step_us(model, kind, 0, 0, 0, n_running, n_tokens))
+            at_us += took_us
+            if at_us > end_us:
+                break
+            peak[unit] = max(peak[unit], n_tokens - twice)
+            memory_us[unit] += (n_tokens - twice) * took_us
+    return Serving(
+        state.task_scheduled_us, state.task_first_us, state.task_preempted, state.task_found, peak, memory_us
+    )

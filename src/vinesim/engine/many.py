@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
-from vinesim.engine.ends import may_end_early
 from vinesim.engine.engine_choice import Engine, check_engine, is_worth_loading
+from vinesim.engine.outcome import may_end_early
 from vinesim.engine.simulate import check_options, code_for, simulate, unit_order_of
 from vinesim.formats.results.table import Table
 from vinesim.formats.source.suggestions import did_you_mean

@@ -1,4 +1,4 @@
-"""What is kept of a run when its engine has stopped."""
+"""What is kept of a run when its engine has stopped, and the log of its segments that ended early."""
 
 import math
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.ends import joined
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.arrays import distinct
 from vinesim.model.power_caps import MW_PER_W
 from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome, Serving
 from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.demand import amounts
 from vinesim.state.layout import DROPPED, PENDING, has_shared_speed
 from vinesim.state.model import Model, classes_of_tasks
@@ -162,3 +162,39 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
     if scenario.datacenter.has_power_caps:
         return f"{text}: the power caps leave too little for it, or the policy starts it on none of the idle units"
     return f"{text}: the policy starts it on none of the idle units"
+
+
+def may_end_early(scenario: Scenario, policy: OnlinePolicy) -> bool:
+    """Whether a task may leave its unit before it is done, or never."""
+    return scenario.interrupts or policy.preempts or scenario.workload.may_end_early or scenario.is_disaggregated
+
+
+def with_killed(
+    ends: EarlyEnds, killed: np.ndarray, columns: Mapping[str, np.ndarray], left: np.ndarray, followers: np.ndarray
+) -> EarlyEnds:
+    """Return the log with the last segments of the tasks that their limits ended; their finish in ``columns`` is when.
+
+    ``killed`` includes running tasks that will be killed, which have no row yet: their finish is after the last event.
+    """
+    rows = [
+        killed,
+        columns["task_unit"][killed],
+        columns["task_init_us"][killed],
+        columns["task_start_us"][killed],
+        columns["task_finish_us"][killed],
+        np.asarray(left)[killed],
+        np.full(len(killed), KILLED),
+        np.isin(killed, followers),
+    ]
+    both = [np.append(one, other).astype(one.dtype) for one, other in zip(ends, rows, strict=True)]
+    order = np.argsort(both[4], kind="stable")
+    return EarlyEnds(*(column[order] for column in both))
+
+
+def joined(one: EarlyEnds | None, other: EarlyEnds | None) -> EarlyEnds | None:
+    """Return two logs as one, in the order of time; None if there is neither."""
+    if one is None or other is None:
+        return other if one is None else one
+    both = [np.append(first, second) for first, second in zip(one, other, strict=True)]
+    order = np.argsort(both[4], kind="stable")
+    return EarlyEnds(*(column[order] for column in both))

@@ -14,8 +14,8 @@ from vinesim.core import rules
 from vinesim.core.rules import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS
 from vinesim.engine.contract import BrokenContract, decision, place_of
 from vinesim.engine.reference_ends import hand_on, release, stop
-from vinesim.engine.reference_gangs import attached_to, is_of_gang
 from vinesim.engine.reference_state import ReferenceState
+from vinesim.engine.reference_trial import attached_to, is_of_gang
 from vinesim.state import queries
 from vinesim.state.layout import (
     ARRIVAL,

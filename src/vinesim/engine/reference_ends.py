@@ -5,7 +5,7 @@ from typing import Any
 
 from vinesim.core import rules
 from vinesim.engine.contract import BrokenContract
-from vinesim.engine.reference_gangs import is_of_gang
+from vinesim.engine.reference_trial import is_of_gang
 from vinesim.model.result import MOVED, PREEMPTED, PREFILLED, WITHDRAWN
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action

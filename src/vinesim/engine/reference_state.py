@@ -10,18 +10,15 @@ from typing import Any
 
 from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
-from vinesim.engine.reference_ahead import Ahead
 from vinesim.engine.reference_batching import Engines
-from vinesim.engine.reference_dependencies import Dependencies
 from vinesim.engine.reference_ends import Progress
-from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
-from vinesim.engine.reference_power import Draws
-from vinesim.engine.reference_quotas import HeldQuotas
-from vinesim.engine.reference_trial import Trial, trial
+from vinesim.engine.reference_pools import Draws, HeldQuotas
+from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang, trial
+from vinesim.engine.reference_waits import Ahead, Dependencies
 from vinesim.state import places, queries
+from vinesim.state.expected import is_admitted
 from vinesim.state.layout import PENDING
 from vinesim.state.model import Model
-from vinesim.state.reservations import is_admitted
 
 TWO_64 = 2**64
 

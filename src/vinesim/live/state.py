@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from vinesim.engine.reference_ahead import Ahead
 from vinesim.engine.reference_state import ReferenceState
+from vinesim.engine.reference_waits import Ahead
 from vinesim.live.columns import Requests, gone
 from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.state import queries

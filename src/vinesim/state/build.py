@@ -17,18 +17,15 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.model.workload import NO_GANG, ONE_SLOT
 from vinesim.state import bit_levels
-from vinesim.state.class_columns import class_columns
 from vinesim.state.demand import amount_of, amounts, demands
-from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
-from vinesim.state.engines import engine_columns
-from vinesim.state.gang_order import placing_order
-from vinesim.state.gang_room import check_gangs, gangs_of
+from vinesim.state.demand_classes import DemandClasses, class_columns, classes_of, unmet
+from vinesim.state.gangs import check_gangs, gangs_of, placing_order
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import ANY_NUMBER, OF_REQUEST
 from vinesim.state.model import Model
 from vinesim.state.partitions import Quotas, over_quota, partition_columns, quotas_of
-from vinesim.state.power_caps import over_caps
-from vinesim.state.speed_curves import speed_curves
+from vinesim.state.power import over_caps
+from vinesim.state.unit_laws import engine_columns, speed_curves
 
 NOT_PROVIDED = -1.0
 NO_FIRST = np.zeros(1, np.int32)  # where those of each of nothing begin, and end

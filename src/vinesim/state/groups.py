@@ -14,7 +14,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.state.demand import demands
 from vinesim.state.demand_classes import DemandClasses
-from vinesim.state.gang_room import gang_codes
+from vinesim.state.gangs import gang_codes
 from vinesim.state.numbering import coded, first_rows
 from vinesim.state.partitions import Quotas
 

@@ -16,7 +16,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG, NO_PARTITION
 from vinesim.state.demand import amounts
 from vinesim.state.demand_classes import DemandClasses, units_of_partition
-from vinesim.state.gang_room import gangs_of
+from vinesim.state.gangs import gangs_of
 from vinesim.state.layout import OVERFULL
 
 

@@ -8,11 +8,13 @@ Powers are whole milliwatts, so that their sums do not depend on the order of st
 is put back exactly. A *level* is what the tasks of a unit add up to: mW, or of a type with a curve the utilisation.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from vinesim.model.power_caps import ADDS, REPLACES, WHOLE_LEVEL
+from vinesim.model.errors import Problem
+from vinesim.model.power_caps import ADDS, MW_PER_W, REPLACES, WHOLE_LEVEL
 
 STEPS = 10  # of a curve
 
@@ -38,3 +40,47 @@ def draw_of(model: Any, unit: int, is_held: bool, level: Any) -> Any:
     i: Any = min(np.int64(step), STEPS - 1)
     low, high = model.power_curve_mw[p, i], model.power_curve_mw[p, i + 1]
     return np.int64(np.rint(low + (high - low) * (step - i)))
+
+
+MAX_NAMED = 5  # tasks
+
+
+def empty_mw(model: Any) -> np.ndarray:
+    """[R + 1] what the units of each rack, and of the datacenter, draw while nothing is held of any."""
+    of_unit = model.power_empty_mw[model.unit_type]
+    rack = model.node_rack[model.unit_node]
+    of_rack = np.bincount(rack, of_unit, minlength=len(model.cap_mw) - 1).astype(np.int64)
+    return np.append(of_rack, of_unit.sum())
+
+
+def over_caps(model: Any) -> list[Problem]:
+    """Find tasks for whose own units the caps leave too little power even if nothing else runs."""
+    group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int64)
+    task_class = model.group_task_type[group]
+    demand = model.task_demand if len(model.task_demand) else np.full(len(task_class), math.inf)
+    left_mw = model.cap_mw - empty_mw(model)
+    rack = model.node_rack[model.unit_node]
+    units = np.unique(np.stack([model.unit_type, model.unit_capacity, left_mw[rack]]), axis=1, return_index=True)[1]
+    problems = []
+    asked = np.stack([task_class, np.where(np.isnan(demand), -1.0, demand)])
+    firsts = np.unique(asked, axis=1, return_index=True)[1]
+    for first in firsts.tolist():
+        able = [unit for unit in units.tolist() if model.affinity[model.unit_type[unit], task_class[first]] > 0]
+        needed = [(_alone_mw(model, task_class[first], demand[first], unit), unit) for unit in able]
+        if needed and all(mw > min(left_mw[rack[unit]], left_mw[-1]) for mw, unit in needed):
+            least, unit = min(needed)
+            most = min(left_mw[rack[unit]], left_mw[-1]) / MW_PER_W
+            expected = f"a task that adds at most {most:g} W, which the power cap leaves beyond what idle units draw"
+            problems.append(
+                Problem(("workload", "task", int(first)), expected, f"{least / MW_PER_W:g} W", "Raise the cap.")
+            )
+    return problems[:MAX_NAMED]
+
+
+def _alone_mw(model: Any, kind: int, demand: float, unit: int) -> int:
+    """What the units of the lead of a task draw more if it alone runs there."""
+    capacity = float(model.unit_capacity[unit])
+    amount = min(1.0, capacity) if math.isnan(demand) else min(demand, capacity)
+    n_units = int(model.class_units[kind]) if len(model.class_units) else 1
+    level = level_of(model, kind, unit, amount)
+    return n_units * int(draw_of(model, unit, True, level) - draw_of(model, unit, False, 0))

@@ -6,12 +6,23 @@ nothing but the sum of their times, as ``laws/stretches.py`` says.
 
 import numpy as np
 
+from vinesim.core.calendar import DONE, OTHERS, first_engine_to_end, next_engine_end_us, set_engine_end
 from vinesim.core.called import called
-from vinesim.core.engine_ends import DONE, OTHERS, first_to_end, next_end_us, set_end
 from vinesim.core.features import BATCHING, DISAGGREGATED
 from vinesim.core.laws import blocks
-from vinesim.core.laws.steps import admit, keep, limit, release, slot_at
-from vinesim.core.laws.stretches import advance, allocate_begun, cut, end_stretch, make_ready, run_stretch
+from vinesim.core.laws.steps import (
+    admit,
+    advance,
+    allocate_begun,
+    cut,
+    end_stretch,
+    keep,
+    limit,
+    make_ready,
+    release,
+    run_stretch,
+    slot_at,
+)
 from vinesim.core.tasks import is_prefilled
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import BLOCK_TOKENS, CACHES, MAX_SEQUENCES, PREFILL, ROLE
@@ -79,7 +90,7 @@ def run_until(model, state, event_us, horizon_us):
     that is; below 0 after an error."""
     run = state.run[0]
     while True:
-        next_us = min(event_us, next_end_us(state, DONE))
+        next_us = min(event_us, next_engine_end_us(state, DONE))
         if run.n_ready > 0 and next_us > state.engine[not_negative(np.int64(state.ready_engine[0]))].at_us:
             for i in range(run.n_ready):
                 e = not_negative(np.int64(state.ready_engine[i]))
@@ -88,12 +99,12 @@ def run_until(model, state, event_us, horizon_us):
                     return -1.0
             run.n_ready = 0
             continue
-        end_us = next_end_us(state, OTHERS)
+        end_us = next_engine_end_us(state, OTHERS)
         if end_us == np.inf or end_us > min(next_us, horizon_us):
             return min(next_us, end_us)
-        e = first_to_end(state, OTHERS)
+        e = first_engine_to_end(state, OTHERS)
         end_stretch(model, state, e)
-        set_end(state, OTHERS, e, np.inf)
+        set_engine_end(state, OTHERS, e, np.inf)
         if end_us == next_us:
             make_ready(state, e, end_us)
         elif not begin(model, state, e):
@@ -116,7 +127,7 @@ def begin(model, state, e):
 @called
 def pop_done(model, state):
     """Let the request leave that is done first. Returns its slot."""
-    e = first_to_end(state, DONE)
+    e = first_engine_to_end(state, DONE)
     engine, i = state.engine[e], np.int64(0)
     if engine.n_steps > 0:
         end_stretch(model, state, e)
@@ -133,7 +144,7 @@ def pop_done(model, state):
     engine.memory -= one.computed
     engine.n_done -= 1
     if engine.n_done == 0:
-        set_end(state, DONE, e, np.inf)
+        set_engine_end(state, DONE, e, np.inf)
         make_ready(state, e, engine.at_us)
     state.task_finish_us[one.task] = engine.at_us
     return slot

@@ -1,9 +1,13 @@
-"""Shared: above a parallelism, or by a table of rates, the tasks of a unit get equal parts of its speed.
+"""Shared: the tasks of a unit share its speed above a parallelism, or by a table of rates, in equal parts; or each task
+type by its own speed curve.
 
 One clock a unit measures the full-speed service that each of its tasks has had (``work_done``); a task is due when that
 clock has advanced by its service. Only the segment that ends first is in the calendar; it is queued again when a task
 joins or leaves. The finish of the others is infinite, that is, unknown. Source: Symphony paper, section on the resource
 map (a CPU runs several requests); egalitarian processor sharing.
+
+By curves the tasks of a unit get different shares. So the clock of the unit stands still, and ``due`` is what is left
+of each task, which is brought up to date when a task joins or leaves.
 """
 
 import numpy as np
@@ -48,9 +52,9 @@ def leave(model, state, slot, unit, load, is_due):
 
 
 def served_us(model, state, slot, unit):
-    took_us = state.run[0].now_us - state.work_at_us[unit]
-    done = state.work_done[unit] + took_us * speed(model, state, np.int64(ANY), unit, state.unit[unit].load)
     one = state.slot[slot]
+    took_us = state.run[0].now_us - state.work_at_us[unit]
+    done = state.work_done[unit] + took_us * speed(model, state, np.int64(one.task), unit, state.unit[unit].load)
     return one.before_us + one.work_us - max(0.0, one.due - done) if one.work_us < np.inf else 0.0
 
 
@@ -126,3 +130,44 @@ def first_to_leave(model, state, unit, first, end_us):
         state.slot[killed].killed = 1
         return killed, max(least_us, state.run[0].now_us)
     return first, end_us
+
+
+# The law of speed curves
+
+
+@called
+def join_by_curves(model, state, slot, unit, load, service_us):
+    advance_each(model, state, unit)
+    enter(state, slot, unit, service_us)
+    return requeue(model, state, unit, load, first_done(model, state, unit, load))
+
+
+@called
+def leave_by_curves(model, state, slot, unit, load, is_due):
+    take_out(state, slot, unit, is_due)
+    advance_each(model, state, unit)
+    linked.remove(state, slot, unit)
+    return requeue(model, state, unit, load, first_done(model, state, unit, load))
+
+
+def advance_each(model, state, unit):
+    """Bring what is left of each task of the unit up to date."""
+    now = state.run[0].now_us
+    took_us, slot = now - state.work_at_us[unit], np.int64(state.work_first[unit])
+    while slot >= 0:
+        one = state.slot[slot]
+        one.due -= took_us * speed(model, state, np.int64(one.task), unit, state.unit[unit].load)
+        slot = np.int64(one.next_on_unit)
+    state.work_at_us[unit] = now
+
+
+def first_done(model, state, unit, load):
+    """The slot of a unit that is done first; -1 if there is none."""
+    first, first_us, slot = np.int64(-1), np.inf, np.int64(state.work_first[unit])
+    while slot >= 0:
+        one = state.slot[slot]
+        left_us = max(0.0, one.due) / speed(model, state, np.int64(one.task), unit, load)
+        if first < 0 or left_us < first_us or (left_us == first_us and one.due < state.slot[first].due):
+            first, first_us = slot, left_us
+        slot = np.int64(one.next_on_unit)
+    return first

@@ -11,7 +11,7 @@ from typing import Any
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.changes import insert_change, take_change, task_of
 from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave, waits
-from vinesim.state.expected import expected_us
+from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
 from vinesim.state.places import (
     end_of_members,
@@ -36,7 +36,6 @@ from vinesim.state.queries import (
     start,
     task_type,
 )
-from vinesim.state.until import held_until_on_us, held_until_us
 
 AHEAD: Mapping[str, tuple[str, str]] = {
     **IN_ORDER,

@@ -23,11 +23,10 @@ from vinesim.policies.backfill.changes import task_of
 from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
 from vinesim.policies.backfill.timetable import TIMETABLE, add_free, begin_timetable, forget_past, last_by
 from vinesim.state.demand import amounts
-from vinesim.state.expected import expected_us
+from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import OUTAGE, OVERFULL, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member
 from vinesim.state.queries import demand, first_free, is_up, nothing
-from vinesim.state.until import held_until_on_us, held_until_us
 
 
 @dataclass(frozen=True)

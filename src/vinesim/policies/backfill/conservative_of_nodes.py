@@ -23,10 +23,10 @@ from vinesim.policies.backfill.ahead import (
 )
 from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.changes import insert_change, is_begin, take_change, task_of
+from vinesim.state.expected import next_reservation_end_us
 from vinesim.state.layout import OUTAGE
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import is_within_quotas, nothing
-from vinesim.state.reservations import next_reservation_end_us
 from vinesim.state.shortcuts import is_start_local
 
 

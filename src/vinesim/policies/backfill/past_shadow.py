@@ -13,8 +13,8 @@ from vinesim.policies.backfill.ahead import fit_by, look_up_expected, restore_ca
 from vinesim.policies.backfill.cheapest import CHEAPEST, cheapest_unit, lead_to_cheapest
 from vinesim.policies.backfill.shadow import SHADOW
 from vinesim.policies.backfill.slots import add_taken, forget_taken, is_by_node, leaves_slots, n_alike
+from vinesim.state.expected import held_until_on_us
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
-from vinesim.state.until import held_until_on_us
 
 PAST_SHADOW: Mapping[str, tuple[str, str]] = {**SHADOW, **CHEAPEST}
 

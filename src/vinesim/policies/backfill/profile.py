@@ -18,10 +18,9 @@ from vinesim.policies.backfill.index import (
     update_index,
 )
 from vinesim.policies.structures.min_tree import first_within, least_of
-from vinesim.state.expected import expected_us, planned_end_us
+from vinesim.state.expected import expected_us, held_until_on_us, held_until_us, planned_end_us
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.queries import demand, meets_on_type, transfer_us
-from vinesim.state.until import held_until_on_us, held_until_us
 
 PROFILE_SCRATCH: Mapping[str, tuple[str, str]] = {
     **INDEX_SCRATCH,

@@ -7,9 +7,9 @@ from typing import Any
 from vinesim.policies.backfill.ahead import begin_at, fit_by, restore_capacities, suppose_more
 from vinesim.policies.backfill.changes import task_of
 from vinesim.policies.backfill.slots import SLOTS, add_freed, begin_counting, count_slots, find_best, forget_slots
+from vinesim.state.expected import next_reservation_end_us
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import is_within_quotas
-from vinesim.state.reservations import next_reservation_end_us
 
 SHADOW: Mapping[str, tuple[str, str]] = {
     **SLOTS,
