@@ -15,7 +15,7 @@ from vinesim.policies.backfill.ahead import (
     update,
 )
 from vinesim.policies.backfill.base import Backfill, is_between_passes
-from vinesim.policies.backfill.changes import task_of
+from vinesim.policies.backfill.changes import task_of, to_be_indexed
 from vinesim.policies.backfill.earliest import EARLIEST, ask_for, earliest, look_up_needs, sort_units, unit_at_once
 from vinesim.policies.backfill.unit_changes import add_row_change, find_gap, take_row_change
 from vinesim.state.layout import OUTAGE, TIMER
@@ -61,6 +61,7 @@ class ConservativeBackfillOfNodes(Backfill):
         restore_capacities(model, state, scratch)
         if scratch.is_begun[0] == 0:
             sort_units(model, scratch)
+            expect_again(model, state, scratch)
             scratch.is_begun[0] = 1
         if view.task >= 0 and scratch.is_running[view.task] == 1:
             note_ended(model, scratch, view.task, now_us)
@@ -118,6 +119,7 @@ def expect_again(model: Any, state: Any, scratch: Any) -> None:
     """Begin the chains of all units again, with what runs and what is reserved."""
     for unit in range(len(model.unit_type)):
         scratch.row_first[unit] = 0
+        to_be_indexed(scratch, unit)
     change = int(scratch.change_first[0])
     while change > 0:
         expect_end(model, scratch, task_of(change), scratch.change_us[change - 1])
@@ -287,9 +289,9 @@ def finds_freed(model: Any, state: Any, scratch: Any, task: int, now_us: float, 
     for i in range(int(scratch.n_freed[0])):
         unit = int(scratch.freed[i])
         p = int(model.unit_type[unit])
-        if scratch.expected[p] != UNABLE and scratch.gains[p] == 0:
-            if has_grown(model, state, scratch, task, unit, now_us, before_us):
-                scratch.gains[p], is_any = 1, True
+        is_open = scratch.expected[p] != UNABLE and scratch.gains[p] == 0
+        if is_open and has_grown(model, state, scratch, task, unit, now_us, before_us):
+            scratch.gains[p], is_any = 1, True
     for p in range(len(model.affinity)):
         if scratch.gains[p] == 0:
             scratch.expected[p] = UNABLE

@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.backfill.ahead import (
     UNABLE,
@@ -26,6 +28,7 @@ from vinesim.policies.backfill.unit_changes import (
     leave_out,
     next_end_us,
     peak,
+    renew_chances,
 )
 from vinesim.policies.structures.select import kth_least
 from vinesim.state.layout import OVERFULL
@@ -85,7 +88,7 @@ def earliest(
 ) -> tuple[float, int]:
     """Return the earliest time before ``before_us`` at which the task that was asked for could begin, and the unit;
     infinite and -1 if there is none. Units keep the capacities with which its place can be noted."""
-    find_gaps(model, state, scratch, task, now_us)
+    find_gaps(model, state, scratch, task, now_us, before_us)
     begin_us = possible_from(model, state, scratch, task, now_us, before_us)
     if begin_us == now_us:
         unit = unit_from(model, state, scratch, task, now_us, True)
@@ -104,21 +107,43 @@ def earliest(
 def unit_at_once(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
     """Return the unit on which the task that was asked for could begin now and run to its expected end; -1 if there is
     none."""
-    find_gaps(model, state, scratch, task, now_us)
-    if possible_from(model, state, scratch, task, now_us, math.inf) > now_us:
+    at_once_us = np.nextafter(now_us, math.inf)
+    find_gaps(model, state, scratch, task, now_us, at_once_us)
+    if possible_from(model, state, scratch, task, now_us, at_once_us) > now_us:
         return -1
     return unit_from(model, state, scratch, task, now_us, True)
 
 
-def find_gaps(model: Any, state: Any, scratch: Any, task: int, begin_us: float) -> None:
-    """Find the first gaps of all units on which the task may run."""
+def find_gaps(model: Any, state: Any, scratch: Any, task: int, begin_us: float, before_us: float) -> None:
+    """Find the first gaps, from one time to before another one, of all units of the types of which enough may have one;
+    the task is not asked for on other types any more."""
     restore_capacities(model, state, scratch)
+    renew_chances(model, state, scratch)
     low = 0
     for p in range(len(model.affinity)):
+        high = int(scratch.type_end[p])
         if scratch.expected[p] != UNABLE:
-            for i in range(low, int(scratch.type_end[p])):
-                find_gap(model, state, scratch, task, int(scratch.of_type[i]), begin_us)
-        low = int(scratch.type_end[p])
+            if not has_chances(model, state, scratch, task, low, high, before_us):
+                scratch.expected[p] = UNABLE
+            else:
+                for i in range(low, high):
+                    unit = int(scratch.of_type[i])
+                    if scratch.chance_us[unit] < before_us:
+                        find_gap(model, state, scratch, task, unit, max(begin_us, scratch.chance_us[unit]))
+                    else:
+                        scratch.gap_us[unit] = math.inf
+        low = high
+
+
+def has_chances(model: Any, state: Any, scratch: Any, task: int, low: int, high: int, before_us: float) -> bool:
+    """Whether enough units of a type may have room before a time."""
+    n, needed = 0, int(scratch.n_units[task])
+    for i in range(low, high):
+        if scratch.chance_us[scratch.of_type[i]] < before_us:
+            n += n_slots(model, state, task, int(scratch.of_type[i]), needed)
+            if n >= needed:
+                return True
+    return False
 
 
 def possible_from(model: Any, state: Any, scratch: Any, task: int, begin_us: float, before_us: float) -> float:
@@ -233,7 +258,7 @@ def suppose_peaks(model: Any, state: Any, scratch: Any, begin_us: float, is_now:
 def suppose_gaps(
     model: Any, state: Any, scratch: Any, task: int, low: int, high: int, begin_us: float, is_now: bool, until_us: float
 ) -> None:
-    """Do this for some units, as far as it matters for a task that needs nothing else: the others have no gap for it."""
+    """Do this for some units, as far as it matters for a task that needs nothing else: others have no gap for it."""
     for i in range(low, high):
         unit = int(scratch.of_type[i])
         if scratch.gap_us[unit] > begin_us:

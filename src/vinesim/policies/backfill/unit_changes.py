@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.ahead import end_at_us, n_tiers
-from vinesim.policies.backfill.changes import insert_in_order, is_begin, take_out, task_of
+from vinesim.policies.backfill.changes import insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.state.layout import OVERFULL
 from vinesim.state.places import end_of_members, first_row
-from vinesim.state.queries import demand, is_up, room, tier
+from vinesim.state.queries import demand, has_room, is_up, room, tier
 
 UNIT_CHANGES: Mapping[str, tuple[str, str]] = {
     "row_us": ("f8", "held*2"),  # when each change is expected
@@ -20,10 +20,14 @@ UNIT_CHANGES: Mapping[str, tuple[str, str]] = {
     "row_first": ("i4", "units"),
     "own_first": ("i8", "one"),  # rows that are left out
     "own_end": ("i8", "one"),
+    "chance_us": ("f8", "units"),  # before then, the unit has no room at all
+    "stale": ("i4", "units"),  # units that have changed since that was brought up to date
+    "n_stale": ("i8", "one"),
+    "is_stale": ("u1", "units"),
     "gap_us": ("f8", "units"),  # the begin of a gap that was found, infinite: there is none
     "gap_end_us": ("f8", "units"),
 }
-ROUNDING = 2.0 * (OVERFULL - 1.0)  # of a capacity
+ROUNDING = 2.0 * (OVERFULL - 1.0)  # of a capacity, which counts as free
 row_of = task_of  # rows have numbers of changes as tasks have
 
 
@@ -31,11 +35,14 @@ def add_row_change(scratch: Any, change: int, time_us: float) -> None:
     """Expect a change of the load of a row's unit."""
     unit = int(scratch.row_unit[row_of(change)])
     insert_in_order(scratch.row_us, scratch.row_next, scratch.row_first, unit, change, time_us)
+    to_be_indexed(scratch, unit)
 
 
 def take_row_change(scratch: Any, change: int) -> None:
     """Expect it no longer."""
-    take_out(scratch.row_next, scratch.row_first, int(scratch.row_unit[row_of(change)]), change)
+    unit = int(scratch.row_unit[row_of(change)])
+    take_out(scratch.row_next, scratch.row_first, unit, change)
+    to_be_indexed(scratch, unit)
 
 
 def leave_out(model: Any, state: Any, scratch: Any, task: int) -> None:
@@ -78,9 +85,26 @@ def peak(scratch: Any, unit: int, begin_us: float, is_now: bool, until_us: float
     return most
 
 
+def renew_chances(model: Any, state: Any, scratch: Any) -> None:
+    """Bring up to date when units may have room that have changed; all units are as they are."""
+    for i in range(int(scratch.n_stale[0])):
+        unit = int(scratch.stale[i])
+        scratch.is_stale[unit], scratch.chance_us[unit] = 0, math.inf
+        if not is_up(model, state, unit):
+            continue
+        change = int(scratch.row_first[unit])
+        if has_room(model, state, unit):
+            scratch.chance_us[unit] = -math.inf
+        else:
+            while change > 0 and is_begin(change):
+                change = int(scratch.row_next[change - 1])
+            scratch.chance_us[unit] = scratch.row_us[change - 1] if change > 0 else math.inf
+    scratch.n_stale[0] = 0
+
+
 def find_gap(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us: float) -> None:
     """Find the first gap of a unit, at or after a time, that lasts for a task whose expected times were looked up, and
-    note from when to when it is; all units are as they are. What rounding may hide counts as free."""
+    note from when to when it is; all units are as they are."""
     scratch.gap_us[unit], scratch.gap_end_us[unit] = math.inf, math.inf
     if not is_up(model, state, unit):
         return
