@@ -17,7 +17,7 @@ from vinesim.policies.backfill.ahead import (
 from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.changes import task_of, to_be_indexed
 from vinesim.policies.backfill.earliest import EARLIEST, ask_for, earliest, look_up_needs, sort_units, unit_at_once
-from vinesim.policies.backfill.unit_changes import add_row_change, find_gap, take_row_change
+from vinesim.policies.backfill.unit_changes import add_row_change, end_on_us, find_gap, take_row_change
 from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import is_within_quotas, nothing
@@ -52,7 +52,7 @@ class ConservativeBackfillOfNodes(Backfill):
         "passes": ("i8", "one"),  # passes so far in which reservations move
         "freed_us": ("f8", "units"),  # from when
         "freed_end_us": ("f8", "units"),  # until when
-        "gains": ("u1", "types"),  # types of which a task finds a gap that was not there
+        "gain_us": ("f8", "types"),  # until when a task has to begin to find a gap of a type that was not there
     }
 
     @staticmethod
@@ -95,6 +95,7 @@ class ConservativeBackfillOfNodes(Backfill):
         return action
 
 
+ROUNDED = 1.0 - 1e-9  # the part of a time that remains of it, however it is rounded
 UNPLANNED, PLANNED, NOWHERE = range(3)  # NOWHERE: no units that are up could ever hold it
 
 
@@ -215,9 +216,8 @@ def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool
         return False
     ask_for(model, state, scratch, task)
     looks_there = scratch.is_simple[task] == 1 and scratch.is_any_freed[0] == 0
-    if looks_there and not finds_freed(model, state, scratch, task, now_us, held_us):
-        return False
-    begin_us, unit = earliest(model, state, scratch, task, now_us, is_any_late(scratch, now_us), held_us)
+    before_us = latest_gain(model, state, scratch, task, now_us, held_us) if looks_there else held_us
+    begin_us, unit = earliest(model, state, scratch, task, now_us, is_any_late(scratch, now_us), before_us)
     if unit < 0:
         return False
     cancel(model, state, scratch, task)
@@ -279,31 +279,34 @@ def forget_freed(scratch: Any, last_pass: float) -> None:
     scratch.n_freed[0] = n
 
 
-def finds_freed(model: Any, state: Any, scratch: Any, task: int, now_us: float, before_us: float) -> bool:
-    """Whether the task that was asked for finds a gap before a time that has grown, and of which types; no others are
-    looked at for it."""
+def latest_gain(model: Any, state: Any, scratch: Any, task: int, now_us: float, before_us: float) -> float:
+    """Return a time, ``before_us`` at most, until which the task that was asked for has to begin to find any gap that
+    has grown; minus infinity if there is none. The task is not asked for on types without one any more."""
     restore_capacities(model, state, scratch)
-    is_any = False
     for p in range(len(model.affinity)):
-        scratch.gains[p] = 0
+        scratch.gain_us[p] = -math.inf
     for i in range(int(scratch.n_freed[0])):
         unit = int(scratch.freed[i])
         p = int(model.unit_type[unit])
-        is_open = scratch.expected[p] != UNABLE and scratch.gains[p] == 0
-        if is_open and has_grown(model, state, scratch, task, unit, now_us, before_us):
-            scratch.gains[p], is_any = 1, True
+        if scratch.expected[p] != UNABLE and scratch.gain_us[p] < before_us:
+            gain_us = gain_on_us(model, state, scratch, task, unit, now_us, before_us)
+            scratch.gain_us[p] = max(scratch.gain_us[p], gain_us)
+    latest_us = -math.inf
     for p in range(len(model.affinity)):
-        if scratch.gains[p] == 0:
+        latest_us = max(latest_us, scratch.gain_us[p])
+        if scratch.gain_us[p] == -math.inf:
             scratch.expected[p] = UNABLE
-    return is_any
+    return latest_us
 
 
-def has_grown(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float, before_us: float) -> bool:
-    """Whether a freed unit has a gap for the task before a time in which something was freed."""
-    before_us = min(before_us, scratch.freed_end_us[unit])
+def gain_on_us(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float, before_us: float) -> float:
+    """Return this for a freed unit."""
+    latest_us, end_us = -math.inf, min(before_us, scratch.freed_end_us[unit])
     find_gap(model, state, scratch, task, unit, now_us)
-    while scratch.gap_us[unit] < before_us:
-        if scratch.gap_end_us[unit] > scratch.freed_us[unit]:
-            return True
-        find_gap(model, state, scratch, task, unit, scratch.gap_end_us[unit])
-    return False
+    while scratch.gap_us[unit] < end_us and latest_us < end_us:
+        gap_us, gap_end_us = scratch.gap_us[unit], scratch.gap_end_us[unit]
+        if gap_end_us > scratch.freed_us[unit]:
+            needs_us = (end_on_us(model, state, scratch, task, unit, gap_us) - gap_us) * ROUNDED
+            latest_us = max(latest_us, min(end_us, (gap_end_us - needs_us) / ROUNDED))
+        find_gap(model, state, scratch, task, unit, gap_end_us)
+    return latest_us

@@ -88,6 +88,8 @@ def earliest(
 ) -> tuple[float, int]:
     """Return the earliest time before ``before_us`` at which the task that was asked for could begin, and the unit;
     infinite and -1 if there is none. Units keep the capacities with which its place can be noted."""
+    if before_us <= now_us:
+        return math.inf, -1
     find_gaps(model, state, scratch, task, now_us, before_us)
     begin_us = possible_from(model, state, scratch, task, now_us, before_us)
     if begin_us == now_us:
