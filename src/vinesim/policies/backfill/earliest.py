@@ -157,7 +157,7 @@ def possible_from(model: Any, state: Any, scratch: Any, task: int, begin_us: flo
             high = int(scratch.type_end[p])
             scratch.n_open[p] = 0
             if scratch.expected[p] != UNABLE:
-                from_us = enough_from(model, state, scratch, task, p, low, high, begin_us)
+                from_us = enough_from(model, state, scratch, task, p, low, high, begin_us, before_us)
                 is_enough = is_enough or from_us == begin_us
                 following_us = min(following_us, from_us)
             low = high
@@ -167,8 +167,19 @@ def possible_from(model: Any, state: Any, scratch: Any, task: int, begin_us: flo
     return math.inf
 
 
-def enough_from(model: Any, state: Any, scratch: Any, task: int, p: int, low: int, high: int, begin_us: float) -> float:
-    """Count the gaps of the units of a type at a time. Returns the time, or one before which they cannot be enough."""
+def enough_from(
+    model: Any,
+    state: Any,
+    scratch: Any,
+    task: int,
+    p: int,
+    low: int,
+    high: int,
+    begin_us: float,
+    before_us: float,
+) -> float:
+    """Count the gaps of the units of a type at a time. Returns the time, or one before which they cannot be enough,
+    infinite if they are not before ``before_us``."""
     n, n_later, most = 0, 0, 1
     for i in range(low, high):
         unit = int(scratch.of_type[i])
@@ -176,7 +187,7 @@ def enough_from(model: Any, state: Any, scratch: Any, task: int, p: int, low: in
             find_gap(model, state, scratch, task, unit, begin_us)
         if scratch.gap_us[unit] <= begin_us:
             n += n_slots(model, state, task, unit, int(scratch.n_units[task]))
-        elif scratch.gap_us[unit] < math.inf:
+        elif scratch.gap_us[unit] < before_us:
             scratch.later_us[n_later] = scratch.gap_us[unit]
             n_later += 1
             most = max(most, n_slots(model, state, task, unit, int(scratch.n_units[task])))
