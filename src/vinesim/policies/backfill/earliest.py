@@ -42,7 +42,7 @@ EARLIEST: Mapping[str, tuple[str, str]] = {
     "type_end": ("i4", "types"),
     "takes_us": ("f8", "tasks*types"),  # how long a task, with its gang, takes on each type, or UNABLE
     "n_units": ("i8", "tasks"),  # that it needs of a type at least
-    "is_simple": ("u1", "tasks"),  # so many units with a gap are all that it needs
+    "is_simple": ("u1", "tasks"),  # that number of units with a gap is all that it needs
     "n_open": ("i8", "types"),  # units, or parts of them, with a gap at a time
     "later_us": ("f8", "units"),
 }
