@@ -117,6 +117,8 @@ RUNS: dict[str, Callable[[], vs.Scenario]] = {
     "conservative, 745 nodes": lambda: nearly_full("conservative_backfill"),
     "easy, 745 nodes of 2 classes": lambda: nearly_full("easy_backfill", n_classes=2),
     "conservative, 745 nodes of 2 classes": lambda: nearly_full("conservative_backfill", n_classes=2),
+    "easy, 745 nodes of 8 classes": lambda: nearly_full("easy_backfill", n_classes=8),
+    "conservative, 745 nodes of 8 classes": lambda: nearly_full("conservative_backfill", n_classes=8),
     "easy, log": lambda: of_log("easy_backfill", exact=False),
     "conservative, log": lambda: of_log("conservative_backfill", exact=False),
     "easy, log, exact times": lambda: of_log("easy_backfill", exact=True),

@@ -25,6 +25,7 @@ CASES = [*RUNS, *COMPILED]
 PAIRS = {  # what conservative backfilling costs beyond EASY
     "conservative, 745 nodes": "easy, 745 nodes",
     "conservative, 745 nodes of 2 classes": "easy, 745 nodes of 2 classes",
+    "conservative, 745 nodes of 8 classes": "easy, 745 nodes of 8 classes",
     "conservative, log": "easy, log",
     "conservative, log, exact times": "easy, log, exact times",
 }

@@ -29,15 +29,20 @@ def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
 
 def insert_change(scratch: Any, chain: int, change: int, time_us: float) -> None:
     """Insert a change into a chain, behind those of the same time."""
-    scratch.change_us[change - 1] = time_us
-    last, ahead = 0, int(scratch.change_first[chain])
-    while ahead > 0 and scratch.change_us[ahead - 1] <= time_us:
-        last, ahead = ahead, int(scratch.change_next[ahead - 1])
-    scratch.change_next[change - 1] = ahead
+    insert_in_order(scratch.change_us, scratch.change_next, scratch.change_first, chain, change, time_us)
+
+
+def insert_in_order(time_of_us: Any, following: Any, first: Any, chain: int, change: int, time_us: float) -> None:
+    """The same where these arrays hold the times, the links and the first of each chain."""
+    time_of_us[change - 1] = time_us
+    last, ahead = 0, int(first[chain])
+    while ahead > 0 and time_of_us[ahead - 1] <= time_us:
+        last, ahead = ahead, int(following[ahead - 1])
+    following[change - 1] = ahead
     if last > 0:
-        scratch.change_next[last - 1] = change
+        following[last - 1] = change
     else:
-        scratch.change_first[chain] = change
+        first[chain] = change
 
 
 def remove_change(scratch: Any, unit: int, change: int) -> None:
@@ -48,13 +53,18 @@ def remove_change(scratch: Any, unit: int, change: int) -> None:
 
 def take_change(scratch: Any, chain: int, change: int) -> None:
     """Remove a change from a chain."""
-    last, ahead = 0, int(scratch.change_first[chain])
+    take_out(scratch.change_next, scratch.change_first, chain, change)
+
+
+def take_out(following: Any, first: Any, chain: int, change: int) -> None:
+    """The same where these arrays hold the links and the first of each chain."""
+    last, ahead = 0, int(first[chain])
     while ahead != change:
-        last, ahead = ahead, int(scratch.change_next[ahead - 1])
+        last, ahead = ahead, int(following[ahead - 1])
     if last > 0:
-        scratch.change_next[last - 1] = scratch.change_next[change - 1]
+        following[last - 1] = following[change - 1]
     else:
-        scratch.change_first[chain] = scratch.change_next[change - 1]
+        first[chain] = following[change - 1]
 
 
 def to_be_indexed(scratch: Any, unit: int) -> None:

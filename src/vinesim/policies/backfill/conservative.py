@@ -40,8 +40,9 @@ class ConservativeBackfill(Backfill):
 
     Gangs reserve a number of slots where any slot will do for any task. Cost per reservation then: the times at which
     something begins or ends before it. Other gangs, and tasks that hold several units, reserve all units that they
-    would hold, at the cost of the square of the number of running and waiting tasks:
-    docs/explanation/semantics/backfilling.md.
+    would hold. Cost per reservation then: the units of the types that may run it. When a task ends early, only
+    reservations that find a longer gap on a unit that it frees are made again; where tasks hold companions, or more
+    than units of one type, all are: docs/explanation/semantics/backfilling.md.
     """
 
     name: ClassVar[str] = "conservative_backfill"

@@ -10,21 +10,16 @@ from vinesim.policies.backfill.ahead import (
     AS_EXPECTED,
     NO_CHANGE,
     UNABLE,
-    end_at_us,
-    fit_by,
-    look_up_expected,
-    n_tiers,
-    note_end,
     restore_capacities,
-    restore_capacity,
     start_now,
-    suppose_more,
     update,
 )
 from vinesim.policies.backfill.base import Backfill, is_between_passes
-from vinesim.policies.backfill.changes import insert_change, is_begin, take_change, task_of
-from vinesim.state.expected import next_reservation_end_us
-from vinesim.state.layout import OUTAGE
+from vinesim.policies.backfill.changes import task_of, to_be_indexed
+from vinesim.policies.backfill.earliest import EARLIEST, ask_for, earliest, look_up_needs, sort_units, unit_at_once
+from vinesim.policies.backfill.unit_changes import add_row_change, end_on_us, find_gap, take_row_change
+from vinesim.state.expected import held_until_on_us
+from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import is_within_quotas, nothing
 from vinesim.state.shortcuts import is_start_local
@@ -45,29 +40,42 @@ class ConservativeBackfillOfNodes(Backfill):
 
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **AHEAD,
+        **EARLIEST,
         "plan": ("u1", "tasks"),  # UNPLANNED, PLANNED or NOWHERE
-        "before": ("f8", "units"),  # taken of a unit at the beginning of a window of time, beyond what is taken now
-        "taken": ("f8", "units"),  # the same at a time in it
-        "peak": ("f8", "units"),  # the most of it in the window
-        "touched": ("i4", "units"),  # units of which something changes, those first that do so before the window
-        "n_touched": ("i8", "one"),
-        "n_before": ("i8", "one"),
-        "is_touched": ("u1", "units"),
-        "upcoming": ("i4", "one"),  # the first change that is not in ``before``
+        "begin_us": ("f8", "tasks"),  # of the reservation
+        "is_begun": ("u1", "one"),
         "is_freed": ("u1", "one"),  # there may be earlier times for what has reservations
+        "is_any_freed": ("u1", "one"),  # so there may be on any unit
+        "freed": ("i4", "units"),  # units of which something is free that was not when a task last looked
+        "n_freed": ("i8", "one"),
+        "until_pass": ("i8", "units"),  # the last pass in which the unit is considered, 0 = it is not freed
+        "passes": ("i8", "one"),  # passes so far in which reservations move
+        "freed_us": ("f8", "units"),  # from when
+        "freed_end_us": ("f8", "units"),  # until when
+        "gain_us": ("f8", "types"),  # until when a task has to begin to find a gap of a type that was not there
     }
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         scratch, now_us = view.scratch, view.now_us
         restore_capacities(model, state, scratch)
+        if scratch.is_begun[0] == 0:
+            sort_units(model, scratch)
+            expect_again(model, state, scratch)
+            scratch.is_begun[0] = 1
+        if view.task >= 0 and scratch.is_running[view.task] == 1:
+            note_ended(model, scratch, view.task, now_us)
         change = update(model, state, view)
         if change == NO_CHANGE:
             pass
         elif view.event == OUTAGE:
             forget_plan(model, state, scratch)
+            expect_again(model, state, scratch)
         elif change != AS_EXPECTED:
             scratch.is_freed[0] = 1
+            if view.event == TIMER:
+                expect_again(model, state, scratch)
+                scratch.is_any_freed[0] = 1
         if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()
         if change != NO_CHANGE:
@@ -78,38 +86,87 @@ class ConservativeBackfillOfNodes(Backfill):
             forget_plan(model, state, scratch)
             settle(model, state, scratch, now_us)
             task, unit = next_begin(model, state, scratch, now_us)
-        return start_now(model, state, view, task, unit) if task >= 0 else nothing()
+        if task < 0:
+            return nothing()
+        action = start_now(model, state, view, task, unit)
+        for member in range(task, end_of_members(model, state, task)):
+            if is_member(model, state, task, member):
+                expect_end(model, scratch, member, scratch.change_us[2 * member + 1])
+        return action
 
 
+ROUNDED = 1.0 - 1e-9  # the part of a time that remains of it, however it is rounded
 UNPLANNED, PLANNED, NOWHERE = range(3)  # NOWHERE: no units that are up could ever hold it
 
 
-def cancel(model: Any, state: Any, scratch: Any, task: int) -> None:
-    """Cancel a reservation."""
-    for member in range(task, end_of_members(model, state, task)):
-        if is_member(model, state, task, member):
-            take_change(scratch, 0, 2 * member + 1)
-            take_change(scratch, 0, 2 * member + 2)
-    scratch.plan[task] = UNPLANNED
+# What is expected of units
+
+
+def expect_end(model: Any, scratch: Any, task: int, end_us: float) -> None:
+    """Expect that a task releases its rows at a time."""
+    for row in range(first_row(model, task), first_row(model, task + 1)):
+        add_row_change(scratch, 2 * row + 2, end_us)
+
+
+def note_ended(model: Any, scratch: Any, task: int, now_us: float) -> None:
+    """Record that a running task has ended: its rows are free from now on."""
+    for row in range(first_row(model, task), first_row(model, task + 1)):
+        take_row_change(scratch, 2 * row + 2)
+        if scratch.row_us[2 * row + 1] > now_us:
+            note_freed(scratch, int(scratch.row_unit[row]), now_us, scratch.row_us[2 * row + 1])
+
+
+def expect_again(model: Any, state: Any, scratch: Any) -> None:
+    """Begin the chains of all units again, with what runs and what is reserved."""
+    for unit in range(len(model.unit_type)):
+        scratch.row_first[unit] = 0
+        to_be_indexed(scratch, unit)
+    change = int(scratch.change_first[0])
+    while change > 0:
+        expect_end(model, scratch, task_of(change), scratch.change_us[change - 1])
+        change = int(scratch.change_next[change - 1])
+    item = int(scratch.first[0])
+    while item > 0:
+        if scratch.plan[item - 1] == PLANNED:
+            reserve(model, state, scratch, item - 1, scratch.begin_us[item - 1])
+        item = int(scratch.next[item - 1])
+
+
+# Reservations
 
 
 def reserve(model: Any, state: Any, scratch: Any, task: int, begin_us: float) -> None:
     """Reserve the rows that were noted of the task from a time on."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            insert_change(scratch, 0, 2 * member + 1, begin_us)
-            note_end(model, state, scratch, member, begin_us)
-    scratch.plan[task] = PLANNED
+            unit = int(scratch.row_unit[first_row(model, member)])
+            for row in range(first_row(model, member), first_row(model, member + 1)):
+                add_row_change(scratch, 2 * row + 1, begin_us)
+            expect_end(model, scratch, member, held_until_on_us(model, state, member, unit, begin_us))
+    scratch.plan[task], scratch.begin_us[task] = PLANNED, begin_us
+
+
+def cancel(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Cancel a reservation: its rows are free while it was to be."""
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member):
+            for row in range(first_row(model, member), first_row(model, member + 1)):
+                take_row_change(scratch, 2 * row + 1)
+                take_row_change(scratch, 2 * row + 2)
+                unit = int(scratch.row_unit[row])
+                note_freed(scratch, unit, scratch.row_us[2 * row], scratch.row_us[2 * row + 1])
+    scratch.plan[task] = UNPLANNED
 
 
 def forget_plan(model: Any, state: Any, scratch: Any) -> None:
-    """Cancel all reservations."""
+    """Cancel all reservations; what is freed needs no look, as all look for a place."""
     item = int(scratch.first[0])
     while item > 0:
         if scratch.plan[item - 1] == PLANNED:
             cancel(model, state, scratch, item - 1)
         scratch.plan[item - 1] = UNPLANNED
         item = int(scratch.next[item - 1])
+    forget_freed(scratch, math.inf)
 
 
 def forget_missed(model: Any, state: Any, scratch: Any, now_us: float) -> None:
@@ -117,9 +174,10 @@ def forget_missed(model: Any, state: Any, scratch: Any, now_us: float) -> None:
     room."""
     item = int(scratch.first[0])
     while item > 0:
-        is_missed = scratch.change_us[2 * (item - 1)] < now_us or not is_within_quotas(model, state, item - 1)
-        if scratch.plan[item - 1] == PLANNED and is_missed:
-            cancel(model, state, scratch, item - 1)
+        if scratch.plan[item - 1] == PLANNED:
+            is_missed = scratch.begin_us[item - 1] < now_us
+            if is_missed or not is_within_quotas(model, state, item - 1):
+                cancel(model, state, scratch, item - 1)
         item = int(scratch.next[item - 1])
 
 
@@ -128,159 +186,50 @@ def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
     has_moved = True
     while has_moved:
         has_moved = False
+        scratch.passes[0] += int(scratch.is_freed[0])
         item = int(scratch.first[0])
         while item > 0:
-            if scratch.plan[item - 1] == UNPLANNED and is_within_quotas(model, state, item - 1):
-                begin_us = earliest(model, state, scratch, item - 1, now_us, math.inf)
-                if begin_us < math.inf:
-                    reserve(model, state, scratch, item - 1, begin_us)
+            task = item - 1
+            if scratch.plan[task] == UNPLANNED and is_within_quotas(model, state, task):
+                look_up_needs(model, state, scratch, task)
+                ask_for(model, state, scratch, task)
+                late = is_any_late(scratch, now_us)
+                begin_us, unit = earliest(model, state, scratch, task, now_us, late, math.inf)
+                if unit >= 0:
+                    note_place(model, state, scratch, task, unit)
+                    reserve(model, state, scratch, task, begin_us)
                 elif is_start_local(model):  # else a cap or a quota may be all that it lacks
-                    scratch.plan[item - 1] = NOWHERE
-            elif scratch.is_freed[0] == 1 and scratch.plan[item - 1] == PLANNED:
-                has_moved |= move(model, state, scratch, item - 1, now_us)
-            item = int(scratch.next[item - 1])
-    scratch.is_freed[0] = 0
+                    scratch.plan[task] = NOWHERE
+            elif scratch.is_freed[0] == 1 and scratch.plan[task] == PLANNED:
+                has_moved |= move(model, state, scratch, task, now_us)
+            item = int(scratch.next[task])
+        if scratch.is_freed[0] == 1:
+            forget_freed(scratch, scratch.passes[0])
+    scratch.is_freed[0], scratch.is_any_freed[0] = 0, 0
     restore_capacities(model, state, scratch)
 
 
 def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
     """Move the reservation to an earlier time if there is one. Returns whether there is."""
-    held_us = scratch.change_us[2 * task]
+    held_us = scratch.begin_us[task]
     if held_us <= now_us:
         return False
+    ask_for(model, state, scratch, task)
+    looks_there = scratch.is_simple[task] == 1 and scratch.is_any_freed[0] == 0
+    before_us = latest_gain(model, state, scratch, task, now_us, held_us) if looks_there else held_us
+    begin_us, unit = earliest(model, state, scratch, task, now_us, is_any_late(scratch, now_us), before_us)
+    if unit < 0:
+        return False
     cancel(model, state, scratch, task)
-    begin_us = earliest(model, state, scratch, task, now_us, held_us)
-    reserve(model, state, scratch, task, min(begin_us, held_us))
-    return begin_us < held_us
+    note_place(model, state, scratch, task, unit)
+    reserve(model, state, scratch, task, begin_us)
+    return True
 
 
-def earliest(model: Any, state: Any, scratch: Any, task: int, now_us: float, before_us: float) -> float:
-    """Return the earliest time before ``before_us`` at which the task could begin, and note its rows; infinite if there
-    is none."""
-    look_up_expected(model, state, scratch, task)
-    begin_us, is_now, change = now_us, True, int(scratch.change_first[0])
-    while begin_us < before_us:
-        unit = unit_from(model, state, scratch, task, begin_us, is_now)
-        if unit >= 0:
-            note_place(model, state, scratch, task, unit)
-            return begin_us
-        while change > 0 and (is_begin(change) or not (is_now or scratch.change_us[change - 1] > begin_us)):
-            change = int(scratch.change_next[change - 1])
-        end_us = max(now_us, scratch.change_us[change - 1]) if change > 0 else math.inf
-        begin_us = min(end_us, next_reservation_end_us(model, begin_us))
-        if is_now:
-            start_over(scratch)
-            is_now = False
-        if begin_us == math.inf:
-            break
-    return math.inf
-
-
-def unit_from(model: Any, state: Any, scratch: Any, task: int, begin_us: float, is_now: bool) -> int:
-    """Return the unit on which the task could begin at a time and run to its expected end, where it ends first; -1 if
-    there is none. Of several ends on different types, each is tried with what is free until then."""
-    after_us = -math.inf
-    while True:
-        until_us = next_end_us(model, state, scratch, task, begin_us, after_us)
-        if until_us < 0.0:
-            return -1
-        look_through(model, state, scratch, begin_us, is_now, until_us)
-        unit = fit_by(model, state, scratch, task, begin_us, after_us, until_us)
-        if unit >= 0:
-            return unit
-        after_us = until_us
-        if until_us == math.inf:
-            return -1
-
-
-def next_end_us(model: Any, state: Any, scratch: Any, task: int, begin_us: float, after_us: float) -> float:
-    """Return the first of the times after ``after_us`` at which the task may end if it begins at a time; -1 if there is
-    none."""
-    found, n = -1.0, n_tiers(model, state, task)
-    for p in range(len(model.affinity)):
-        if scratch.expected[p] != UNABLE:
-            for tier in range(n):
-                end_us = end_at_us(model, scratch, task, p, tier if n > 1 else -1, begin_us)
-                if end_us > after_us and (found < 0.0 or end_us < found):
-                    found = end_us
-    return found
-
-
-def look_through(model: Any, state: Any, scratch: Any, begin_us: float, is_now: bool, until_us: float) -> None:
-    """Let tasks find what is free from a time to before another one. Now, what runs longer than expected is there.
-    Unless it is now, the window that was looked through before must not begin later."""
-    if is_now:
-        start_over(scratch)
-    first, change = int(scratch.upcoming[0]), int(scratch.upcoming[0])
-    while change > 0 and scratch.change_us[change - 1] <= begin_us:
-        if not (is_now and is_late(scratch, change)):
-            add(model, scratch, scratch.before, change)
-        change = int(scratch.change_next[change - 1])
-    scratch.upcoming[0], scratch.n_before[0] = change, scratch.n_touched[0]
-    for i in range(int(scratch.n_before[0])):
-        unit = int(scratch.touched[i])
-        scratch.taken[unit] = scratch.peak[unit] = scratch.before[unit]
-    while is_now and first != change:
-        if is_late(scratch, first):
-            add(model, scratch, scratch.taken, first)
-        first = int(scratch.change_next[first - 1])
-    while change > 0 and scratch.change_us[change - 1] < until_us:
-        first, time_us = change, scratch.change_us[change - 1]
-        while change > 0 and scratch.change_us[change - 1] == time_us:
-            add(model, scratch, scratch.taken, change)
-            change = int(scratch.change_next[change - 1])
-        while first != change:
-            other = task_of(first)
-            for row in range(first_row(model, other), first_row(model, other + 1)):
-                unit = int(scratch.row_unit[row])
-                scratch.peak[unit] = max(scratch.peak[unit], scratch.taken[unit])
-            first = int(scratch.change_next[first - 1])
-    suppose_peaks(model, state, scratch)
-    for i in range(int(scratch.n_before[0]), int(scratch.n_touched[0])):
-        scratch.is_touched[scratch.touched[i]] = 0
-    scratch.n_touched[0] = scratch.n_before[0]
-
-
-def start_over(scratch: Any) -> None:
-    """Let the next window be anywhere."""
-    for i in range(int(scratch.n_touched[0])):
-        scratch.is_touched[scratch.touched[i]] = 0
-    scratch.n_touched[0], scratch.upcoming[0] = 0, scratch.change_first[0]
-
-
-def suppose_peaks(model: Any, state: Any, scratch: Any) -> None:
-    """Let tasks find of each unit what its peak leaves. Few units differ from what was supposed before."""
-    n = 0
-    for i in range(int(scratch.n_supposed[0])):
-        unit = int(scratch.supposed[i])
-        if scratch.is_touched[unit] == 1:
-            scratch.supposed[n] = unit
-            n += 1
-        else:
-            restore_capacity(model, state, scratch, unit)
-    scratch.n_supposed[0] = n
-    for i in range(int(scratch.n_touched[0])):
-        unit = int(scratch.touched[i])
-        if scratch.is_supposed[unit] == 0 or scratch.extra_capacity[unit] != -scratch.peak[unit]:
-            suppose_more(model, state, scratch, unit, -scratch.peak[unit])
-
-
-def is_late(scratch: Any, change: int) -> bool:
-    """Whether a change that should have been is the end of a task that still runs."""
-    return scratch.is_running[task_of(change)] == 1
-
-
-def add(model: Any, scratch: Any, taken: Any, change: int) -> None:
-    """Add what the change takes of units, or frees."""
-    task = task_of(change)
-    for row in range(first_row(model, task), first_row(model, task + 1)):
-        unit = int(scratch.row_unit[row])
-        if scratch.is_touched[unit] == 0:
-            scratch.is_touched[unit] = 1
-            scratch.before[unit] = scratch.taken[unit] = scratch.peak[unit] = 0.0
-            scratch.touched[scratch.n_touched[0]] = unit
-            scratch.n_touched[0] += 1
-        taken[unit] += scratch.row_amount[row] if is_begin(change) else -scratch.row_amount[row]
+def is_any_late(scratch: Any, now_us: float) -> bool:
+    """Whether something runs longer than expected."""
+    change = int(scratch.change_first[0])
+    return bool(change > 0 and scratch.change_us[change - 1] <= now_us)
 
 
 def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
@@ -289,14 +238,75 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
     item = int(scratch.first[0])
     while item > 0:
         task = item - 1
-        if scratch.plan[task] == PLANNED and scratch.change_us[2 * task] <= now_us:
-            cancel(model, state, scratch, task)
-            look_up_expected(model, state, scratch, task)
-            unit = unit_from(model, state, scratch, task, now_us, True)
+        if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
+            ask_for(model, state, scratch, task)
+            unit = unit_at_once(model, state, scratch, task, now_us)
             if unit >= 0:
+                cancel(model, state, scratch, task)
                 return task, unit
-            if is_within_quotas(model, state, task):
-                reserve(model, state, scratch, task, now_us)
+            if not is_within_quotas(model, state, task):
+                cancel(model, state, scratch, task)
         item = int(scratch.next[task])
     restore_capacities(model, state, scratch)
     return -1, -1
+
+
+# What is free that was not: where all that a task needs is enough units, only there can it find an earlier time
+
+
+def note_freed(scratch: Any, unit: int, begin_us: float, end_us: float) -> None:
+    """Record that something of a unit is free from a time to another one: it is considered in the rest of this pass
+    and in the next one."""
+    if scratch.until_pass[unit] == 0:
+        scratch.freed[scratch.n_freed[0]] = unit
+        scratch.n_freed[0] += 1
+        scratch.freed_us[unit], scratch.freed_end_us[unit] = begin_us, end_us
+    scratch.until_pass[unit] = scratch.passes[0] + 1
+    scratch.freed_us[unit] = min(scratch.freed_us[unit], begin_us)
+    scratch.freed_end_us[unit] = max(scratch.freed_end_us[unit], end_us)
+
+
+def forget_freed(scratch: Any, last_pass: float) -> None:
+    """Forget the units that are not considered after a pass."""
+    n = 0
+    for i in range(int(scratch.n_freed[0])):
+        unit = int(scratch.freed[i])
+        if scratch.until_pass[unit] > last_pass:
+            scratch.freed[n] = unit
+            n += 1
+        else:
+            scratch.until_pass[unit] = 0
+    scratch.n_freed[0] = n
+
+
+def latest_gain(model: Any, state: Any, scratch: Any, task: int, now_us: float, before_us: float) -> float:
+    """Return a time, ``before_us`` at most, until which the task that was asked for has to begin to find any gap that
+    has grown; minus infinity if there is none. The task is not asked for on types without one any more."""
+    restore_capacities(model, state, scratch)
+    for p in range(len(model.affinity)):
+        scratch.gain_us[p] = -math.inf
+    for i in range(int(scratch.n_freed[0])):
+        unit = int(scratch.freed[i])
+        p = int(model.unit_type[unit])
+        if scratch.expected[p] != UNABLE and scratch.gain_us[p] < before_us:
+            gain_us = gain_on_us(model, state, scratch, task, unit, now_us, before_us)
+            scratch.gain_us[p] = max(scratch.gain_us[p], gain_us)
+    latest_us = -math.inf
+    for p in range(len(model.affinity)):
+        latest_us = max(latest_us, scratch.gain_us[p])
+        if scratch.gain_us[p] == -math.inf:
+            scratch.expected[p] = UNABLE
+    return latest_us
+
+
+def gain_on_us(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float, before_us: float) -> float:
+    """Return this for a freed unit."""
+    latest_us, end_us = -math.inf, min(before_us, scratch.freed_end_us[unit])
+    find_gap(model, state, scratch, task, unit, now_us)
+    while scratch.gap_us[unit] < end_us and latest_us < end_us:
+        gap_us, gap_end_us = scratch.gap_us[unit], scratch.gap_end_us[unit]
+        if gap_end_us > scratch.freed_us[unit]:
+            needs_us = (end_on_us(model, state, scratch, task, unit, gap_us) - gap_us) * ROUNDED
+            latest_us = max(latest_us, min(end_us, (gap_end_us - needs_us) / ROUNDED))
+        find_gap(model, state, scratch, task, unit, gap_end_us)
+    return latest_us
