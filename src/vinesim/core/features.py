@@ -191,7 +191,7 @@ def rounded(features: Features) -> Features:
         },
         {"SLOTS", "SHARED", "CURVES", "OVERCOMMITS"},
         {"EARLY", "LIMITS", "CHANGES", "PLACED"},
-        {"SEVERAL", "GANGS", "REQUESTS", "QUOTAS", "TRIALS"},
+        {"SEVERAL", "GANGS", "TRIALS"},  # not quotas and requests, a sixth of that code, which few scenarios have
     )
     found = set(features) | kinds[0]
     for kind in kinds[1:]:

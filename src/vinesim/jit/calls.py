@@ -39,7 +39,7 @@ def arrays_at(target):
     @intrinsic
     def at(typing_context, address):
         def codegen(context, builder, signature, args):
-            place = builder.inttoptr(args[0], context.get_value_type(target).as_pointer())
+            place = builder.inttoptr(args[0], cgutils.voidptr_t)
             return copied(context, builder, target, place)
 
         return Reference(target)(types.int64), codegen

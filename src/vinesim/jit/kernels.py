@@ -24,6 +24,7 @@ from vinesim.jit import machine_code
 from vinesim.jit.disk import DiskCache
 from vinesim.jit.machine_code import name_of
 from vinesim.jit.parts import Part, QuickCompiler
+from vinesim.jit.passes import asking_once
 
 if "numba.np.arraymath" not in sys.modules:
     # Numba asks whether SciPy's linear algebra is there by importing it, which takes longer than the rest of a small
@@ -94,7 +95,8 @@ def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:
         was_on = gc.isenabled()
         gc.disable()
         try:
-            return compiles(*args)
+            with asking_once():
+                return compiles(*args)
         finally:
             if was_on:
                 gc.enable()

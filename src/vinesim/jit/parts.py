@@ -2,27 +2,24 @@
 
 Numba optimises every function with all that it calls, and makes machine code of it; a function deep down went through
 that at each level, and once more in the loop. A part waits for the loop. Parts know arguments by their type, not by
-their value, and whole numbers as int64; they are compiled once for all. Kernels of the package go through half of
-Numba's passes: the others look for what these have none of, such as closures, ``with`` and array expressions, and after
-each pass Numba finds the lifetimes of all variables again.
+their value, and whole numbers as int64; they are compiled once for all.
 """
 
-from types import CodeType
 from typing import Any
 
 import llvmlite.binding as ll
-from numba.core import cgutils, postproc, transforms, typed_passes, types, untyped_passes
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
 from numba.core.errors import ForceLiteralArg, TypingError
 from numba.core.imputils import lower_constant, user_function
-from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typing.templates import make_concrete_template
 from numba.extending import models, register_model
 
+from vinesim.jit.passes import QuickFlags, QuickPasses, are_enough_for
 from vinesim.jit.reference import outside
 
 
@@ -96,101 +93,6 @@ def _link(module: Any, libraries: list[Any], reload_init: set[Any]) -> None:
     for function in module.functions:
         if not function.is_declaration and function.name not in own:
             function.linkage = "linkonce_odr"
-
-
-class _Lower(Lower):
-    """Numba's lowering without the sizes of variables, which only a debugger asks for."""
-
-    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
-        return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
-
-    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
-        super().storevar(value, name)
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(typed_passes.BaseNativeLowering):
-    _name: Any = "quick_lowering"
-
-    @property
-    def lowering_class(self) -> type[Lower]:
-        return _Lower
-
-
-PASSES = (
-    *(untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing),
-    *(untyped_passes.RewriteSemanticConstants, untyped_passes.DeadBranchPrune, untyped_passes.GenericRewrites),
-    *(untyped_passes.IRProcessing, untyped_passes.ReconstructSSA, untyped_passes.IRProcessing),
-    *(typed_passes.NopythonTypeInference, typed_passes.PreLowerStripPhis, typed_passes.IRLegalization),
-    *(_Lowering, typed_passes.NoPythonBackend),
-)
-
-
-NESTED = (typed_passes.NopythonTypeInference, _Lowering, typed_passes.NoPythonBackend)  # in which others are compiled
-
-
-class _PostProcessor(postproc.PostProcessor):
-    """Numba's, which does not find out where variables die: kernels count no references, so nothing is to be done
-    there. It took a tenth of the time of the passes."""
-
-    def run(self, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-        code = self.func_ir
-        code.blocks = transforms.canonicalize_cfg(code.blocks)
-        code.variable_lifetime = postproc.VariableLifetime(code.blocks)  # found when it is asked for
-        code.generator_info = None
-
-
-class QuickPasses(PassManager):
-    """These passes; IRProcessing is done where others need it."""
-
-    def __init__(self) -> None:
-        super().__init__("nopython")
-        for one in PASSES:
-            self.add_pass(one, "nopython frontend" if one is typed_passes.NopythonTypeInference else one._name)
-        self.finalize()
-
-    def _runPass(self, index: int, one: Any, state: Any) -> None:  # noqa: N802  as Numba calls it
-        one.analysis = self._analysis
-        if isinstance(one, NESTED):
-            one.run_pass(state)
-            return
-        whole = postproc.PostProcessor
-        postproc.PostProcessor = _PostProcessor  # type: ignore[misc]
-        try:
-            one.run_pass(state)
-        finally:
-            postproc.PostProcessor = whole  # type: ignore[misc]
-
-
-def are_enough_for(function: Any) -> bool:
-    """Whether a function is one of the package's, and has no function within it."""
-    is_own = (function.__module__ or "").startswith("vinesim.")
-    return is_own and not any(isinstance(one, CodeType) for one in function.__code__.co_consts)
-
-
-class QuickFlags(Flags):
-    """Numba's flags, compared sooner: it looks at all 45 for every hash and comparison, 40,000 times a loop."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Flags):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._values.keys() | other._values.keys())
-
-    def __hash__(self) -> int:
-        return _HASH
-
-    def copy(self) -> Any:
-        """What Numba's own functions inherit, such as ``min``: not how their caller is inlined, or checked. So they are
-        compiled once for all callers."""
-        inherited = super().copy()
-        for name in ("forceinline", "boundscheck", "no_cfunc_wrapper", "no_cpython_wrapper"):
-            inherited.discard(name)
-        return inherited
-
-
-_HASH = hash(Flags())  # it is that of the names, and so always the same
 
 
 class QuickCompiler(Compiler):

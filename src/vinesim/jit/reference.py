@@ -4,12 +4,16 @@ A NamedTuple of 30 arrays is 200 machine words, copied into every call that a ke
 reference read its fields by the same names, and the compiler handles one argument instead of 200: without this, the
 event loop took 17 s to compile.
 
+To LLVM it is a pointer to bytes. Numba hands code over as text, in which each mention of a pointer to the structure
+would spell out all of its fields: nine tenths of the text.
+
 Kernels that Python calls are given :class:`Arrays`. Numba would otherwise write code that unpacks each of the arrays,
 which took a sixth of the time that a loop takes to compile.
 """
 
 import hashlib
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -31,6 +35,12 @@ class _Pointer(types.Type):
         self.target = target
         digest = hashlib.sha256(str(target).encode()).hexdigest()[:32]
         super().__init__(f"{type(self).__name__}({target.instance_class.__name__} {digest})")
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where the structure of each array begins, in bytes, and where the last one ends: 5 words, its shape and its
+        strides."""
+        return tuple(accumulate((8 * (5 + 2 * array.ndim) for array in self.target), initial=0))
 
 
 class Reference(_Pointer):
@@ -84,7 +94,7 @@ def words_of(arrays: Any) -> np.ndarray:
 @register_model(Reference)
 class ReferenceModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, dmm.lookup(fe_type.target).get_value_type().as_pointer())
+        super().__init__(dmm, fe_type, cgutils.voidptr_t)
 
 
 @infer_getattr
@@ -100,28 +110,27 @@ class ReferenceFields(AttributeTemplate):
 @lower_getattr_generic(Reference)
 def read_field(context, builder, typ, value, attr):
     i = typ.target.fields.index(attr)
-    field = builder.load(cgutils.gep_inbounds(builder, value, 0, i))
+    kind = context.get_value_type(typ.target[i]).as_pointer()
+    field = builder.load(builder.bitcast(cgutils.gep_inbounds(builder, value, typ.starts[i]), kind))
     return impl_ret_borrowed(context, builder, typ.target[i], field)
 
 
 @unbox(ArraysType)
 def _unpack(kind, arrays, c):
-    """Fill the NamedTuple's structure in a loop; that of an array is 5 words, its shape and its strides."""
-    structure = c.context.get_value_type(kind.target)
-    found = _place(c.builder, structure)
+    """Fill the NamedTuple's structure in a loop."""
+    starts = kind.starts[:-1]
+    assert kind.starts[-1] == c.context.get_abi_sizeof(c.context.get_value_type(kind.target))
+    found = _place(c.context, c.builder, kind.target)
     has_failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
-    lengths = [8 * (5 + 2 * array.ndim) for array in kind.target]
-    assert sum(lengths) == c.context.get_abi_sizeof(structure)
-    starts = [sum(lengths[:i]) for i in range(len(lengths))]
     table = cgutils.global_constant(c.builder, "starts", ir.Constant(ir.ArrayType(ir.IntType(32), len(starts)), starts))
-    words, fields = c.builder.bitcast(found, c.pyapi.voidptr), c.pyapi.object_getattr_string(arrays, "arrays")
+    fields = c.pyapi.object_getattr_string(arrays, "arrays")
     of_item = cgutils.get_or_insert_function(
         c.builder.module, ir.FunctionType(c.pyapi.pyobj, [c.pyapi.pyobj, c.pyapi.py_ssize_t]), "PyTuple_GetItem"
     )
     with cgutils.for_range(c.builder, c.context.get_constant(types.intp, len(starts))) as loop:
         start = c.builder.load(cgutils.gep_inbounds(c.builder, table, 0, loop.index))
         array = c.builder.call(of_item, [fields, loop.index])
-        is_wrong = c.pyapi.numba_array_adaptor(array, cgutils.pointer_add(c.builder, words, start))
+        is_wrong = c.pyapi.numba_array_adaptor(array, cgutils.pointer_add(c.builder, found, start))
         with c.builder.if_then(cgutils.is_not_null(c.builder, is_wrong), likely=False):
             c.builder.store(cgutils.true_bit, has_failed)
     c.pyapi.decref(fields)
@@ -144,26 +153,27 @@ def by_reference(typing_context, arrays):
     return None
 
 
-def _place(builder, structure, outside=None):
+def _place(context, builder, target, outside=None):
     """Make a place for a structure, and behind it for the address of what calls are given in its stead: itself, or a
     copy that it was made from. So nothing but its own kernel knows it, and its fields stay in registers."""
-    made = cgutils.alloca_once(builder, ir.LiteralStructType([structure, structure.as_pointer()]))
-    place = builder.bitcast(made, structure.as_pointer())
+    structure = context.get_value_type(target)
+    made = cgutils.alloca_once(builder, ir.LiteralStructType([structure, cgutils.voidptr_t]))
+    place = builder.bitcast(made, cgutils.voidptr_t)
     builder.store(place if outside is None else outside, cgutils.gep_inbounds(builder, made, 0, 1))
     return place
 
 
 def _stored(context, builder, signature, args):
-    place = _place(builder, args[0].type)
-    builder.store(args[0], place)
+    place = _place(context, builder, signature.args[0])
+    builder.store(args[0], builder.bitcast(place, args[0].type.as_pointer()))
     return place
 
 
 def copied(context, builder, target, place):
     """Copy the structure of a NamedTuple of that type. Return a reference to the copy."""
-    structure = context.get_value_type(target)
-    made = _place(builder, structure, place)
-    cgutils.raw_memcpy(builder, made, place, context.get_constant(types.intp, context.get_abi_sizeof(structure)), 1)
+    made = _place(context, builder, target, place)
+    size = context.get_abi_sizeof(context.get_value_type(target))
+    cgutils.raw_memcpy(builder, made, place, context.get_constant(types.intp, size), 1)
     return made
 
 
@@ -171,8 +181,8 @@ def outside(builder, kind, value):
     """Return what a call that is not inlined is given for an argument."""
     if not isinstance(kind, Reference):
         return value
-    whole = ir.LiteralStructType([value.type.pointee, value.type])
-    return builder.load(cgutils.gep_inbounds(builder, builder.bitcast(value, whole.as_pointer()), 0, 1))
+    behind = cgutils.gep_inbounds(builder, value, kind.starts[-1])
+    return builder.load(builder.bitcast(behind, cgutils.voidptr_t.as_pointer()))
 
 
 def record_type(dtype: np.dtype) -> Any:

@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[3]
 INSIDE = {
     "numba._dispatcher:compute_fingerprint": None,  # it has no signature
+    "numba.core.base:BaseContext.install_registry": "self registry",
+    "numba.core.base:BaseContext.refresh": "self",
     "numba.core.caching:CompileResultCacheImpl": "py_func",
     "numba.core.caching:FunctionCache._index_key": "self sig codegen",
     "numba.core.caching:FunctionCache.load_overload": "self sig target_context",
@@ -48,12 +50,20 @@ INSIDE = {
     "numba.core.event:install_listener": "kind listener",
     "numba.core.imputils:impl_ret_borrowed": "ctx builder retty ret",
     "numba.core.imputils:user_function": "fndesc libs",
+    "numba.core.interpreter:Interpreter": "func_id",
+    "numba.core.interpreter:Interpreter.post_process": "self peepholes func_ir",
+    "numba.core.interpreter:peep_hole_delete_with_exit": "func_ir",
     "numba.core.lowering:Lower.alloca_lltype": "self name lltype datamodel",
     "numba.core.lowering:Lower.storevar": "self value name argidx",
     "numba.core.registry:CPUDispatcher.get_call_template": "self args kws",
     "numba.core.sigutils:normalize_signature": "sig",
+    "numba.core.targetconfig:ConfigStack.top_or_none": "",
+    "numba.core.types.functions:BaseFunction.get_call_type": "self context args kws",
+    "numba.core.typing.context:BaseContext.install_registry": "self registry",
+    "numba.core.typing.context:BaseContext.refresh": "self",
     "numba.core.typing.templates:make_concrete_template": "name key signatures",
     "numba.core.typing.typeof:typeof": "val purpose",
+    "numba.core.untyped_passes:TranslateByteCode.run_pass": "self state",
     "numba.np.linalg:ensure_blas": "",
 }
 

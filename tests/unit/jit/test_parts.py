@@ -1,22 +1,30 @@
 """Kernels that only other kernels call: whether they are inlined, how often they are compiled."""
 
+import operator
 from sys import _getframe
 from types import FunctionType
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import literally, njit
-from numba.core import analysis, postproc
+from numba.core import analysis, base, postproc
 from numba.core.compiler import Flags
+from numba.core.cpu import CPUContext
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.errors import TypingError
 from numba.core.targetconfig import TargetConfig
+from numba.core.types.functions import BaseFunction
+from numba.core.typing import context
+from numba.core.typing.templates import AbstractTemplate
 
 from vinesim.core.bits import at_or_after, at_or_before
 from vinesim.core.features import ALL
 from vinesim.core.special import Special
-from vinesim.jit.kernels import OPTIONS, inlined, part, types_of
-from vinesim.jit.parts import QuickCompiler, QuickFlags, are_enough_for
+from vinesim.jit.kernels import OPTIONS, bound_copy, inlined, part, types_of
+from vinesim.jit.parts import QuickCompiler, are_enough_for
+from vinesim.jit.passes import QuickFlags, asking_once
+from vinesim.jit.reference import Arrays, Reference
 
 
 def kernel(function):
@@ -226,3 +234,71 @@ def test_the_compiler_does_not_hash_all_its_flags_again_and_again(monkeypatch):
     monkeypatch.setattr(TargetConfig, "__hash__", lambda flags: hashed.append(flags) or 0)
     assert made(np.arange(5), 3) == 6
     assert hashed == []
+
+
+def in_several_ways(array, i):
+    return array[i] + array[i + 1] + array[i + 2]
+
+
+def test_the_signature_of_an_operator_is_found_once_for_arguments_of_the_same_types(monkeypatch):
+    asked, find = [], AbstractTemplate.apply
+    monkeypatch.setattr(AbstractTemplate, "apply", lambda self, *given: asked.append(self.key) or find(self, *given))
+    copies = [bound_copy(in_several_ways, {}) for _ in range(2)]
+    for copy in copies:
+        copy.__module__ = "vinesim.core.bits"
+    kinds = types_of(np.arange(5, dtype=np.uint16), 3)
+    with asking_once():
+        inlined(copies[0]).compile(kinds)
+        found = asked.count(operator.getitem)
+        inlined(copies[1]).compile(kinds)
+        assert 0 < found == asked.count(operator.getitem)
+    inlined(bound_copy(copies[0], {})).compile(kinds)
+    assert asked.count(operator.getitem) > found
+
+
+def test_code_that_others_compile_does_not_learn_from_kernels(monkeypatch):
+    """It may be compiled with other flags, and so may what it calls."""
+    asked, find = [], AbstractTemplate.apply
+    monkeypatch.setattr(AbstractTemplate, "apply", lambda self, *given: asked.append(self.key) or find(self, *given))
+    kinds = types_of(np.arange(5, dtype=np.int16), 3)
+    with asking_once():
+        inlined(bound_copy(in_several_ways, {})).compile(kinds)
+        known = asked.count(operator.getitem)
+        njit(bound_copy(in_several_ways, {})).compile(kinds)
+    assert asked.count(operator.getitem) > known
+
+
+def test_what_is_remembered_while_kernels_are_compiled_is_forgotten_also_after_an_error():
+    changed = BaseFunction.get_call_type, base.BaseContext.refresh, context.BaseContext.refresh
+
+    def fail():
+        with asking_once():
+            assert BaseFunction.get_call_type is not changed[0]
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert (BaseFunction.get_call_type, base.BaseContext.refresh, context.BaseContext.refresh) == changed
+
+
+def test_modules_are_asked_once_for_what_they_have_registered(monkeypatch):
+    asked, load = [], CPUContext.load_additional_registries
+    monkeypatch.setattr(CPUContext, "load_additional_registries", lambda self: asked.append(self) or load(self))
+    with asking_once():
+        compiled(once, {"middle": inlined(double)}).compile(types_of(np.arange(5), 3))
+    assert len(asked) == 1
+
+
+class Many(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+def test_the_text_of_code_does_not_spell_out_all_that_a_reference_leads_to():
+    of_arrays = types_of(Arrays(Many(np.zeros((2, 2)), np.arange(5))))[0]
+    reads = kernel(lambda many, i: many.second[i])
+    reads.compile((Reference(of_arrays.target), *types_of(3)))
+    (one,) = reads.overloads.values()
+    text = str(one.library._final_module)
+    assert "[1 x i64]" in text  # the shape of the array that is read
+    assert "[2 x i64]" not in text  # that of the other one

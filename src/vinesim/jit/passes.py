@@ -1,0 +1,188 @@
+"""The passes that kernels go through: half of Numba's, and quicker.
+
+The passes that are left out look for what kernels have none of, such as closures, ``with`` and array expressions, and
+after each pass Numba finds the lifetimes of all variables again. What remains is asked less often: the signature of an
+operator for the same types, and what was registered with Numba since.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+from numba.core import (
+    base,
+    cgutils,
+    interpreter,
+    postproc,
+    transforms,
+    typed_passes,
+    types,
+    untyped_passes,
+)
+from numba.core.compiler import Flags
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
+from numba.core.targetconfig import ConfigStack
+from numba.core.types import functions
+from numba.core.typing import context
+
+
+class _Lower(Lower):
+    """Numba's lowering without the sizes of variables, which only a debugger asks for."""
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        super().storevar(value, name)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.BaseNativeLowering):
+    _name: Any = "quick_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _Lower
+
+
+class _Interpreter(interpreter.Interpreter):
+    """Numba's, which does not look through all statements for what a ``with`` leaves behind."""
+
+    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
+        return super().post_process(
+            [one for one in peepholes if one is not interpreter.peep_hole_delete_with_exit], func_ir
+        )
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Translation(untyped_passes.TranslateByteCode):
+    _name: Any = "quick_translation"
+
+    def run_pass(self, state: Any) -> bool:
+        state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
+        return True
+
+
+PASSES = (
+    *(_Translation, untyped_passes.FixupArgs, untyped_passes.IRProcessing),
+    *(untyped_passes.RewriteSemanticConstants, untyped_passes.DeadBranchPrune, untyped_passes.GenericRewrites),
+    *(untyped_passes.IRProcessing, untyped_passes.ReconstructSSA, untyped_passes.IRProcessing),
+    *(typed_passes.NopythonTypeInference, typed_passes.PreLowerStripPhis, typed_passes.IRLegalization),
+    *(_Lowering, typed_passes.NoPythonBackend),
+)
+
+
+NESTED = (typed_passes.NopythonTypeInference, _Lowering, typed_passes.NoPythonBackend)  # in which others are compiled
+
+
+class _PostProcessor(postproc.PostProcessor):
+    """Numba's, which does not find out where variables die: kernels count no references, so nothing is to be done
+    there. It took a tenth of the time of the passes."""
+
+    def run(self, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        code = self.func_ir
+        code.blocks = transforms.canonicalize_cfg(code.blocks)
+        code.variable_lifetime = postproc.VariableLifetime(code.blocks)  # found when it is asked for
+        code.generator_info = None
+
+
+class QuickPasses(PassManager):
+    """These passes; IRProcessing is done where others need it."""
+
+    def __init__(self) -> None:
+        super().__init__("nopython")
+        for one in PASSES:
+            self.add_pass(one, "nopython frontend" if one is typed_passes.NopythonTypeInference else one._name)
+        self.finalize()
+
+    def _runPass(self, index: int, one: Any, state: Any) -> None:  # noqa: N802  as Numba calls it
+        one.analysis = self._analysis
+        if isinstance(one, NESTED):
+            one.run_pass(state)
+            return
+        whole = postproc.PostProcessor
+        postproc.PostProcessor = _PostProcessor  # type: ignore[misc]
+        try:
+            one.run_pass(state)
+        finally:
+            postproc.PostProcessor = whole  # type: ignore[misc]
+
+
+def are_enough_for(function: Any) -> bool:
+    """Whether a function is one of the package's, and has no function within it."""
+    is_own = (function.__module__ or "").startswith("vinesim.")
+    return is_own and not any(isinstance(one, CodeType) for one in function.__code__.co_consts)
+
+
+class QuickFlags(Flags):
+    """Numba's flags, compared sooner: it looks at all 45 for every hash and comparison, 40,000 times a loop."""
+
+    __slots__ = ("signatures",)
+    signatures: dict[Any, Any]  # of what is called with them, by the types of its arguments
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Flags):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._values.keys() | other._values.keys())
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def copy(self) -> Any:
+        """What Numba's own functions inherit, such as ``min``: not how their caller is inlined, or checked. So they are
+        compiled once for all callers."""
+        inherited = super().copy()
+        for name in ("forceinline", "boundscheck", "no_cfunc_wrapper", "no_cpython_wrapper"):
+            inherited.discard(name)
+        known = next((one for one in _inherited if one == inherited), None)
+        if known is None:
+            _inherited.append(inherited)
+        inherited.signatures = {} if known is None else known.signatures
+        return inherited
+
+
+_inherited: list[Any] = []  # one of each kind
+_HASH = hash(Flags())  # it is that of the names, and so always the same
+
+
+@contextmanager
+def asking_once() -> Iterator[None]:
+    """Let Numba remember meanwhile the signatures of operators by the types of their arguments: it finds them out for
+    each use, and again when that is lowered. And let it look once for what modules have registered with it, not for
+    each function and each array; what it registers itself is still found."""
+    refreshed = set[type]()
+
+    def refresh(whole: Any, self: Any) -> None:
+        if type(self) not in refreshed:
+            refreshed.add(type(self))
+            whole(self)
+        else:
+            for registry in tuple(self._registries):
+                self.install_registry(registry)
+
+    def get_call_type(whole: Any, self: Any, context: Any, args: Any, kws: Any) -> Any:
+        flags = ConfigStack.top_or_none()
+        if type(flags) is not QuickFlags or kws or any(isinstance(one, types.Dispatcher) for one in args):
+            return whole(self, context, args, kws)
+        key = self, tuple(args)
+        if key not in flags.signatures:
+            flags.signatures[key] = whole(self, context, args, kws)
+        return flags.signatures[key]
+
+    with global_compiler_lock:
+        changed = (
+            (base.BaseContext, "refresh", refresh),
+            (context.BaseContext, "refresh", refresh),
+            (functions.BaseFunction, "get_call_type", get_call_type),
+        )
+        wholes = [getattr(one, name) for one, name, _ in changed]
+        for (one, name, quick), whole in zip(changed, wholes, strict=True):
+            setattr(one, name, lambda *given, quick=quick, whole=whole: quick(whole, *given))
+        try:
+            yield
+        finally:
+            for (one, name, _), whole in zip(changed, wholes, strict=True):
+                setattr(one, name, whole)
