@@ -5,6 +5,7 @@ that a branch that is not needed costs nothing and is not even typed. A feature 
 with more of them than a run needs gives the same results. As they stand here, nothing is left out.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from vinesim.model.scenario import Scenario
@@ -118,8 +119,8 @@ def features_of(
         "GANGS": len(model.job_gang) > 0 and bool((model.job_gang != NO_GANG).any()),
         "REQUESTS": len(model.job_gang) > 0 and bool((model.job_gang == OF_REQUEST).any()),
         "QUOTAS": len(model.job_partition) > 0,
-        "CAPS": len(model.cap_mw) > 0,
-        "RESERVED": len(model.reserved_first) > 0,
+        "CAPS": scenario.datacenter.has_power_caps,
+        "RESERVED": bool(scenario.reservations),
         "SHARED": has_shared_speed(model),
         "CURVES": len(model.type_curve) > 0,
         "BATCHING": len(model.engine_unit) > 0,
@@ -139,21 +140,26 @@ def features_of(
         "BATCH": is_batch,
         "SEES_ALL": sees_all,
     }
-    found = {name for name, holds in facts.items() if holds}
-    found |= {name for name, queries in CALLS.items() if not queries.isdisjoint(calls)}
-    if "SCORES" not in found and len(model.node_rack) <= FEW:
-        found.discard("COUNTS_TASKS")
-    return with_what_follows(frozenset(found))
+    of_policy = of_calls(calls)
+    if "COUNTS_TASKS" in of_policy and "SCORES" not in of_policy and len(model.node_rack) <= FEW:
+        of_policy -= {"COUNTS_TASKS"}
+    return with_what_follows(of_policy.union(name for name, holds in facts.items() if holds))
 
 
 def of_live(calls: frozenset[str], takes_ahead: bool) -> Features:
     """Return the features of a live scheduler, to which any application may come, with a policy that calls these."""
     facts = {"SLOTS", "GANGS", "REQUESTS", "CHANGES", "OVERHEAD", "GROUPS", "CONSOLIDATES", "REFUSES", "OVERCOMMITS"}
     facts |= {"SEES_ALL", "EVERYWHERE", "COUNTS_FREE", "SEARCHES"}
-    facts |= {name for name, queries in CALLS.items() if queries & calls}
-    return with_what_follows(frozenset(facts | {"AHEAD"} if takes_ahead else facts))
+    return with_what_follows(of_calls(calls) | facts | ({"AHEAD"} if takes_ahead else set()))
 
 
+@lru_cache(1000)
+def of_calls(calls: frozenset[str]) -> Features:
+    """Return the features of a policy that calls these."""
+    return frozenset(name for name, queries in CALLS.items() if not queries.isdisjoint(calls))
+
+
+@lru_cache(1000)
 def with_what_follows(facts: frozenset[str]) -> Features:
     """Return facts with the features that follow from them."""
     follows = {

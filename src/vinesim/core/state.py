@@ -175,7 +175,7 @@ BEGUN["timer_us"], BEGUN["interrupted_us"] = np.inf, np.nan
 def _begin(made: dict[str, np.ndarray], model: Any, seed: int) -> None:
     """Write what is not the same in all elements, or in all runs."""
     run, unit, n_units, n_types = made["run"], made["unit"], len(model.unit_type), len(model.affinity)
-    run[:] = BEGUN
+    run[0] = BEGUN[0]
     run["n_with_room"], run["random"] = n_units, np.uint64(seed)
     unit["open"], unit["type"], unit["node"] = model.unit_capacity, model.unit_type, model.unit_node
     made["bucket"]["head"] = made["bucket"]["tail"] = -1

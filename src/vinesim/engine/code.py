@@ -1,5 +1,6 @@
 """The machine code that a run needs."""
 
+from functools import lru_cache
 from typing import Any
 
 from vinesim.core.code import Code, Own
@@ -32,8 +33,13 @@ def code_of(scenario: Scenario, model: Any, policy: Policy, online: OnlinePolicy
 
 def queries_of(decide: Any) -> frozenset[str]:
     """The names of the queries and answers that a policy's function calls; not of its own functions."""
+    return _queries_among(frozenset(functions_of(decide)))
+
+
+@lru_cache(1000)
+def _queries_among(functions: frozenset[Any]) -> frozenset[str]:
     found = set()
-    for one in functions_of(decide):
+    for one in functions:
         if one.__module__.startswith("vinesim.state."):
             found.add(one.__name__)
         elif "Action" in one.__code__.co_names:  # it makes its answers itself

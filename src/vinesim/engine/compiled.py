@@ -126,13 +126,14 @@ class CompiledRun:
         """Return the segments that ended before their tasks were done, in the order of time."""
         state = self.state
         log = state.ended[: int(state.run[0]["n_ended"])]
+        ends = EarlyEnds.of_columns(log[name] for name in EarlyEnds._fields)
         killed = np.empty(0, np.int64)
         if len(state.task_killed):
             is_killed = state.task_killed > 0
             running = np.flatnonzero(state.task_slot >= 0)
             is_killed[running] = state.slot["killed"][state.task_slot[running]] > 0
             killed = np.flatnonzero(is_killed)
-        return with_killed(EarlyEnds.of(log.tolist()), killed, self.columns(), state.task_left, self.followers())
+        return with_killed(ends, killed, self.columns(), state.task_left, self.followers())
 
     def early_held(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the units that tasks held besides their own in segments that ended early."""

@@ -92,6 +92,8 @@ def take_dropped_us(columns: dict[str, np.ndarray], may_drop: bool) -> np.ndarra
     """[..., N] us: when each task was dropped by the policy, which stands for its finish; NaN: it was not. None if the
     policy drops none. Afterwards the columns say of it, and of those that were withdrawn, that they did not start."""
     unit, finish_us = columns["task_unit"], columns["task_finish_us"]
+    if not may_drop and unit.min(initial=PENDING) >= PENDING:
+        return None  # there is none to say it of
     is_dropped = unit == DROPPED
     dropped_us = np.where(is_dropped, finish_us, np.nan) if may_drop else None
     np.maximum(unit, PENDING, out=unit)

@@ -77,33 +77,33 @@ def simulate(
     except ErrorWithoutLine as failed:
         raise locate_error(failed, scenario, on_message) from None
     outcome = attempt.outcome(ended)
-    provenance = {
-        "version": code_version(),
-        "seed": scenario.seed,
-        **({} if scenario.start_date is None else {"start_date": scenario.start_date.isoformat()}),
-        "policy": title_of(policy),
-        "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
-        **({"period_us": scenario.period_us} if isinstance(policy, BatchPolicy) else {}),
-        "engine": ended.engine,
-        "engine_choice": choice.why,
-        "processor_types": [one.name for one in scenario.datacenter.processor_types],
-        "task_types": [one.name for one in scenario.workload.task_types],
-        **resources_of(scenario),
-        "events": outcome.n_events,
-        "reason": ended.words,
-        **({"failures": len(outcome.failures)} if scenario.failures else {}),
-        **({"preemption": scenario.preemption} if online.preempts else {}),
-        "wall_s": time.perf_counter() - begun - ended.compile_s - plan.took_s,
-        "compile_s": ended.compile_s,
-        **({"plan_s": plan.took_s} if online.plans else {}),
-    }
-    return result_of(
-        scenario,
-        outcome,
-        lambda: {**provenance, "content_id": content_id(scenario, content)},
-        percentiles=percentiles,
-        warm_up=warm_up,
-    )
+    ran_on, why, words, compile_s, plan_s = ended.engine, choice.why, ended.words, ended.compile_s, plan.took_s
+    wall_s = time.perf_counter() - begun - compile_s - plan_s
+
+    def provenance() -> dict[str, Any]:  # keeps nothing of the run itself, which is large
+        return {
+            "version": code_version(),
+            "seed": scenario.seed,
+            **({} if scenario.start_date is None else {"start_date": scenario.start_date.isoformat()}),
+            "policy": title_of(policy),
+            "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
+            **({"period_us": scenario.period_us} if isinstance(policy, BatchPolicy) else {}),
+            "engine": ran_on,
+            "engine_choice": why,
+            "processor_types": [one.name for one in scenario.datacenter.processor_types],
+            "task_types": [one.name for one in scenario.workload.task_types],
+            **resources_of(scenario),
+            "events": outcome.n_events,
+            "reason": words,
+            **({"failures": len(outcome.failures)} if scenario.failures else {}),
+            **({"preemption": scenario.preemption} if online.preempts else {}),
+            "wall_s": wall_s,
+            "compile_s": compile_s,
+            **({"plan_s": plan_s} if online.plans else {}),
+            "content_id": content_id(scenario, content),
+        }
+
+    return result_of(scenario, outcome, provenance, percentiles=percentiles, warm_up=warm_up)
 
 
 def code_for(scenario: Scenario, policy: Policy) -> Code:

@@ -1,6 +1,6 @@
 """What a run comes to: why it ended, and the columns that an engine fills, before anything is derived from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -54,7 +54,11 @@ class EarlyEnds(NamedTuple):
     @classmethod
     def of(cls, rows: Sequence[tuple[Any, ...]] = ()) -> "EarlyEnds":
         """Return them from rows of plain values."""
-        columns = zip(*rows, strict=True) if rows else [()] * len(cls._fields)
+        return cls.of_columns(zip(*rows, strict=True) if rows else [()] * len(cls._fields))
+
+    @classmethod
+    def of_columns(cls, columns: Iterable[Any]) -> "EarlyEnds":
+        """Return them from their columns, which are copied."""
         dtypes = (np.int64, np.int32, np.float64, np.float64, np.float64, np.float64, np.int8, bool)
         return cls(*(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=True)))
 

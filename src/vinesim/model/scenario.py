@@ -164,7 +164,7 @@ class Scenario:
         deployed = distinct(self.datacenter.unit_type)
         return deployed[self.affinity[deployed].any(axis=1)]
 
-    @property
+    @cached_property
     def resources(self) -> np.ndarray:
         """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
         runs_any = np.any(self.affinity, axis=1)
@@ -173,14 +173,14 @@ class Scenario:
         deployed = distinct(self.datacenter.unit_type)
         return deployed[~runs_any[deployed]]
 
-    @property
+    @cached_property
     def engine_types(self) -> np.ndarray:
         """Codes of the processor types in the datacenter whose units are serving engines."""
         types = self.datacenter.processor_types
         served = [p for p, one in enumerate(types) if one.batching is not None]
         return np.array([p for p in served if (self.datacenter.unit_type == p).any()], np.int64)
 
-    @property
+    @cached_property
     def is_disaggregated(self) -> bool:
         """Whether some serving engines only prefill, and send the cache of a request to one that decodes."""
         types, unit_type = self.datacenter.processor_types, self.datacenter.unit_type

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.core.fingerprint import is_own
 from vinesim.formats.source.renamed import RENAMED
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
@@ -169,10 +170,9 @@ def is_word(text: Any) -> bool:
 def functions_of(function: Any) -> set[Any] | frozenset[Any]:
     """Return a function and all functions that it refers to, directly, through others, or as attributes of a module.
 
-    What the package's own functions refer to is looked up once: it is not edited while a process runs.
+    What the package's own functions refer to is looked up once.
     """
-    is_own = inspect.isfunction(function) and function.__module__.startswith("vinesim.") and not function.__closure__
-    return _functions_of_own(function) if is_own else _reached_from(function)
+    return _functions_of_own(function) if is_own(function) else _reached_from(function)
 
 
 @lru_cache(1000)

@@ -120,6 +120,7 @@ def find(policy: Any) -> type[Policy]:
     return policies()[name]
 
 
+@cache
 def _built_in(name: str) -> type[Policy]:
     module, _, kind = BUILT_IN[name].partition(":")
     return vars(import_module(f"vinesim.policies.{module}"))[kind]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.application import listed_by_code, nodes_by_type, requests_on_nodes
-from vinesim.model.arrays import distinct
 from vinesim.model.consolidation import largest_sizes
 from vinesim.model.dependencies import successors
 from vinesim.model.errors import InputError, Problem
@@ -44,7 +43,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     assert parts.classes is None or scenario.workload.has_vectors  # raises what is wrong with them
     if scenario.workload.gang_within is not None:
         check_gangs(model)
-    if problems := over_caps(model) if len(model.cap_mw) else []:
+    if problems := over_caps(model) if scenario.datacenter.has_power_caps else []:
         raise InputError(problems)
     return model
 
@@ -131,16 +130,17 @@ class Parts:
             affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T
             overhead_us = None if overhead_us is None else overhead_us[:, classes.task_type]
         n_types, n_task_types = affinity.shape
-        deployed = distinct(self.unit_type)
+        deployed = np.flatnonzero(np.bincount(self.unit_type))
+        speed = affinity[deployed]
+        n_able = (speed > 0).sum(axis=0)
+        by_speed = deployed[np.argsort(-speed, axis=0, kind="stable").T]
         ranking = np.full((n_task_types, n_types), -1, np.int32)
-        by_speed = deployed[np.argsort(-affinity[deployed], axis=0, kind="stable").T]
-        is_able = affinity.T[np.arange(n_task_types)[:, np.newaxis], by_speed] > 0
-        ranking[:, : len(deployed)] = np.where(is_able, by_speed, -1)
+        ranking[:, : len(deployed)] = np.where(np.arange(len(deployed)) < n_able[:, np.newaxis], by_speed, -1)
         return {
             "affinity": affinity,
             "overhead_us": np.zeros_like(affinity) if overhead_us is None else overhead_us,
             "ranking": ranking,
-            "runs_everywhere": (affinity[deployed] > 0).all(axis=0) & (classes is None),
+            "runs_everywhere": (n_able == len(deployed)) & (classes is None),
             "class_task_type": np.arange(n_task_types) if classes is None else classes.task_type,
         }
 
@@ -278,9 +278,8 @@ class Parts:
     def groups(self) -> Columns:
         work = self.scenario.workload
         data_node = self.data_node if work.has_data else None
-        counts = np.diff(work.job_first)
         names = ("task_group", "task_next", "group_task_type", "group_preferred", "group_application")
-        found = number_groups(self.scenario, self._groups, data_node, counts, self.classes, self.quotas)
+        found = number_groups(self.scenario, self._groups, data_node, self.classes, self.quotas)
         return dict(zip(names, found, strict=True))
 
     def applications(self) -> Columns:

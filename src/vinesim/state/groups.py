@@ -35,20 +35,23 @@ def number_groups(
     scenario: Scenario,
     keys: Sequence[str],
     data_node: np.ndarray | None,
-    counts: np.ndarray,
     classes: DemandClasses | None,
     quotas: Quotas | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the groups of tasks that the keys distinguish, and chain the tasks of each.
 
     Returns each task's group and the next task of it, both [0] if there is one group only; and by group the task type
-    of the model, the preferred type and the application. ``data_node`` is [N]; ``counts`` [J] are the numbers of tasks.
+    of the model, the preferred type and the application. ``data_node`` is [N].
     """
     work, by = scenario.workload, {"gang", "account", "admission", *keys}
+
+    def of_tasks(of_jobs: np.ndarray) -> np.ndarray:
+        return np.repeat(of_jobs, np.diff(work.job_first))
+
     if unknown := set(keys) - set(GROUP_KEYS):
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
     wanted = _wanted_types(scenario) if "preferred_type" in by else None
-    application = None if work.application is None or "application" not in by else np.repeat(work.application, counts)
+    application = None if work.application is None or "application" not in by else of_tasks(work.application)
     requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
     admission = admission_of_jobs(scenario.reservations, work)
     columns: dict[str, Callable[[], Any]] = {
@@ -56,20 +59,20 @@ def number_groups(
         "data_node": lambda: data_node,
         "data_rack": lambda: None if data_node is None else work.data_rack,
         "application": lambda: application,
-        "priority": lambda: None if work.priority is None else np.repeat(coded([work.priority]), counts),
-        "user": lambda: None if work.user is None else np.repeat(work.user, counts),
+        "priority": lambda: None if work.priority is None else of_tasks(coded([work.priority])),
+        "user": lambda: None if work.user is None else of_tasks(work.user),
         "demand": lambda: demands(work) if classes is None else None,
         "requests": lambda: requests,
         "gang": lambda: gang_codes(work, classes, requests),
-        "account": lambda: None if quotas is None else np.repeat(quotas.job_account + 1, counts),
-        "admission": lambda: np.repeat(admission, counts) if len(admission) else None,
+        "account": lambda: None if quotas is None else of_tasks(quotas.job_account + 1),
+        "admission": lambda: of_tasks(admission) if len(admission) else None,
     }
     made = [make() for name, make in columns.items() if name in by]
     distinguishing = [column for column in made if column is not None]
     kinds = work.job_task_type if classes is None else classes.of_task
     is_by_job = classes is None and not distinguishing
     if classes is None and not is_by_job:
-        kinds = np.repeat(kinds, counts)
+        kinds = of_tasks(kinds)
     group = coded([*reversed(distinguishing), kinds])
     first = first_rows(group)
     of_group = (
@@ -80,7 +83,7 @@ def number_groups(
     if len(first) == 1:
         return np.empty(0, np.int32), np.empty(0, np.int32), *of_group
     if is_by_job:
-        group = np.repeat(group, counts)
+        group = of_tasks(group)
     return group, _following(group, len(first)), *of_group
 
 

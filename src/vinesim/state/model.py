@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.state.arrays import MODEL, Fixed, ModelArrays, ndim
+from vinesim.state.arrays import MODEL, ModelArrays, ndim
 
 ROWS = {row.name: row for row in MODEL}
-OF_PART = {part: [row for row in MODEL if row.part == part] for part in dict.fromkeys(row.part for row in MODEL)}
+OF_PART = {part: [row.name for row in MODEL if row.part == part] for part in {row.part for row in MODEL}}
 
 
 class Model:
@@ -20,13 +20,11 @@ class Model:
     def __getattr__(self, name: str) -> np.ndarray:
         if name not in ROWS:
             raise AttributeError(name)
-        part = ROWS[name].part
-        columns, made = getattr(self._parts, part)(), self.__dict__
-        for row in OF_PART[part] if columns else ():
-            if row.name in columns and row.name not in made:
-                made[row.name] = _fixed(row, columns[row.name])
-        for row in OF_PART[part]:
-            made.setdefault(row.name, _EMPTY[row.name])
+        part, made = ROWS[name].part, self.__dict__
+        columns = getattr(self._parts, part)()
+        for one in OF_PART[part]:
+            if one not in made:
+                made[one] = _fixed(ROWS[one].dtype, columns[one]) if one in columns else _EMPTY[one]
         return made[name]
 
     def __dir__(self) -> list[str]:
@@ -43,15 +41,15 @@ class Model:
         return ModelArrays._make((_EMPTY | {name: getattr(self, name) for name in wanted}).values())
 
 
-def _fixed(row: Fixed, column: Any) -> np.ndarray:
+def _fixed(dtype: Any, column: Any) -> np.ndarray:
     """Return a read-only view of a column, as some are the scenario's own, of the dtype and the order that kernels
     expect."""
-    view = np.ascontiguousarray(column, row.dtype).view()
-    view.flags.writeable = False
+    view = np.ascontiguousarray(column, dtype).view()
+    view.setflags(write=False)
     return view
 
 
-_EMPTY = {row.name: _fixed(row, np.empty((0,) * ndim(row), row.dtype)) for row in MODEL}
+_EMPTY = {row.name: _fixed(row.dtype, np.empty((0,) * ndim(row))) for row in MODEL}
 
 
 def classes_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:

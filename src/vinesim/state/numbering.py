@@ -34,7 +34,8 @@ def coded(columns: Sequence[np.ndarray]) -> np.ndarray:
 def first_rows(code: np.ndarray) -> np.ndarray:
     """[codes] int64: the first row of each code, of those that ``coded`` returns."""
     first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
-    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    if len(first) > 1:
+        first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
     return first
 
 
