@@ -12,7 +12,7 @@ they are preempted: it does not start before the next cycle, or the next run of 
 import math
 
 from vinesim.policies.slurm.codes import ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
-from vinesim.policies.slurm.ends import begin_ready, cpus_after, may_be_ready, suppose_ends
+from vinesim.policies.slurm.ends import begin_ready, cpus_after, first_after, last_end, may_be_ready, next_end, suppose_ends
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
@@ -141,34 +141,30 @@ def will_run(s, options, job, part, now_us, by_us):
         return now_us, n_got
     if not options.suspends and not may_be_ready(s, request, by_us):
         return NEVER, 0
-    first, n_supposed, n_cpus = size * s.node_cpus.shape[0], 0, -1
+    first, n_supposed, n_passed, n_counted, n_cpus = size * s.node_cpus.shape[0], 0, 0, 0, 0
     needs_more = s.size_cpus[size] * s.request_least[request] < s.request_cpus[request]
-    k, n, window_us, last_us = 0, s.n_ends[0], WINDOW_US, 0.0
-    while k < n:
-        if not has(s.may, 0, s.end_node[k]):
-            k += 1
-            continue
-        until_us = s.end_us[k] + window_us
-        while k < n and s.end_us[k] <= until_us:
-            if has(s.may, 0, s.end_node[k]):
-                last_us = s.end_us[k]
-                if s.ready_end[first + s.end_node[k]] == k:
-                    n_ready += 1
-                    put(s.able, 0, s.end_node[k])
-                n_cpus += s.row_cpus[s.end_row[k]] if n_cpus >= 0 else 0
-            k += 1
-        window_us *= 2.0
+    k, window_us = next_end(s, 0), WINDOW_US
+    while k < s.n_ends[0]:
+        end = first_after(s, k, s.end_us[k] + window_us)
+        last_us = s.end_us[last_end(s, end)]
         if last_us > by_us:
             return last_us, 1
+        while n_passed < s.n_ready[size] and s.ready_end[first + s.ready_node[first + n_passed]] < end:
+            node = s.ready_node[first + n_passed]
+            if has(s.may, 0, node):
+                n_ready += 1
+                put(s.able, 0, node)
+            n_passed += 1
+        k, window_us = next_end(s, end), window_us * 2.0
         if not options.suspends:
             if n_ready < s.request_least[request]:
                 continue
-            if n_cpus < 0 and needs_more:
-                n_cpus = cpus_after(s, k)
-            if needs_more and n_cpus < s.request_cpus[request]:
-                continue
-        suppose_ends(s, n_supposed, k)
-        n_supposed = k
+            if needs_more:
+                n_cpus, n_counted = n_cpus + cpus_after(s, n_counted, end), end
+                if n_cpus < s.request_cpus[request]:
+                    continue
+        suppose_ends(s, n_supposed, end)
+        n_supposed = end
         n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
             return (last_us if last_us > now_us else now_us + US_PER_S), n_got

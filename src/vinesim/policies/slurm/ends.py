@@ -34,7 +34,7 @@ def know_ready(s, size):
         return
     s.ready_at[size] = s.room_version[0]
     n_nodes, cpus = s.node_cpus.shape[0], s.size_cpus[size]
-    first, words = size * n_nodes, size * s.may.shape[0]
+    first, words, n = size * n_nodes, size * s.may.shape[0], 0
     for word in range(s.may.shape[0]):
         s.ready_now[words + word] = 0
     for node in range(n_nodes):
@@ -48,6 +48,9 @@ def know_ready(s, size):
         s.then_cpus[node] += s.row_cpus[s.end_row[k]]
         if s.then_cpus[node] >= cpus and s.ready_end[first + node] == NO_END:
             s.ready_end[first + node] = k
+            s.ready_node[first + n] = node
+            n += 1
+    s.n_ready[size] = n
 
 
 def begin_ready(s, request):
@@ -63,21 +66,52 @@ def begin_ready(s, request):
 def may_be_ready(s, request, by_us):
     """Whether, at a time no sooner than the last one, enough of the nodes that a job may have will have had the CPUs
     that it needs at each."""
-    first = s.request_size[request] * s.node_cpus.shape[0]
-    while s.n_passed[0] < s.n_ends[0] and s.end_us[s.n_passed[0]] <= by_us:
-        node = s.end_node[s.n_passed[0]]
-        if s.ready_end[first + node] == s.n_passed[0]:
-            put(s.ready, 0, node)
+    size = s.request_size[request]
+    first = size * s.node_cpus.shape[0]
+    while s.n_passed[0] < s.n_ready[size]:
+        node = s.ready_node[first + s.n_passed[0]]
+        if s.end_us[s.ready_end[first + node]] > by_us:
+            break
+        put(s.ready, 0, node)
         s.n_passed[0] += 1
     return n_in_both(s.may, s.ready, 0) >= s.request_least[request]
 
 
-def cpus_after(s, end):
-    """How many CPUs are free, before an end, on all nodes that a job may have."""
+def next_end(s, k):
+    """The first end, from the k-th on, at a node that a job may have; the number of ends if there is none."""
+    while k < s.n_ends[0] and not has(s.may, 0, s.end_node[k]):
+        k += 1
+    return k
+
+
+def last_end(s, k):
+    """The last end before the k-th at a node that a job may have."""
+    k -= 1
+    while not has(s.may, 0, s.end_node[k]):
+        k -= 1
+    return k
+
+
+def first_after(s, k, us):
+    """The first end, from the k-th on, that is later than a time; the number of ends if there is none."""
+    end = s.n_ends[0]
+    while k < end:
+        middle = (k + end) // 2
+        if s.end_us[middle] <= us:
+            k = middle + 1
+        else:
+            end = middle
+    return k
+
+
+def cpus_after(s, first, end):
+    """How many CPUs jobs leave, from an end until before another one, on nodes that a job may have; before the first,
+    with those that are free."""
     n_cpus = 0
-    for node in range(s.node_cpus.shape[0]):
-        n_cpus += s.free_cpus[node] if has(s.may, 0, node) else 0
-    for k in range(end):
+    if first == 0:
+        for node in range(s.node_cpus.shape[0]):
+            n_cpus += s.free_cpus[node] if has(s.may, 0, node) else 0
+    for k in range(first, end):
         n_cpus += s.row_cpus[s.end_row[k]] if has(s.may, 0, s.end_node[k]) else 0
     return n_cpus
 
