@@ -12,7 +12,15 @@ they are preempted: it does not start before the next cycle, or the next run of 
 import math
 
 from vinesim.policies.slurm.codes import ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
-from vinesim.policies.slurm.ends import begin_ready, cpus_after, first_after, last_end, may_be_ready, next_end, suppose_ends
+from vinesim.policies.slurm.ends import (
+    begin_ready,
+    cpus_after,
+    first_after,
+    last_end,
+    may_be_ready,
+    next_end,
+    suppose_ends,
+)
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
@@ -93,7 +101,7 @@ def try_job(s, options, job, part, now_us, end_us):
         later_us = min(first_end_of_reservation(s, job, begin_us, begin_us + limit_us), NEVER)
         later_us = min(later_us, keep_unplanned(s, begin_us, begin_us + limit_us, end_us))
         at_us, n_got = NEVER, 0
-        if n_in(s.may) >= s.request_least[request]:
+        if not options.preempts or n_in(s.may) >= s.request_least[request]:
             at_us, n_got = will_run(s, options, job, part, now_us, later_us)
         if n_got == 0:
             if later_us < end_us:
@@ -129,6 +137,9 @@ def will_run(s, options, job, part, now_us, by_us):
     later than ``by_us``, the time is only a bound."""
     s.n_victims[0] = 0
     request = s.job_request[job]
+    is_soon = options.suspends or may_be_ready(s, request, by_us)
+    if not is_soon and not options.preempts:
+        return NEVER, 0
     size, n_words = s.request_size[request], s.may.shape[0]
     for word in range(n_words):
         s.able[word] = s.may[word] & (ALL if options.suspends else s.ready_now[size * n_words + word])
@@ -139,9 +150,9 @@ def will_run(s, options, job, part, now_us, by_us):
         n_got = choose(s, request, s.able, s.free_cpus, s.free_memory, s.free_kinds)
     if n_got > 0:
         return now_us, n_got
-    if not options.suspends and not may_be_ready(s, request, by_us):
+    if not is_soon:
         return NEVER, 0
-    first, n_supposed, n_passed, n_counted, n_cpus = size * s.node_cpus.shape[0], 0, 0, 0, 0
+    first, n_passed, n_counted, n_cpus = size * s.node_cpus.shape[0], 0, 0, 0
     needs_more = s.size_cpus[size] * s.request_least[request] < s.request_cpus[request]
     k, window_us = next_end(s, 0), WINDOW_US
     while k < s.n_ends[0]:
@@ -149,7 +160,7 @@ def will_run(s, options, job, part, now_us, by_us):
         last_us = s.end_us[last_end(s, end)]
         if last_us > by_us:
             return last_us, 1
-        while n_passed < s.n_ready[size] and s.ready_end[first + s.ready_node[first + n_passed]] < end:
+        while n_passed < s.n_ready[size] and s.ready_end[first + n_passed] < end:
             node = s.ready_node[first + n_passed]
             if has(s.may, 0, node):
                 n_ready += 1
@@ -163,8 +174,7 @@ def will_run(s, options, job, part, now_us, by_us):
                 n_cpus, n_counted = n_cpus + cpus_after(s, n_counted, end), end
                 if n_cpus < s.request_cpus[request]:
                     continue
-        suppose_ends(s, n_supposed, end)
-        n_supposed = end
+        suppose_ends(s, end)
         n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
             return (last_us if last_us > now_us else now_us + US_PER_S), n_got

@@ -203,8 +203,8 @@ DURING = {
     "end_row": "i8",
     "end_node": "i8",
     "ready_at": "i8",  # [S] the version for which is known when nodes will have as many free CPUs as a size
-    "ready_end": "i8",  # [S N] the end with which they do
     "ready_node": "i8",  # [S N] the nodes that do with an end, in that order
+    "ready_end": "i8",  # [S N] ... and these ends
     "n_ready": "i8",  # [S] how many these are
     "ready_now": "i8",  # [S W] nodes that do now
     "ready": "i8",  # [W] nodes that do before a time
