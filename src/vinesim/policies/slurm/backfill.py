@@ -161,10 +161,7 @@ def will_run(s, options, job, part, now_us, by_us):
         if last_us > by_us:
             return last_us, 1
         while n_passed < s.n_ready[size] and s.ready_end[first + n_passed] < end:
-            node = s.ready_node[first + n_passed]
-            if has(s.may, 0, node):
-                n_ready += 1
-                put(s.able, 0, node)
+            n_ready += has(s.may, 0, s.ready_node[first + n_passed])
             n_passed += 1
         k, window_us = next_end(s, end), window_us * 2.0
         if not options.suspends:
@@ -174,6 +171,9 @@ def will_run(s, options, job, part, now_us, by_us):
                 n_cpus, n_counted = n_cpus + cpus_after(s, n_counted, end), end
                 if n_cpus < s.request_cpus[request]:
                     continue
+        for i in range(first, first + n_passed):
+            if has(s.may, 0, s.ready_node[i]):
+                put(s.able, 0, s.ready_node[i])
         suppose_ends(s, end)
         n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
