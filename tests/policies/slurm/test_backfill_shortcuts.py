@@ -8,6 +8,8 @@ from tests.small_site import job, write_site
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.slurm import backfill
+from vinesim.policies.slurm.codes import NO_KIND
+from vinesim.policies.slurm.holding import suppose
 from vinesim.policies.slurm.nodes import choose
 
 CONF = """NodeName=c[1-4] CPUs=4 RealMemory=8000 Weight=1
@@ -39,11 +41,23 @@ def test_starts_are_those_of_the_whole_plan(tmp_path, monkeypatch, seed):
     monkeypatch.setattr(backfill, "keep_unplanned", _keep_unplanned)
     among_all = lambda s, request, _, *free: choose(s, request, s.may, *free)  # noqa: E731
     monkeypatch.setattr(backfill, "choose", among_all)
+    monkeypatch.setattr(backfill, "suppose_ends", _suppose_ends)
     for counts in ("may_be_ready", "n_in", "cpus_after"):
         monkeypatch.setattr(backfill, counts, lambda *_: 10**6)  # there may be enough at any time
     whole = vs.simulate(scenario, engine="reference")
     assert np.array_equal(quick.tasks["start_us"], whole.tasks["start_us"], equal_nan=True)
     assert len(np.unique(whole.tasks["start_us"])) > 15
+
+
+def _suppose_ends(s, end):
+    """On all nodes, in place of those that are able."""
+    suppose(s)
+    for k in range(end):
+        node, row = s.end_node[k], s.end_row[k]
+        s.then_cpus[node] += s.row_cpus[row]
+        s.then_memory[node] += s.row_memory[row]
+        if s.row_kind[row] != NO_KIND:
+            s.then_kinds[node * s.n_kinds[0] + s.row_kind[row]] += s.row_gpus[row]
 
 
 def _keep_unplanned(s, begin_us, until_us, end_us):

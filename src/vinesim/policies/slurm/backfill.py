@@ -12,7 +12,15 @@ they are preempted: it does not start before the next cycle, or the next run of 
 import math
 
 from vinesim.policies.slurm.codes import ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
-from vinesim.policies.slurm.ends import begin_ready, cpus_after, may_be_ready, suppose_ends
+from vinesim.policies.slurm.ends import (
+    begin_ready,
+    cpus_after,
+    first_after,
+    last_end,
+    may_be_ready,
+    next_end,
+    suppose_ends,
+)
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
@@ -93,7 +101,7 @@ def try_job(s, options, job, part, now_us, end_us):
         later_us = min(first_end_of_reservation(s, job, begin_us, begin_us + limit_us), NEVER)
         later_us = min(later_us, keep_unplanned(s, begin_us, begin_us + limit_us, end_us))
         at_us, n_got = NEVER, 0
-        if n_in(s.may) >= s.request_least[request]:
+        if not options.preempts or n_in(s.may) >= s.request_least[request]:
             at_us, n_got = will_run(s, options, job, part, now_us, later_us)
         if n_got == 0:
             if later_us < end_us:
@@ -129,6 +137,9 @@ def will_run(s, options, job, part, now_us, by_us):
     later than ``by_us``, the time is only a bound."""
     s.n_victims[0] = 0
     request = s.job_request[job]
+    is_soon = options.suspends or may_be_ready(s, request, by_us)
+    if not is_soon and not options.preempts:
+        return NEVER, 0
     size, n_words = s.request_size[request], s.may.shape[0]
     for word in range(n_words):
         s.able[word] = s.may[word] & (ALL if options.suspends else s.ready_now[size * n_words + word])
@@ -139,36 +150,31 @@ def will_run(s, options, job, part, now_us, by_us):
         n_got = choose(s, request, s.able, s.free_cpus, s.free_memory, s.free_kinds)
     if n_got > 0:
         return now_us, n_got
-    if not options.suspends and not may_be_ready(s, request, by_us):
+    if not is_soon:
         return NEVER, 0
-    first, n_supposed, n_cpus = size * s.node_cpus.shape[0], 0, -1
+    first, n_passed, n_counted, n_cpus = size * s.node_cpus.shape[0], 0, 0, 0
     needs_more = s.size_cpus[size] * s.request_least[request] < s.request_cpus[request]
-    k, n, window_us, last_us = 0, s.n_ends[0], WINDOW_US, 0.0
-    while k < n:
-        if not has(s.may, 0, s.end_node[k]):
-            k += 1
-            continue
-        until_us = s.end_us[k] + window_us
-        while k < n and s.end_us[k] <= until_us:
-            if has(s.may, 0, s.end_node[k]):
-                last_us = s.end_us[k]
-                if s.ready_end[first + s.end_node[k]] == k:
-                    n_ready += 1
-                    put(s.able, 0, s.end_node[k])
-                n_cpus += s.row_cpus[s.end_row[k]] if n_cpus >= 0 else 0
-            k += 1
-        window_us *= 2.0
+    k, window_us = next_end(s, 0), WINDOW_US
+    while k < s.n_ends[0]:
+        end = first_after(s, k, s.end_us[k] + window_us)
+        last_us = s.end_us[last_end(s, end)]
         if last_us > by_us:
             return last_us, 1
+        while n_passed < s.n_ready[size] and s.ready_end[first + n_passed] < end:
+            n_ready += has(s.may, 0, s.ready_node[first + n_passed])
+            n_passed += 1
+        k, window_us = next_end(s, end), window_us * 2.0
         if not options.suspends:
             if n_ready < s.request_least[request]:
                 continue
-            if n_cpus < 0 and needs_more:
-                n_cpus = cpus_after(s, k)
-            if needs_more and n_cpus < s.request_cpus[request]:
-                continue
-        suppose_ends(s, n_supposed, k)
-        n_supposed = k
+            if needs_more:
+                n_cpus, n_counted = n_cpus + cpus_after(s, n_counted, end), end
+                if n_cpus < s.request_cpus[request]:
+                    continue
+        for i in range(first, first + n_passed):
+            if has(s.may, 0, s.ready_node[i]):
+                put(s.able, 0, s.ready_node[i])
+        suppose_ends(s, end)
         n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
             return (last_us if last_us > now_us else now_us + US_PER_S), n_got

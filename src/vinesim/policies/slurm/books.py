@@ -203,11 +203,13 @@ DURING = {
     "end_row": "i8",
     "end_node": "i8",
     "ready_at": "i8",  # [S] the version for which is known when nodes will have as many free CPUs as a size
-    "ready_end": "i8",  # [S N] the end with which they do
+    "ready_node": "i8",  # [S N] the nodes that do with an end, in that order
+    "ready_end": "i8",  # [S N] ... and these ends
+    "n_ready": "i8",  # [S] how many these are
     "ready_now": "i8",  # [S W] nodes that do now
     "ready": "i8",  # [W] nodes that do before a time
     "able": "i8",  # [W] of those that a job may have, those that do at the time that is supposed
-    "n_passed": "i8",  # ends before that time
+    "n_passed": "i8",  # of ready_node: those before that time
     "user_tested": "i8",
     "part_tested": "i8",
     "holder_jobs": "f8",

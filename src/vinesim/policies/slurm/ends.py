@@ -1,16 +1,14 @@
 """When running jobs will leave their nodes, by their limits: a list of ends, one for each node of each job.
 
 It is made again when jobs have started or ended. For each *size*, the CPUs that a job needs at each of its nodes at
-least, it is known with which end each node will have as many free CPUs (``ready_end``); so most times at which a job
-finds too few such nodes are passed over by counting bits.
+least, it is known which nodes will have as many free CPUs, in the order of the ends with which they do
+(``ready_node``); so most times at which a job finds too few such nodes are passed over by counting bits.
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
-from vinesim.policies.slurm.holding import is_on_any, suppose
-from vinesim.policies.slurm.node_sets import has, n_in_both, put
+from vinesim.policies.slurm.holding import is_on_any, suppose_free
+from vinesim.policies.slurm.node_sets import WORD, has, n_in_both, put
 from vinesim.policies.slurm.preemption import count_covered
-
-NOW, NO_END = -1, 1 << 60  # instead of an end
 
 
 def know_ends(s):
@@ -34,20 +32,20 @@ def know_ready(s, size):
         return
     s.ready_at[size] = s.room_version[0]
     n_nodes, cpus = s.node_cpus.shape[0], s.size_cpus[size]
-    first, words = size * n_nodes, size * s.may.shape[0]
+    first, words, n = size * n_nodes, size * s.may.shape[0], 0
     for word in range(s.may.shape[0]):
         s.ready_now[words + word] = 0
     for node in range(n_nodes):
         s.then_cpus[node] = s.free_cpus[node]
-        s.ready_end[first + node] = NO_END
         if s.free_cpus[node] >= cpus:
-            s.ready_end[first + node] = NOW
             put(s.ready_now, words, node)
     for k in range(s.n_ends[0]):
         node = s.end_node[k]
         s.then_cpus[node] += s.row_cpus[s.end_row[k]]
-        if s.then_cpus[node] >= cpus and s.ready_end[first + node] == NO_END:
-            s.ready_end[first + node] = k
+        if s.then_cpus[node] >= cpus and s.then_cpus[node] - s.row_cpus[s.end_row[k]] < cpus:
+            s.ready_node[first + n], s.ready_end[first + n] = node, k
+            n += 1
+    s.n_ready[size] = n
 
 
 def begin_ready(s, request):
@@ -63,35 +61,70 @@ def begin_ready(s, request):
 def may_be_ready(s, request, by_us):
     """Whether, at a time no sooner than the last one, enough of the nodes that a job may have will have had the CPUs
     that it needs at each."""
-    first = s.request_size[request] * s.node_cpus.shape[0]
-    while s.n_passed[0] < s.n_ends[0] and s.end_us[s.n_passed[0]] <= by_us:
-        node = s.end_node[s.n_passed[0]]
-        if s.ready_end[first + node] == s.n_passed[0]:
-            put(s.ready, 0, node)
+    size = s.request_size[request]
+    first = size * s.node_cpus.shape[0]
+    while s.n_passed[0] < s.n_ready[size]:
+        if s.end_us[s.ready_end[first + s.n_passed[0]]] > by_us:
+            break
+        put(s.ready, 0, s.ready_node[first + s.n_passed[0]])
         s.n_passed[0] += 1
     return n_in_both(s.may, s.ready, 0) >= s.request_least[request]
 
 
-def cpus_after(s, end):
-    """How many CPUs are free, before an end, on all nodes that a job may have."""
+def next_end(s, k):
+    """The first end, from the k-th on, at a node that a job may have; the number of ends if there is none."""
+    while k < s.n_ends[0] and not has(s.may, 0, s.end_node[k]):
+        k += 1
+    return k
+
+
+def last_end(s, k):
+    """The last end before the k-th at a node that a job may have."""
+    k -= 1
+    while not has(s.may, 0, s.end_node[k]):
+        k -= 1
+    return k
+
+
+def first_after(s, k, us):
+    """The first end, from the k-th on, that is later than a time; the number of ends if there is none."""
+    end = s.n_ends[0]
+    while k < end:
+        middle = (k + end) // 2
+        if s.end_us[middle] <= us:
+            k = middle + 1
+        else:
+            end = middle
+    return k
+
+
+def cpus_after(s, first, end):
+    """How many CPUs jobs leave, from an end until before another one, on nodes that a job may have; before the first,
+    with those that are free."""
     n_cpus = 0
-    for node in range(s.node_cpus.shape[0]):
-        n_cpus += s.free_cpus[node] if has(s.may, 0, node) else 0
-    for k in range(end):
+    if first == 0:
+        for node in range(s.node_cpus.shape[0]):
+            n_cpus += s.free_cpus[node] if has(s.may, 0, node) else 0
+    for k in range(first, end):
         n_cpus += s.row_cpus[s.end_row[k]] if has(s.may, 0, s.end_node[k]) else 0
     return n_cpus
 
 
-def suppose_ends(s, first, end):
-    """Suppose that jobs have left their nodes, from an end until before another one; before the first, of none."""
-    if first == 0:
-        suppose(s)
-    for k in range(first, end):
+def suppose_ends(s, end):
+    """Suppose that jobs have left their nodes before an end, as far as these are among the ``able``."""
+    for word in range(s.able.shape[0]):
+        bits, node = s.able[word], word * WORD
+        while bits != 0:
+            if bits & 1 == 1:
+                suppose_free(s, node)
+            bits, node = bits >> 1, node + 1
+    for k in range(end):
         node, row = s.end_node[k], s.end_row[k]
-        s.then_cpus[node] += s.row_cpus[row]
-        s.then_memory[node] += s.row_memory[row]
-        if s.row_kind[row] != NO_KIND:
-            s.then_kinds[node * s.n_kinds[0] + s.row_kind[row]] += s.row_gpus[row]
+        if has(s.able, 0, node):
+            s.then_cpus[node] += s.row_cpus[row]
+            s.then_memory[node] += s.row_memory[row]
+            if s.row_kind[row] != NO_KIND:
+                s.then_kinds[node * s.n_kinds[0] + s.row_kind[row]] += s.row_gpus[row]
         job = s.end_job[k]
         if s.job_over[job] >= 0 and s.job_row[job] == row and is_on_any(s, job, s.may):
             count_covered(s, job, -1, s.then_cpus)

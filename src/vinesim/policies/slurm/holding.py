@@ -86,9 +86,13 @@ def is_on_any(s, job, nodes):
 def suppose(s):
     """Begin to suppose: ``then_*`` is what is free now."""
     for node in range(s.free_cpus.shape[0]):
-        s.then_cpus[node] = s.free_cpus[node]
-        s.then_memory[node] = s.free_memory[node]
-    for i in range(s.free_kinds.shape[0]):
+        suppose_free(s, node)
+
+
+def suppose_free(s, node):
+    """Let ``then_*`` of a node be what is free there now."""
+    s.then_cpus[node], s.then_memory[node] = s.free_cpus[node], s.free_memory[node]
+    for i in range(node * s.n_kinds[0], (node + 1) * s.n_kinds[0]):
         s.then_kinds[i] = s.free_kinds[i]
 
 
