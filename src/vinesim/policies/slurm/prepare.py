@@ -96,6 +96,7 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
     n_rows = 2 * int(sum(places.cpus)) + 2
     n_records = min(MOST_RECORDS, 2 * min(policy.bf_max_job_test, n_entries) + 3)
     n_accounts, width, n_sizes = len(known["parent"]), n_words(n_nodes), len(known["size_cpus"])
+    n_members = len(known["member_job"])
     n_pairs = len(known["request_cpus"]) * len(places.partitions)
 
     def links(n: int) -> np.ndarray:
@@ -136,6 +137,8 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
         **dict.fromkeys(("end_us", "end_job", "end_row", "end_node"), np.zeros(n_rows)),
         "ready_at": np.full(n_sizes, -1), "ready_end": np.zeros(n_sizes * n_nodes),
         "ready_now": np.zeros(n_sizes * width), "ends_at": [-1],
+        "member_is_ready": np.zeros(n_members), "member_part": np.zeros(n_members),
+        "group_from_us": np.zeros(len(known["group_first"]) - 1), "group_nodes": np.zeros(width),
         "user_tested": np.zeros(int(max(known["job_user"])) + 1),
         **dict.fromkeys(("holder_jobs", "holder_accruing", "holder_submitted", "holder_wall_us"), np.zeros(n_holders)),
         "holder_left_at": np.full(n_holders, -1), "holder_left_us": np.zeros(n_holders),

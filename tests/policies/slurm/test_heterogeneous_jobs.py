@@ -1,0 +1,125 @@
+"""Components of a heterogeneous job start together, by backfill only."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.policies.slurm.test_slurm import ONE, TICK_S, TIERS, nodes_of, run, starts_s
+from tests.small_site import job
+
+FOUR = ONE.replace("c[1-2]", "c[1-4]") + "SchedulerParameters=bf_interval={bf}\n"
+WHOLE = "-N1 -n4"
+
+
+def parts(number: int, submit: float, run_s: float, *shapes: str, **values: object) -> list[str]:
+    """The components of a heterogeneous job, as sacct has them: each with the whole line."""
+    line = " : ".join(shapes)
+    limits = values.pop("limits", [30] * len(shapes))
+    return [
+        job(number + i, submit, run_s, line, id=f"{number}+{i}", limit=limit, **values)
+        for i, limit in enumerate(limits)  # type: ignore[arg-type]  # of integers
+    ]
+
+
+def test_components_wait_for_one_another(tmp_path: Path) -> None:
+    """One could start at once, the other in 300 s."""
+    rows = [job(1, 0, 300, "-N3 --ntasks-per-node=4"), *parts(2, 10, 60, WHOLE, "-N2 --ntasks-per-node=4")]
+    found = starts_s(run(tmp_path, rows, FOUR.format(bf=10)))
+    assert found[1] == found[2]
+    assert 300 <= found[1] < 300 + 10 + TICK_S
+
+
+def test_only_backfill_starts_them(tmp_path: Path) -> None:
+    """The cluster is idle. To the main scheduler they close the partition: a job behind them waits for backfill too."""
+    rows = [job(1, 0, 10, "-N1 -n1"), job(2, 20, 90, "-N1 -n1"), *parts(3, 30, 60, WHOLE, WHOLE),
+            job(5, 32, 60, "-N1 -n1")]  # fmt: skip
+    found = starts_s(run(tmp_path, rows, FOUR.format(bf=200)))
+    assert found[1] < 20 + TICK_S
+    assert found[2] == found[3] == found[4]
+    assert 200 <= found[2] < 200 + TICK_S
+
+
+def test_a_component_that_could_start_keeps_its_nodes(tmp_path: Path) -> None:
+    """A job of 2 min would be over before the second component may start, and waits all the same."""
+    long = job(1, 0, 700, "-N3 --ntasks-per-node=4", limit=12)
+    rows = [long, *parts(2, 10, 60, WHOLE, "-N2 --ntasks-per-node=4"), job(4, 30, 60, WHOLE, limit=2)]
+    found = starts_s(run(tmp_path, rows, FOUR.format(bf=10)))
+    assert found[3] >= 700
+    rows[1:3] = parts(2, 10, 60, "-N2 --ntasks-per-node=4", WHOLE)
+    other = starts_s(run(tmp_path / "other", rows, FOUR.format(bf=10)))
+    assert other[3] < 60  # a component is planned no sooner than the one before it
+
+
+def test_each_component_has_nodes_of_its_own(tmp_path: Path) -> None:
+    """Two would fit on a node, beside a job that is there, and start on two; so that none can start on one node."""
+    rows = [job(1, 0, 900, "-N1 -n1"), *parts(2, 10, 300, "-N1 -n1", "-N1 -n1")]
+    result = run(tmp_path, rows, FOUR.format(bf=10))
+    assert nodes_of(result, tmp_path)[1:] == [[0], [1]]
+    alone = run(tmp_path / "one", rows[1:], FOUR.format(bf=10).replace("c[1-4]", "c1"))
+    assert np.isnan(starts_s(alone)).all()
+
+
+MOST = "Name|Priority|GraceTime|MaxTRESPU|MaxJobsPU|MaxSubmitPU\nnormal|0|00:00:00|{}\n"
+
+
+@pytest.mark.parametrize(("most", "starts"), [("cpu=5||", False), ("|1|", False), ("cpu=6||", True), ("|2|", True)])
+def test_a_limit_that_they_break_together_keeps_them_for_ever(tmp_path: Path, most: str, starts: bool) -> None:
+    """They keep their nodes in each cycle: another user's job of a whole node never starts beside them."""
+    rows = [*parts(1, 0, 300, "-N1 -n3", "-N1 -n3"), job(3, 10, 60, WHOLE, user="bob")]
+    conf = FOUR.format(bf=10).replace("c[1-4]", "c[1-2]")
+    found = starts_s(run(tmp_path, rows, conf, qos=MOST.format(most)))
+    assert np.isfinite(found[:2]).all() == starts
+    assert np.isfinite(found[2]) == starts
+
+
+def test_components_count_as_jobs_and_are_refused_together(tmp_path: Path) -> None:
+    """Three jobs may be submitted: the second heterogeneous job is refused as a whole, a single job is not."""
+    rows = [*parts(1, 0, 300, "-N1 -n1", "-N1 -n1"), *parts(3, 5, 300, "-N1 -n1", "-N1 -n1"), job(5, 9, 60, "-n1")]
+    found = starts_s(run(tmp_path, rows, FOUR.format(bf=10), qos=MOST.format("||3")))
+    assert np.isnan(found).tolist() == [False, False, True, True, False]
+
+
+def test_a_lost_node_takes_all_components(tmp_path: Path) -> None:
+    """They are requeued together, and start together again."""
+    event = "NodeName|TimeStart|TimeEnd|State|Reason|User\nc1|2024-03-01T00:01:40|2024-03-01T00:02:00|DOWN|x|root\n"
+    rows = parts(1, 0, 300, "-N1 -n1", "-N1 -n1", tres="cpu=1,node=1")
+    result = run(tmp_path, rows, FOUR.format(bf=10), events=event)
+    finish = np.array(result.jobs["finish_us"]) / 1e6
+    assert finish[0] == finish[1]
+    assert 100 + 121 + 300 <= finish[0] < 100 + 121 + 300 + 2 * 10 + TICK_S
+
+
+def test_components_are_preempted_together(tmp_path: Path) -> None:
+    """One node is wanted, and both are given up."""
+    rows = [*parts(1, 0, 300, WHOLE, WHOLE, partition="low"), job(3, 60, 30, WHOLE, partition="top")]
+    result = run(tmp_path, rows, TIERS + "SchedulerParameters=bf_interval=10\n")
+    finish = np.array(result.jobs["finish_us"]) / 1e6
+    assert starts_s(result)[2] < 60 + 2 * TICK_S + 10
+    assert finish[0] == finish[1]
+    assert finish[0] > 60 + 121 + 300
+
+
+def test_a_component_that_must_preempt_puts_the_others_off(tmp_path: Path) -> None:
+    """One node is free and one is taken: the first component waits 121 s, though the second has its node soon."""
+    rows = [job(1, 0, 900, WHOLE, partition="low"), *parts(2, 30, 60, WHOLE, WHOLE, partition="top")]
+    found = starts_s(run(tmp_path, rows, TIERS + "SchedulerParameters=bf_interval=10\n"))
+    assert found[1] == found[2]
+    assert 30 + 121 <= found[1] < 30 + 121 + 2 * 10 + TICK_S
+
+
+def test_a_dependency_of_one_component_holds_all_and_is_on_all(tmp_path: Path) -> None:
+    """The second component names the first job; the last job names the heterogeneous one."""
+    rows = [job(1, 0, 100, WHOLE), *parts(2, 5, 50, "-N1 -n1", "-N1 -n1 -dafterok:1", eligible=100),
+            job(4, 6, 10, "-N1 -n1 --dependency=afterok:2")]  # fmt: skip
+    found = starts_s(run(tmp_path, rows, FOUR.format(bf=10)))
+    assert found[1] == found[2] >= 100
+    assert found[3] >= found[1] + 50
+
+
+def test_a_component_ends_at_its_own_limit(tmp_path: Path) -> None:
+    """The other goes on."""
+    rows = parts(1, 0, 300, "-N1 -n1", "-N1 -n1", limits=[30, 1])
+    rows[1] = rows[1].replace("COMPLETED", "TIMEOUT")
+    finish = [float(us) / 1e6 for us in run(tmp_path, rows, FOUR.format(bf=10)).jobs["finish_us"]]
+    assert finish[0] >= 300
