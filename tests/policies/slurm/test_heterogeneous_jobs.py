@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from tests.policies.slurm.test_slurm import ONE, TICK_S, TIERS, nodes_of, run, starts_s
-from tests.small_site import job
+from tests.small_site import at, job, write_site
+from vinesim.formats.importers.site_snapshot import write_snapshot
+from vinesim.formats.importers.slurm_site import import_site
+from vinesim.formats.slurm.values import time_s
+from vinesim.policies.documents import read_scenario
+from vinesim.policies.registry import resolve
+from vinesim.policies.slurm.policy import Slurm
+from vinesim.policies.slurm.replay import END, Ran, reasons_of
 
 FOUR = ONE.replace("c[1-2]", "c[1-4]") + "SchedulerParameters=bf_interval={bf}\n"
 WHOLE = "-N1 -n4"
@@ -123,3 +130,43 @@ def test_a_component_ends_at_its_own_limit(tmp_path: Path) -> None:
     rows[1] = rows[1].replace("COMPLETED", "TIMEOUT")
     finish = [float(us) / 1e6 for us in run(tmp_path, rows, FOUR.format(bf=10)).jobs["finish_us"]]
     assert finish[0] >= 300
+
+
+@pytest.mark.parametrize(
+    ("most", "reasons"), [("|1|", ["Resources", "QOSMaxJobsPerUserLimit"]), ("||", ["Resources"] * 2)]
+)
+def test_explain_says_that_components_wait_for_one_another(tmp_path: Path, most: str, reasons: list[str]) -> None:
+    """Both are kept by what only one lacks: two nodes, or room below a limit, which the second lacks."""
+    rows = [job(1, 0, 300, "-N3 --ntasks-per-node=4", user="bob"), *parts(2, 10, 60, WHOLE, "-N2 --ntasks-per-node=4")]
+    run(tmp_path, rows, FOUR.format(bf=10), qos=MOST.format(most))
+    scenario = read_scenario(tmp_path / "site.yaml")
+    first = [Ran(0, 1e6, 301e6, END)]
+    policy = resolve(scenario.policy, scenario.options)
+    assert isinstance(policy, Slurm)
+    found = [reasons_of(policy, scenario, first, j, 200e6)[-1] for j in (1, 2)]
+    assert [one.reason for one in found] == reasons
+    assert found[0].jobs == (2,)
+    assert found[1].jobs == (1,)
+
+
+def test_all_components_are_dropped_with_one(tmp_path: Path) -> None:
+    """No node has 64 CPUs."""
+    write_site(tmp_path / "site", [*parts(1, 0, 60, "-N1 -n1", "-N1 -n64"), job(3, 5, 60, "-n1")], ONE)
+    report = import_site(tmp_path / "site", tmp_path / "site.parquet").report
+    assert list(report.dropped.values()) == [[3], [2]]
+    assert read_scenario(tmp_path / "site.yaml").workload.job_id.tolist() == [3]
+
+
+def test_a_snapshot_keeps_components_together(tmp_path: Path) -> None:
+    """Whether sacct knows them or not; they come again on the next day as what they are."""
+    head = "JOBID|NAME|USER|ACCOUNT|PARTITION|QOS|STATE|REASON|PRIORITY|SUBMIT|START|LIMIT|NODES|CPUS|NODELIST\n"
+    lines = [f"{name}|j|ann|lab|batch|normal|PENDING|Resources|1|{at(100)}|N/A|5:00|1|4|" for name in ("5+0", "5+1")]
+    queue = head + f"## {time_s(at(200)):.0f}\n" + "\n".join(lines) + "\n"
+    known = write_site(
+        tmp_path / "site", parts(5, 100, 0, WHOLE, WHOLE, start=None, state="PENDING"), ONE, squeue=queue
+    )
+    other = write_site(tmp_path / "other", [job(1, 0, 60, "-n1")], ONE, squeue=queue)
+    for site in (known, other):
+        snapshot = write_snapshot(site, tmp_path / f"{site.name}.parquet")
+        assert [one.name for one in snapshot.queue.jobs] == ["5+0", "5+1"]
+        assert read_scenario(snapshot.scenario).workload.words_of("component") == ["5", "5"]

@@ -161,10 +161,12 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
         "job_user": np.zeros(work.n_jobs) if work.user is None else work.user,
         "job_requeue": [text == "" for text in work.words_of("no_requeue")],
         "job_failed": [text != "" for text in work.words_of("failed")],
-        "job_batch": _batches([
-            array or (component and f"component {component}")
-            for array, component in zip(arrays, work.words_of("component"), strict=True)
-        ]),
+        "job_batch": _batches(
+            [
+                array or (component and f"component {component}")
+                for array, component in zip(arrays, work.words_of("component"), strict=True)
+            ]
+        ),
         "job_array": [number.get(array, -1) for array in arrays],
         "job_throttle": [most if array else 0 for array, most in zip(arrays, throttle, strict=True)],
         "n_tasks": work.n_tasks,
@@ -263,13 +265,7 @@ def _licences(work: Workload, given: Mapping[str, float]) -> dict[str, Any]:
 
 def _dependencies(work: Workload) -> dict[str, Any]:
     """Return which jobs each depends on."""
-    numbers = range(work.n_jobs) if work.job_id is None else work.job_id.tolist()
-    members = defaultdict[str, list[int]](list)
-    for j, (number, *wholes) in enumerate(zip(numbers, work.words_of("array"), work.words_of("component"), strict=True)):
-        members[str(number)].append(j)
-        for whole in filter(None, wholes):
-            if whole != str(number):
-                members[whole].append(j)
+    members = work.jobs_by_number()
     names = work.words_of("name")
     last = dict[tuple[str, int], int]()
     first, kinds, jobs = [0], list[int](), list[int]()
