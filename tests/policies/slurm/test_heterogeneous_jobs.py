@@ -1,10 +1,12 @@
 """Components of a heterogeneous job start together, by backfill only."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import vinesim as vs
 from tests.policies.slurm.test_slurm import ONE, TICK_S, TIERS, nodes_of, run, starts_s
 from tests.small_site import at, job, write_site
 from vinesim.formats.importers.site_snapshot import write_snapshot
@@ -14,6 +16,8 @@ from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.policies.slurm.policy import Slurm
 from vinesim.policies.slurm.replay import END, Ran, reasons_of
+from vinesim.studies.mechanisms import without_each
+from vinesim.workloads.select_jobs import select_jobs
 
 FOUR = ONE.replace("c[1-2]", "c[1-4]") + "SchedulerParameters=bf_interval={bf}\n"
 WHOLE = "-N1 -n4"
@@ -170,3 +174,23 @@ def test_a_snapshot_keeps_components_together(tmp_path: Path) -> None:
         snapshot = write_snapshot(site, tmp_path / f"{site.name}.parquet")
         assert [one.name for one in snapshot.queue.jobs] == ["5+0", "5+1"]
         assert read_scenario(snapshot.scenario).workload.words_of("component") == ["5", "5"]
+
+
+def test_components_are_submitted_at_once_and_come_twice_in_a_drawn_workload(tmp_path: Path) -> None:
+    """Their seconds may differ in a log. A job that comes again does not wait for, nor keep, the one before."""
+    rows = [parts(1, 0, 60, "-N1 -n1", "-N1 -n1")[0], parts(1, 1, 60, "-N1 -n1", "-N1 -n1")[1]]
+    run(tmp_path, rows, FOUR.format(bf=10))
+    scenario = read_scenario(tmp_path / "site.yaml")
+    assert scenario.workload.arrival_us.tolist() == [0.0, 0.0]
+    twice = select_jobs(scenario.workload, np.array([0, 1, 0, 1]), np.array([0.0, 0.0, 300e6, 300e6]))
+    found = starts_s(vs.simulate(replace(scenario, workload=twice), engine="reference"))
+    assert found[0] == found[1] < 10 + TICK_S
+    assert found[2] == found[3] >= 300
+
+
+def test_a_back_test_says_what_starting_together_contributes(tmp_path: Path) -> None:
+    """Without it the first component does not wait for the second."""
+    rows = [job(1, 0, 300, "-N3 --ntasks-per-node=4"), *parts(2, 10, 60, WHOLE, "-N2 --ntasks-per-node=4")]
+    run(tmp_path, rows, FOUR.format(bf=10))
+    without = dict(without_each(read_scenario(tmp_path / "site.yaml")))["heterogeneous jobs"]
+    assert starts_s(vs.simulate(without, engine="reference"))[1] < 10 + TICK_S

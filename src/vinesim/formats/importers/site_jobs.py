@@ -175,6 +175,11 @@ def workload_of(jobs: Sequence[SiteJob], nodes: Nodes, begin_s: float) -> Worklo
     users = {name: i for i, name in enumerate(sorted({one.job.user for one in jobs}))}
     names = [one.name for one in nodes.partitions]
     submit_s = np.array([one.job.records[0].submit_s for one in jobs])
+    leaders = dict[int, float]()
+    for i, one in enumerate(jobs):  # components of a heterogeneous job are submitted at once
+        if one.job.component is not None:
+            leader_s = leaders.setdefault(one.job.component[0], submit_s[i])
+            submit_s[i] = leader_s if submit_s[i] <= leader_s + LATER_S else submit_s[i]
     withdrawn_us = np.array([one.withdrawn_s for one in jobs]) * 1e6
     limit_us = np.array([one.limit_s for one in jobs]) * 1e6
     zeros = np.zeros(first[-1])

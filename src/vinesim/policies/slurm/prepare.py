@@ -12,7 +12,7 @@ from vinesim.policies.slurm.books import ARRAYS
 from vinesim.policies.slurm.codes import BACKFILL, CALCULATION, EVENT_RUN, FULL_RUN, LIMITS, N_COUNTED, US_PER_S
 from vinesim.policies.slurm.node_sets import n_words, packed
 from vinesim.policies.slurm.prepare_accounts import Accounts
-from vinesim.policies.slurm.prepare_jobs import Jobs
+from vinesim.policies.slurm.prepare_jobs import Jobs, wholes_of
 from vinesim.policies.slurm.prepare_limits import holders_of
 from vinesim.policies.slurm.prepare_nodes import Places
 from vinesim.policies.slurm.prepare_preemption import classes_of
@@ -71,10 +71,11 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
         due[kind] = phase[kind]
     phase[BACKFILL] = policy.start_s * US_PER_S  # plans are rounded in absolute time
     work = scenario.workload
-    names = [array or f"job {j}" for j, array in enumerate(work.words_of("array"))]
+    together = zip(work.words_of("array"), wholes_of(work), strict=True)
+    names = [array or whole or f"job {j}" for j, (array, whole) in enumerate(together)]
     _, first, of = np.unique(names, return_index=True, return_inverse=True)
     first_us = work.arrival_us[first]
-    order, late_us = np.argsort(first), np.empty(len(first))  # an array is submitted at once
+    order, late_us = np.argsort(first), np.empty(len(first))  # these are submitted at once
     late_us[order] = np.sort(first_us + random.random(len(first)) * US_PER_S) - first_us[order]  # as they are numbered
     known_us = work.arrival_us + late_us[of]
     last[EVENT_RUN] = last[BACKFILL] = -1e9

@@ -161,12 +161,7 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
         "job_user": np.zeros(work.n_jobs) if work.user is None else work.user,
         "job_requeue": [text == "" for text in work.words_of("no_requeue")],
         "job_failed": [text != "" for text in work.words_of("failed")],
-        "job_batch": _batches(
-            [
-                array or (component and f"component {component}")
-                for array, component in zip(arrays, work.words_of("component"), strict=True)
-            ]
-        ),
+        "job_batch": _batches([array or whole for array, whole in zip(arrays, wholes_of(work), strict=True)]),
         "job_array": [number.get(array, -1) for array in arrays],
         "job_throttle": [most if array else 0 for array, most in zip(arrays, throttle, strict=True)],
         "n_tasks": work.n_tasks,
@@ -179,12 +174,18 @@ def _batches(arrays: list[str]) -> np.ndarray:
     return np.array([first.setdefault(array, j) if array else j for j, array in enumerate(arrays)], int)
 
 
+def wholes_of(work: Workload) -> list[str]:
+    """Return the heterogeneous job of each component, "" for other jobs; in a drawn workload one may come twice."""
+    pairs = zip(work.words_of("component"), work.arrival_us.tolist(), strict=True)
+    return [f"components of {number} at {us!r}" if number else "" for number, us in pairs]
+
+
 def _components(work: Workload) -> dict[str, Any]:
     """Return which jobs are components of the same heterogeneous job, for the jobs that have several."""
     groups = defaultdict[str, list[int]](list)
-    for j, text in enumerate(work.words_of("component")):
-        if text:
-            groups[text].append(j)
+    for j, whole in enumerate(wholes_of(work)):
+        if whole:
+            groups[whole].append(j)
     members = [group for group in groups.values() if len(group) > 1]
     first = np.concatenate(([0], np.cumsum([len(group) for group in members]))).astype(int)
     jobs = [j for group in members for j in group]
