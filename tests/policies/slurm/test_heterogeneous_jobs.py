@@ -1,5 +1,6 @@
 """Components of a heterogeneous job start together, by backfill only."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +24,14 @@ FOUR = ONE.replace("c[1-2]", "c[1-4]") + "SchedulerParameters=bf_interval={bf}\n
 WHOLE = "-N1 -n4"
 
 
-def parts(number: int, submit: float, run_s: float, *shapes: str, **values: object) -> list[str]:
+def parts(
+    number: int, submit: float, run_s: float, *shapes: str, limits: Sequence[int] = (), **values: object
+) -> list[str]:
     """The components of a heterogeneous job, as sacct has them: each with the whole line."""
     line = " : ".join(shapes)
-    limits = values.pop("limits", [30] * len(shapes))
     return [
         job(number + i, submit, run_s, line, id=f"{number}+{i}", limit=limit, **values)
-        for i, limit in enumerate(limits)  # type: ignore[arg-type]  # of integers
+        for i, limit in enumerate(limits or [30] * len(shapes))
     ]
 
 
@@ -63,7 +65,7 @@ def test_a_component_that_could_start_keeps_its_nodes(tmp_path: Path) -> None:
 
 
 def test_each_component_has_nodes_of_its_own(tmp_path: Path) -> None:
-    """Two would fit on a node, beside a job that is there, and start on two; so that none can start on one node."""
+    """Two would fit on a node, next to a job that is there, and start on two; so that none can start on one node."""
     rows = [job(1, 0, 900, "-N1 -n1"), *parts(2, 10, 300, "-N1 -n1", "-N1 -n1")]
     result = run(tmp_path, rows, FOUR.format(bf=10))
     assert nodes_of(result, tmp_path)[1:] == [[0], [1]]
@@ -76,7 +78,7 @@ MOST = "Name|Priority|GraceTime|MaxTRESPU|MaxJobsPU|MaxSubmitPU\nnormal|0|00:00:
 
 @pytest.mark.parametrize(("most", "starts"), [("cpu=5||", False), ("|1|", False), ("cpu=6||", True), ("|2|", True)])
 def test_a_limit_that_they_break_together_keeps_them_for_ever(tmp_path: Path, most: str, starts: bool) -> None:
-    """They keep their nodes in each cycle: another user's job of a whole node never starts beside them."""
+    """They keep their nodes in each cycle: another user's job of a whole node never starts next to them."""
     rows = [*parts(1, 0, 300, "-N1 -n3", "-N1 -n3"), job(3, 10, 60, WHOLE, user="bob")]
     conf = FOUR.format(bf=10).replace("c[1-4]", "c[1-2]")
     found = starts_s(run(tmp_path, rows, conf, qos=MOST.format(most)))

@@ -63,7 +63,7 @@ def start_together(s, options, now_us):
             if found < end:
                 put_off(s, options, job, now_us)
             else:
-                n_got = choose_beside(s, options, member, now_us)
+                n_got = choose_other_nodes(s, options, member, now_us)
                 s.job_limit_us[job] = s.job_least_us[job]
                 start(s, options, job, s.member_part[member], n_got, FILLED, now_us)
 
@@ -103,12 +103,12 @@ def find_together(s, options, first, end, now_us):
     fill(s.group_nodes, 0)
     s.n_victims[0] = 0
     for member in range(first, end):
-        if s.member_is_ready[member] and (choose_beside(s, options, member, now_us) == 0 or s.n_victims[0] > 0):
+        if s.member_is_ready[member] and (choose_other_nodes(s, options, member, now_us) == 0 or s.n_victims[0] > 0):
             return member
     return end
 
 
-def choose_beside(s, options, member, now_us):
+def choose_other_nodes(s, options, member, now_us):
     """Find nodes for a component that no other component of its job has. Returns how many."""
     job, part = s.member_job[member], s.member_part[member]
     find_nodes(s, job, part, now_us, now_us + s.job_least_us[job], s.may)
