@@ -289,6 +289,16 @@ class Workload:
         words = (*self.attribute_words[attribute], "")  # -1 is none
         return [words[code] for code in self.attributes[attribute].tolist()]
 
+    def jobs_by_number(self) -> dict[str, list[int]]:
+        """Return the jobs of each number: that of a job, of an array, or of a heterogeneous job, from 0 if there are no
+        numbers."""
+        numbers = map(str, range(self.n_jobs) if self.job_id is None else self.job_id.tolist())
+        found: dict[str, list[int]] = {}
+        for j, own in enumerate(zip(numbers, self.words_of("array"), self.words_of("component"), strict=True)):
+            for number in dict.fromkeys(filter(None, own)):
+                found.setdefault(number, []).append(j)
+        return found
+
     @cached_property
     def may_end_early(self) -> bool:
         """Whether a task may leave its unit before it is done, runs from the beginning, or never ends."""

@@ -4,8 +4,6 @@ over.
 What Slurm calls eligible: its waits count from then.
 """
 
-from collections import defaultdict
-
 import numpy as np
 
 from vinesim.model.workload import Workload
@@ -19,13 +17,7 @@ def eligible_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.nda
     for j, text in enumerate(work.words_of("begin_s")):
         if text and text != "never":
             found[j] = max(found[j], float(text))
-    numbers = range(work.n_jobs) if work.job_id is None else work.job_id.tolist()
-    arrays = work.words_of("array")
-    members = defaultdict[str, list[int]](list)
-    for j, (number, array) in enumerate(zip(numbers, arrays, strict=True)):
-        members[str(number)].append(j)
-        if array and array != str(number):
-            members[array].append(j)
+    members = work.jobs_by_number()
     last = dict[tuple[str, int], int]()
     names = work.words_of("name")
     for j, text in enumerate(work.words_of("dependency")):

@@ -136,6 +136,7 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "features": _requests("constraint"),
     "named and excluded nodes": _requests("nodelist|exclude"),
     "node weights": _options(_without("nodes.weight")),
+    "heterogeneous jobs": _attributes("component"),
     "dependencies": _attributes("dependency"),
     "limits of arrays (%)": _attributes("throttle"),
     "begin times and holds": _attributes("begin_s"),

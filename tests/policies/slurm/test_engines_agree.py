@@ -26,11 +26,17 @@ OPTIONS = (
     " --nodelist=c2",
     " --exclude=c[1-2]",
 )
+LEADERS = (33, 40, 46)  # of heterogeneous jobs of two components
 QOS = (
     "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime\nnormal|1|00:00:00|cpu=9|||\n"
     "high|10|00:00:00||{most}|normal|00:05:00\n"
 )
 TREE = "SwitchName=s0 Nodes=c[1-2]\nSwitchName=s1 Nodes=c3,g1\nSwitchName=top Switches=s[0-1]\n"
+
+
+def name_of(number: int) -> str:
+    """The JobID of a job: of some, as a component."""
+    return next((f"{first}+{number - first}" for first in LEADERS if 0 <= number - first < 2), str(number))
 
 
 def busy_site(folder: Path, seed: int) -> vs.Scenario:
@@ -50,10 +56,10 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
         submit = int(rng.integers(300, NOW))
         rows.append((number, "PENDING", "Priority", submit, "N/A", limit, n, n * per_node, "", partition, qos))
         past.append(job(number, submit, int(rng.integers(30, 60 * limit)), wish, start=None, limit=limit,
-                        partition=partition, qos=qos, state="PENDING"))  # fmt: skip
+                        partition=partition, qos=qos, state="PENDING", id=name_of(number)))  # fmt: skip
     lines = [
-        f"{number}|j|{('ann', 'bob')[number % 2]}|lab|{partition}|{qos}|{state}|{reason}|1|{at(submit)}|{start}"
-        f"|{limit}:00|{n}|{cpus}|{on}"
+        f"{name_of(number)}|j|{('ann', 'bob')[number % 2]}|lab|{partition}|{qos}|{state}|{reason}|1|{at(submit)}"
+        f"|{start}|{limit}:00|{n}|{cpus}|{on}"
         for number, state, reason, submit, start, limit, n, cpus, on, partition, qos in rows
     ]
     queue = "\n".join([HEAD, f"## {time_s(at(NOW)):.0f}", *lines]) + "\n"

@@ -1,6 +1,7 @@
 """The jobs of a Slurm site as a workload: what the engine holds of them, and what the policy ``slurm`` knows."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -41,6 +42,7 @@ def site_jobs(
 ) -> list[SiteJob]:
     """Return the jobs that can be simulated, in the order in which they were submitted; ``drop`` gets the reason why
     another one cannot be, and its line."""
+    exclusive = {one.name for one in nodes.partitions if one.values.get("oversubscribe", "").upper() == "EXCLUSIVE"}
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
     kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
     known = {node.name for node in nodes.nodes}
@@ -48,6 +50,8 @@ def site_jobs(
     kinds = list(dict.fromkeys(replace(node, name="") for node in nodes.nodes))
     for job in jobs:
         request = request_of(job, known)
+        if job.partitions and exclusive.issuperset(job.partitions):
+            request = request._replace(exclusive=True)
         if request not in held_of:
             held_of[request] = request, held_by(request), str(request)
         request, held, words = held_of[request]
@@ -60,7 +64,23 @@ def site_jobs(
         else:
             usual = limits_s[0][0], max(longest for _, longest in limits_s)
             kept.append(_site_job(job, request, held, words, begin_s, over_s, usual))
-    return kept
+    return _whole(jobs, kept, drop)
+
+
+def _whole(jobs: Sequence[SlurmJob], kept: list[SiteJob], drop: Callable[[str, int], object]) -> list[SiteJob]:
+    """Return the jobs without components of heterogeneous jobs of which another component was dropped."""
+    n_all = Counter(job.component[0] for job in jobs if job.component is not None)
+    n_kept = Counter(one.job.component[0] for one in kept if one.job.component is not None)
+    if n_all == n_kept:
+        return kept
+    found = []
+    for one in kept:
+        whole = one.job.component and one.job.component[0]
+        if whole is None or n_all[whole] == n_kept[whole]:
+            found.append(one)
+        else:
+            drop("a component of a heterogeneous job of which another component is dropped", one.job.line)
+    return found
 
 
 def _fits(job: SlurmJob, held: Held, request: Request, nodes: Sequence[SiteNode]) -> bool:
@@ -155,6 +175,11 @@ def workload_of(jobs: Sequence[SiteJob], nodes: Nodes, begin_s: float) -> Worklo
     users = {name: i for i, name in enumerate(sorted({one.job.user for one in jobs}))}
     names = [one.name for one in nodes.partitions]
     submit_s = np.array([one.job.records[0].submit_s for one in jobs])
+    leaders = dict[int, float]()
+    for i, one in enumerate(jobs):  # components of a heterogeneous job are submitted at once
+        if one.job.component is not None:
+            leader_s = leaders.setdefault(one.job.component[0], submit_s[i])
+            submit_s[i] = leader_s if submit_s[i] <= leader_s + LATER_S else submit_s[i]
     withdrawn_us = np.array([one.withdrawn_s for one in jobs]) * 1e6
     limit_us = np.array([one.limit_s for one in jobs]) * 1e6
     zeros = np.zeros(first[-1])

@@ -99,7 +99,8 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
             dropped[f"state {row['STATE']}"] += 1
             continue
         for number, place in keys_of(row["JOBID"]):
-            name = str(number) if place is None else f"{number}_{place}"
+            sign = "+" if "+" in row["JOBID"] else "_"
+            name = str(number) if place is None else f"{number}{sign}{place}"
             made.append((_job(row, number, place, known.get((number, place)), now_s), row, name))
     found = []
     for job, row, name in made:
@@ -145,8 +146,10 @@ def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | 
                "exclude": _text(row, "EXC_NODES")}  # fmt: skip
     memory = memory_mib(_text(row, "MEM") or "0")
     options["mem"] = f"{exact(memory[0])}M" if memory and memory[0] else ""
+    is_array, is_component = place is not None and "+" not in row["JOBID"], "+" in row["JOBID"]
     return SlurmJob(
-        number=number, array=number if place is not None else None, index=place, component=None,
+        number=number + (place or 0) if is_component else number, array=number if is_array else None,
+        index=place if is_array else None, component=(number, place or 0) if is_component else None,
         name=_text(row, "NAME"), user=row["USER"], account=_text(row, "ACCOUNT"), requested={},
         constraint=_text(row, "FEATURES"), exit_ok=True, options={name: text for name, text in options.items() if text},
         line=0, **changed,

@@ -71,8 +71,9 @@ def _later(site: Site, nodes: Nodes, now_s: float) -> tuple[float, list[SiteJob]
         submit_s = job.records[0].submit_s + span_s
         record = Record(submit_s, submit_s, None, None, 0.0, 0.0, "PENDING", {}, "")
         options = {name: text for name, text in job.options.items() if name not in OF_ITS_OWN}
-        again.append(replace(job, number=job.number + further, array=None, index=None, component=None, reservation="",
-                             options=options, records=(record,)))  # fmt: skip
+        component = None if job.component is None else (job.component[0] + further, job.component[1])
+        again.append(replace(job, number=job.number + further, array=None, index=None, component=component,
+                             reservation="", options=options, records=(record,)))  # fmt: skip
     return span_s, site_jobs(again, nodes, now_s, 0.0, lambda *_: None)
 
 

@@ -29,7 +29,6 @@ OPTIONS = {  # of a submission
     "ntasks-per-core": "tasks by core",
     "ntasks-per-socket": "tasks by socket",
     "deadline": "--deadline",
-    "oversubscribe": "shared CPUs (--oversubscribe)",
 }
 OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
 OF_PARTITIONS = {  # limits of a partition, by lower-case name
@@ -47,7 +46,6 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
 }
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
-    "parts of heterogeneous jobs, which start one by one": lambda one: one.job.component is not None,
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
     "no time limit: that of their partition is taken, or a year": lambda one: (
         one.job.limit_s is None or not math.isfinite(one.job.limit_s)
@@ -66,12 +64,13 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     for one in jobs:
         found.update(words for option, words in OPTIONS.items() if option in one.job.options)
         found.update(words for words, touches in JOBS.items() if touches(one))
+    n_components = sum(one.job.component is not None for one in jobs)
     settings = site.config.settings
     known = licences(settings.get("licenses", ""))
     found[NO_LICENCES] = sum("licenses" in one.attributes and not _are_counted(one, known) for one in jobs)
     for name, text in site.config.list_of("schedulerparameters").items():
         if name not in PARAMETERS:
-            found[f"SchedulerParameters={name}"] = n
+            found[f"SchedulerParameters={name}"] = n_components if name.startswith("bf_hetjob") else n
         elif name in SCHEDULER and not is_usable(name, text):
             found[f"SchedulerParameters={name}={text}: the default is taken"] = n
     if not (kind := settings.get("schedulertype", "sched/backfill")).endswith("backfill"):
@@ -87,17 +86,18 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         found["topology: nodes are chosen as without switches"] = n
     if (duration_s(settings.get("completewait", "0"), 1.0) or 0.0) > 0:
         found["CompleteWait"] = n
-    for script in ("prolog", "epilog"):
-        if settings.get(script):
-            found[f"{script.capitalize()}: takes no time"] = n
+    if settings.get("epilog"):
+        found["Epilog: takes no time"] = n
     if not settings.get("selecttypeparameters", "CR_Core_Memory").upper().startswith(("CR_CORE_MEMORY", "CR_CPU_MEM")):
         found[f"SelectTypeParameters={settings['selecttypeparameters']}, taken as CR_Core_Memory"] = n
     by_partition = Counter(name for one in jobs for name in one.job.partitions)
+    sharing = Counter(name for one in jobs if "oversubscribe" in one.job.options for name in one.job.partitions)
     for entry in site.config.entries.get("partitionname", []):
         name = entry.values["partitionname"]
         mode = entry.values.get("oversubscribe", "NO").upper()
-        if mode.startswith(("YES", "EXCLUSIVE")) or (mode.startswith("FORCE") and mode != "FORCE:1"):
-            found[f"partition {name}: OverSubscribe={mode}"] = by_partition[name]
+        if mode.startswith(("YES", "FORCE")) and not mode.endswith(":1"):
+            of_mode = by_partition if mode.startswith("FORCE") else sharing  # YES: those that ask for it
+            found[f"partition {name}: OverSubscribe={mode}: jobs do not share CPUs"] = of_mode[name]
         if entry.values.get("lln", "NO").upper() == "YES":
             found[f"partition {name}: LLN"] = by_partition[name]
         for key, words in OF_PARTITIONS.items():

@@ -133,8 +133,10 @@ def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
             table.drop("Submit: no time that can be read", line)
         else:
             values = tuple([intern(row[name]) for name in places])
-            options = _needs(submit_options(row.get("SubmitLine", "")))
-            rows.setdefault(row.get("JobID") or number, []).append(_Row(line, places, values, options))
+            name = row.get("JobID") or number
+            place = name.rpartition("+")[2] if "+" in name else ""
+            options = _needs(submit_options(row.get("SubmitLine", ""), int(place) if place.isdecimal() else 0))
+            rows.setdefault(name, []).append(_Row(line, places, values, options))
 
 
 def _by_job(rows: list[_Row], table: JobTable) -> Iterator[list[_Row]]:

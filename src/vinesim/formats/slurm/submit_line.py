@@ -31,18 +31,23 @@ OF_NEEDS = frozenset(  # options of a submission that say what a job needs
         *("nodelist", "exclude", "mincpus", "tmp", "core-spec", "deadline", "ntasks-per-core", "ntasks-per-socket"),
     )
 )
+INHERITED = frozenset(  # by later components of a heterogeneous job
+    ("begin", "deadline", "dependency", "hold", "nice", "no-requeue", "requeue", "time", "time-min")
+)
 _QUOTED = re.compile(r"[\"'\\]")
 
 
-def submit_options(line: str) -> Mapping[str, str]:
+def submit_options(line: str, component: int = 0) -> Mapping[str, str]:
     """Return the options by long name, "" for those without a value; empty where the line is no command of Slurm's.
 
-    What follows the script, or ``--wrap``, is the job's own. Of an option that is given twice the last one counts.
+    What follows the script, or ``--wrap``, is the job's own. Of an option that is given twice the last one counts. Of a
+    heterogeneous job, whose components stand between colons, the options are those of one of them.
     """
     words = _words(line)
     if not words or words[0].rpartition("/")[2] not in COMMANDS:
         return {}
     found, at = dict[str, str](), 1
+    components = [found]
     while at < len(words):
         word = words[at]
         at += 1
@@ -59,9 +64,15 @@ def submit_options(line: str) -> Mapping[str, str]:
             if not value and name not in FLAGS and at < len(words):
                 value, at = words[at], at + 1
             found[name] = value
+        elif word == ":":
+            found = {name: value for name, value in found.items() if name in INHERITED}
+            components.append(found)
         else:
             break  # the script
-    return found
+    if component >= len(components):  # it stands in the script
+        return {name: value for name, value in found.items() if name in INHERITED}
+    depends = {name: value for one in components for name, value in one.items() if name == "dependency"}
+    return components[component] | depends  # what one depends on, all wait for
 
 
 def _words(line: str) -> list[str]:

@@ -22,6 +22,7 @@ from vinesim.policies.slurm.ends import (
     suppose_ends,
 )
 from vinesim.policies.slurm.events import want_event_run
+from vinesim.policies.slurm.heterogeneous import be_ready, begin_together, from_us, let_follow, start_together
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over
@@ -45,6 +46,7 @@ def run_backfill(s, options, now_us):
     begin_plan(s, now_us, end_us)
     fill(s.user_tested, 0)
     fill(s.part_tested, 0)
+    begin_together(s)
     s.n_cycles[0] += 1
     n_tested, n_started, i, n = 0, 0, 0, s.n_entries[0]
     while i < n:
@@ -63,6 +65,7 @@ def run_backfill(s, options, now_us):
         s.part_tested[part] += 1
         if try_job(s, options, job, part, now_us, end_us):
             n_started += 1
+    start_together(s, options, now_us)
 
 
 def end_of_startable(s, options, first, end, now_us):
@@ -79,6 +82,8 @@ def may_start(s, job, part, now_us):
     """Whether what is free now, and planned for nobody until a job would have to end, would do for it. Once it does not
     in a cycle, it never does."""
     request, until_us = s.job_request[job], now_us + s.job_least_us[job]
+    if s.job_state[job] == ELIGIBLE and s.job_member[job] >= 0:
+        return True
     if s.job_state[job] != ELIGIBLE or not may_have_room(s, request, part):
         return False
     at = request * s.part_tier.shape[0] + part
@@ -92,7 +97,7 @@ def may_start(s, job, part, now_us):
 
 def try_job(s, options, job, part, now_us, end_us):
     """Start a job or plan it. Returns whether it starts."""
-    request, later_us, limit_us = s.job_request[job], now_us, s.job_least_us[job]
+    request, later_us, limit_us = s.job_request[job], from_us(s, job, now_us), s.job_least_us[job]
     begin_stretch(s)
     begin_ready(s, request)
     for _ in range(MOST_TRIES):
@@ -108,7 +113,9 @@ def try_job(s, options, job, part, now_us, end_us):
                 continue
             return False
         is_now = at_us <= now_us and begin_us <= now_us
-        if is_now and s.n_victims[0] > 0:
+        if is_now and s.job_member[job] >= 0:
+            be_ready(s, job, part)
+        elif is_now and s.n_victims[0] > 0:
             make_room(s, options, now_us)
             want_event_run(s, options, now_us)
         elif is_now:
@@ -128,6 +135,7 @@ def try_job(s, options, job, part, now_us, end_us):
         planned_end_us = math.floor((at_us + limit_us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
         if planned_end_us > at_us:
             reserve(s, at_us, planned_end_us, n_got)
+        let_follow(s, job, at_us)
         return False
     return False
 

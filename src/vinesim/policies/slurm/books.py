@@ -1,7 +1,7 @@
 """The arrays of the policy, by name: what is known before the run, and the books that it keeps during it.
 
 Sizes are known when the scenario is: N nodes, in sets of W integers (``node_sets.py``), K kinds of GPUs, P partitions,
-R requests, J jobs, H holders of limits.
+R requests, J jobs, H holders of limits, M components of G heterogeneous jobs.
 """
 
 BEFORE = {
@@ -85,6 +85,11 @@ BEFORE = {
     "job_first_licence": "i8",  # [J + 1] of job_licence
     "job_licence": "i8",
     "job_n_licences": "f8",
+    # heterogeneous jobs, G of M components together, which start at once
+    "job_member": "i8",  # [J] its number among the components; -1: it is none
+    "member_job": "i8",  # [M] those of a job follow one another
+    "member_group": "i8",  # [M]
+    "group_first": "i8",  # [G + 1] of member_job
     # limits: of associations, QOS, and QOS with a user or account
     "holder_is_limited": "?",  # [H]
     "most_jobs": "f8",
@@ -210,6 +215,10 @@ DURING = {
     "ready": "i8",  # [W] nodes that do before a time
     "able": "i8",  # [W] of those that a job may have, those that do at the time that is supposed
     "n_passed": "i8",  # of ready_node: those before that time
+    "member_is_ready": "?",  # [M] a component that could start now in this cycle of backfill
+    "member_part": "i8",  # [M] ... in this partition
+    "group_from_us": "f8",  # [G] the last planned start of a component in this cycle
+    "group_nodes": "i8",  # [W] what components of a job have
     "user_tested": "i8",
     "part_tested": "i8",
     "holder_jobs": "f8",

@@ -3,7 +3,7 @@
 from vinesim.policies.slurm.codes import ABSENT, BACKFILL, EVENT_RUN, KILL, OVER, RUNNING, US_PER_S
 from vinesim.policies.slurm.limits import count_submitted
 from vinesim.policies.slurm.node_sets import put, remove
-from vinesim.policies.slurm.starting import evict, finish, is_on_nodes, leave, place, submit, want, way_of_loss
+from vinesim.policies.slurm.starting import evict_whole, finish, is_on_nodes, leave, place, submit, want
 from vinesim.state.layout import FINISH, OUTAGE
 from vinesim.state.queries import (
     arrived_task,
@@ -77,7 +77,7 @@ def note_nodes(model, state, s, now_us):
 def interrupt(s, options, job, now_us):
     """A job has lost a node."""
     if is_on_nodes(s, job):
-        evict(s, options, job, way_of_loss(s, job), now_us)  # from its other nodes too
+        evict_whole(s, options, job, True, now_us)  # from its other nodes too
         want_event_run(s, options, now_us)
 
 

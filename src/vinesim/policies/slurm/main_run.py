@@ -1,7 +1,8 @@
 """The main scheduler: jobs in the order of the queue start where they fit now.
 
 The first job of a partition that lacks room closes it, and its nodes for the jobs of all others, until the end of the
-run. A job that names as many nodes as it wants closes only these. Jobs over a limit, without their licences, or stopped
+run, as does any component of a heterogeneous job, which is left to backfill. A job that names as many nodes as it
+wants closes only these. Jobs over a limit, without their licences, or stopped
 by a reservation only, close nothing. Source: what Slurm 22.05 was seen to do.
 """
 
@@ -36,7 +37,9 @@ def run_main(s, options, most, now_us):
             if options.assoc_limit_stop:
                 close(s, part)
             continue
-        if not lacks_licences(s, job):
+        if s.job_member[job] >= 0:
+            close(s, part)  # only backfill starts it
+        elif not lacks_licences(s, job):
             try_entry(s, options, job, part, now_us)
 
 

@@ -12,7 +12,7 @@ from vinesim.policies.slurm.books import ARRAYS
 from vinesim.policies.slurm.codes import BACKFILL, CALCULATION, EVENT_RUN, FULL_RUN, LIMITS, N_COUNTED, US_PER_S
 from vinesim.policies.slurm.node_sets import n_words, packed
 from vinesim.policies.slurm.prepare_accounts import Accounts
-from vinesim.policies.slurm.prepare_jobs import Jobs
+from vinesim.policies.slurm.prepare_jobs import Jobs, wholes_of
 from vinesim.policies.slurm.prepare_limits import holders_of
 from vinesim.policies.slurm.prepare_nodes import Places
 from vinesim.policies.slurm.prepare_preemption import classes_of
@@ -71,10 +71,11 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
         due[kind] = phase[kind]
     phase[BACKFILL] = policy.start_s * US_PER_S  # plans are rounded in absolute time
     work = scenario.workload
-    names = [array or f"job {j}" for j, array in enumerate(work.words_of("array"))]
+    together = zip(work.words_of("array"), wholes_of(work), strict=True)
+    names = [array or whole or f"job {j}" for j, (array, whole) in enumerate(together)]
     _, first, of = np.unique(names, return_index=True, return_inverse=True)
     first_us = work.arrival_us[first]
-    order, late_us = np.argsort(first), np.empty(len(first))  # an array is submitted at once
+    order, late_us = np.argsort(first), np.empty(len(first))  # these are submitted at once
     late_us[order] = np.sort(first_us + random.random(len(first)) * US_PER_S) - first_us[order]  # as they are numbered
     known_us = work.arrival_us + late_us[of]
     last[EVENT_RUN] = last[BACKFILL] = -1e9
@@ -96,6 +97,7 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
     n_rows = 2 * int(sum(places.cpus)) + 2
     n_records = min(MOST_RECORDS, 2 * min(policy.bf_max_job_test, n_entries) + 3)
     n_accounts, width, n_sizes = len(known["parent"]), n_words(n_nodes), len(known["size_cpus"])
+    n_members = len(known["member_job"])
     n_pairs = len(known["request_cpus"]) * len(places.partitions)
 
     def links(n: int) -> np.ndarray:
@@ -137,6 +139,8 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
         "ready_at": np.full(n_sizes, -1), **dict.fromkeys(("ready_end", "ready_node"), np.zeros(n_sizes * n_nodes)),
         "n_ready": np.zeros(n_sizes),
         "ready_now": np.zeros(n_sizes * width), "ends_at": [-1],
+        "member_is_ready": np.zeros(n_members), "member_part": np.zeros(n_members),
+        "group_from_us": np.zeros(len(known["group_first"]) - 1), "group_nodes": np.zeros(width),
         "user_tested": np.zeros(int(max(known["job_user"])) + 1),
         **dict.fromkeys(("holder_jobs", "holder_accruing", "holder_submitted", "holder_wall_us"), np.zeros(n_holders)),
         "holder_left_at": np.full(n_holders, -1), "holder_left_us": np.zeros(n_holders),

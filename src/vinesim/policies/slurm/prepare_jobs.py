@@ -70,7 +70,7 @@ class Jobs:
             of_request[request], np.array([not one for one in parts]) | lacks, lacks,
             _request_arrays(requests, places, policy.max_switch_wait) | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems) | _priorities(policy, places, requests, request, parts, qos, of_request)
-            | _dependencies(work) | _licences(work, policy.licenses),
+            | _dependencies(work) | _licences(work, policy.licenses) | _components(work),
         )  # fmt: skip
 
     def arrays(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
         "job_user": np.zeros(work.n_jobs) if work.user is None else work.user,
         "job_requeue": [text == "" for text in work.words_of("no_requeue")],
         "job_failed": [text != "" for text in work.words_of("failed")],
-        "job_batch": _batches(arrays),
+        "job_batch": _batches([array or whole for array, whole in zip(arrays, wholes_of(work), strict=True)]),
         "job_array": [number.get(array, -1) for array in arrays],
         "job_throttle": [most if array else 0 for array, most in zip(arrays, throttle, strict=True)],
         "n_tasks": work.n_tasks,
@@ -169,9 +169,34 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
 
 
 def _batches(arrays: list[str]) -> np.ndarray:
-    """Return the first job of those that were submitted together, as an array, with each."""
+    """Return the first job of those that were submitted together, as an array or components, with each."""
     first: dict[str, int] = {}
     return np.array([first.setdefault(array, j) if array else j for j, array in enumerate(arrays)], int)
+
+
+def wholes_of(work: Workload) -> list[str]:
+    """Return the heterogeneous job of each component, "" for other jobs; in a drawn workload one may come twice."""
+    pairs = zip(work.words_of("component"), work.arrival_us.tolist(), strict=True)
+    return [f"components of {number} at {us!r}" if number else "" for number, us in pairs]
+
+
+def _components(work: Workload) -> dict[str, Any]:
+    """Return which jobs are components of the same heterogeneous job, for the jobs that have several."""
+    groups = defaultdict[str, list[int]](list)
+    for j, whole in enumerate(wholes_of(work)):
+        if whole:
+            groups[whole].append(j)
+    members = [group for group in groups.values() if len(group) > 1]
+    first = np.concatenate(([0], np.cumsum([len(group) for group in members]))).astype(int)
+    jobs = [j for group in members for j in group]
+    member = np.full(work.n_jobs, -1)
+    member[jobs] = np.arange(len(jobs))
+    return {
+        "job_member": member,
+        "member_job": jobs,
+        "member_group": np.repeat(np.arange(len(members)), np.diff(first)),
+        "group_first": first,
+    }
 
 
 def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str, Any]:
@@ -241,12 +266,7 @@ def _licences(work: Workload, given: Mapping[str, float]) -> dict[str, Any]:
 
 def _dependencies(work: Workload) -> dict[str, Any]:
     """Return which jobs each depends on."""
-    numbers = range(work.n_jobs) if work.job_id is None else work.job_id.tolist()
-    members = defaultdict[str, list[int]](list)
-    for j, (number, array) in enumerate(zip(numbers, work.words_of("array"), strict=True)):
-        members[str(number)].append(j)
-        if array and array != str(number):
-            members[array].append(j)
+    members = work.jobs_by_number()
     names = work.words_of("name")
     last = dict[tuple[str, int], int]()
     first, kinds, jobs = [0], list[int](), list[int]()

@@ -54,11 +54,13 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts) -> dict[str, Any
         tres = jobs.tres[j]
         never[j] = any(_breaks_alone(tres, limits[h]) for h in holders)
         never[j] |= any(_breaks_of_job(tres, jobs.limit_us[j], own) for own in largest)
+    denied = (never & [bool(policy.qos.get(name, {}).get("deny_on_limit")) for name in jobs.qos]).astype(bool)
+    np.logical_or.at(denied, jobs.known["job_batch"], denied.copy())  # one component refuses all of its job
     amounts = {name: [amounts_of(one.get(name)) for one in limits] for name in ("tres", "run_minutes", "minutes")}
     return {
         "holder_keys": list(numbers),
         "job_never": never | jobs.never,
-        "job_denied": never & [bool(policy.qos.get(name, {}).get("deny_on_limit")) for name in jobs.qos],
+        "job_denied": denied,
         "job_first_holder": first,
         "job_holder": holder,
         "holder_is_limited": [True] * len(limits),

@@ -14,7 +14,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
 from vinesim.policies.slurm.events import arrive, withdraw
 from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import is_over
+from vinesim.policies.slurm.limits import count_running, is_over
 from vinesim.policies.slurm.main_run import names_all
 from vinesim.policies.slurm.node_sets import put, remove
 from vinesim.policies.slurm.nodes import choose
@@ -120,7 +120,24 @@ class Books:
             holders = tuple(other for other in running if wanted & self._licences(other))
             names = list(self.policy.licenses)
             return "Licenses", f"not enough of {', '.join(names[i] for i in sorted(wanted))} is free", holders
-        return self._room(job, part, now_us)
+        return self._room(job, part, now_us) if s.job_member[job] < 0 else self._together(job, part, now_us)
+
+    def _together(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:
+        """Return why a component waits that no limit keeps by itself."""
+        s = self.s
+        group = s.member_group[s.job_member[job]]
+        members = s.member_job[s.group_first[group] : s.group_first[group + 1]].tolist()
+        before = members[: members.index(job)]
+        for other in before:
+            count_running(s, other, 1)
+        kept = over_limit(s, self.keys, self.accounts, job, now_us) if is_over(s, job, part, now_us) else None
+        for other in before:
+            count_running(s, other, -1)
+        if kept is not None:
+            return *kept, tuple(before)
+        room = self._room(job, part, now_us)
+        others = tuple(other for other in members if other != job)
+        return room if room[0] == "ReqNodeNotAvail" else ("Resources", "its components start together", others)
 
     def _licences(self, job: int) -> set[int]:
         s = self.s

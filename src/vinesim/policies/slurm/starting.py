@@ -49,7 +49,7 @@ def start(s, options, job, part, n_got, by, now_us):
 def make_room(s, options, now_us):
     """Preempt the ``victims``."""
     for i in range(s.n_victims[0]):
-        evict(s, options, s.victims[i], way_of(s, s.victims[i]), now_us)
+        evict_whole(s, options, s.victims[i], False, now_us)
 
 
 def begin(s, job, part, now_us):
@@ -101,6 +101,20 @@ def evict(s, options, job, way, now_us):
     settle(s, options, job, way, now_us)
 
 
+def evict_whole(s, options, job, is_lost, now_us):
+    """Take a job from its nodes, which are lost or wanted by others, and the other components of its heterogeneous
+    job from theirs."""
+    member = s.job_member[job]
+    if member < 0:
+        evict(s, options, job, way_of_loss(s, job) if is_lost else way_of(s, job), now_us)
+        return
+    group = s.member_group[member]
+    for other in range(s.group_first[group], s.group_first[group + 1]):
+        its = s.member_job[other]
+        if is_on_nodes(s, its):
+            evict(s, options, its, way_of_loss(s, its) if is_lost else way_of(s, its), now_us)
+
+
 def settle(s, options, job, way, now_us):
     """Say what becomes of a job that was taken from its nodes."""
     if way == STOP:
@@ -113,6 +127,13 @@ def requeue(s, options, job, now_us):
     """Let a job wait again; it is not eligible at once."""
     hold_until(s, job, now_us + options.requeue_delay * US_PER_S)
     s.changed_us[0] = now_us
+
+
+def put_off(s, options, job, now_us):
+    """Let an eligible job wait as if it had been requeued."""
+    if s.job_accrues[job]:
+        count_accruing(s, job, -1)
+    requeue(s, options, job, now_us)
 
 
 def leave(s, options, job, now_us):

@@ -72,6 +72,14 @@ def test_older_columns_take_the_place_of_tres(tmp_path):
     assert job.records[0].allocated == {"cpu": 8.0, "node": 2.0, "gres/gpu:t4": 3.0}
 
 
+def test_options_of_a_component():
+    """Those of its part of the line, with some of the part before it; what one depends on, all do."""
+    line = "sbatch -N1 -n4 -t5 --nice=3 : -n8 --dependency=afterok:7 a.sh -n9"
+    assert submit_options(line, 0) == {"nodes": "1", "ntasks": "4", "time": "5", "nice": "3", "dependency": "afterok:7"}
+    assert submit_options(line, 1) == {"ntasks": "8", "time": "5", "nice": "3", "dependency": "afterok:7"}
+    assert submit_options(line, 2) == {"time": "5", "nice": "3", "dependency": "afterok:7"}
+
+
 def test_options_of_a_submission():
     line = "/usr/bin/sbatch -N2-4 -n 8 --mem=4G --nice -t 10 --dependency afterok:3 --exclusive run.sh -n 99"
     assert submit_options(line) == {

@@ -1,0 +1,120 @@
+"""Heterogeneous jobs: components that start all at once, or not at all, and by backfill only.
+
+Each component is planned by itself, at its place in the queue, but no sooner than those of its job before it. One that
+could start now keeps its nodes for the cycle, so that others wait for them, even if the rest of the job has to wait.
+When the queue has been seen to its end, the jobs start of which all components could. They choose their nodes again:
+from all that have room, each other ones. A limit that only the components break together is found then; so they are
+planned in each cycle, and never start. If a component finds no nodes, or must preempt others first, those before it
+wait as after a requeue. Components lose their nodes together, except to limits. Source: the manual page slurm.conf, and
+what Slurm 22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.codes import ELIGIBLE, FILLED
+from vinesim.policies.slurm.events import want_event_run
+from vinesim.policies.slurm.holding import fill
+from vinesim.policies.slurm.licences import count_licences, lacks_licences
+from vinesim.policies.slurm.limits import count_running, is_over
+from vinesim.policies.slurm.node_sets import ALL, put
+from vinesim.policies.slurm.preemption import choose_now
+from vinesim.policies.slurm.starting import make_room, put_off, start
+from vinesim.policies.slurm.times import find_nodes
+
+
+def begin_together(s):
+    """Let no component be planned."""
+    fill(s.member_is_ready, False)
+    fill(s.group_from_us, 0.0)
+
+
+def from_us(s, job, now_us):
+    """When a job may be planned: now, but a component no sooner than those before it."""
+    member = s.job_member[job]
+    return max(now_us, s.group_from_us[s.member_group[member]]) if member >= 0 else now_us
+
+
+def let_follow(s, job, at_us):
+    """Let no later component begin sooner than this one."""
+    member = s.job_member[job]
+    if member >= 0:
+        group = s.member_group[member]
+        s.group_from_us[group] = max(s.group_from_us[group], at_us)
+
+
+def be_ready(s, job, part):
+    """A component could start now in a partition."""
+    s.member_is_ready[s.job_member[job]], s.member_part[s.job_member[job]] = True, part
+
+
+def start_together(s, options, now_us):
+    """Start the jobs of which all components could start now."""
+    for group in range(s.group_first.shape[0] - 1):
+        first, end = s.group_first[group], s.group_first[group + 1]
+        if not are_ready(s, first, end) or are_over(s, first, end, now_us):
+            continue
+        found = find_together(s, options, first, end, now_us)
+        if found < end:
+            make_room(s, options, now_us)
+            want_event_run(s, options, now_us)
+        fill(s.group_nodes, 0)
+        for member in range(first, found):
+            job = s.member_job[member]
+            if not s.member_is_ready[member]:
+                continue
+            if found < end:
+                put_off(s, options, job, now_us)
+            else:
+                n_got = choose_other_nodes(s, options, member, now_us)
+                s.job_limit_us[job] = s.job_least_us[job]
+                start(s, options, job, s.member_part[member], n_got, FILLED, now_us)
+
+
+def are_ready(s, first, end):
+    """Whether all components that wait could start."""
+    n_ready = 0
+    for member in range(first, end):
+        if s.member_is_ready[member]:
+            n_ready += 1
+        elif s.job_state[s.member_job[member]] <= ELIGIBLE:
+            return False
+    return n_ready > 0
+
+
+def are_over(s, first, end, now_us):
+    """Whether a limit, or a lack of licences, keeps a component from starting with those before it."""
+    member, is_any = first, False
+    while member < end and not is_any:
+        job = s.member_job[member]
+        if s.member_is_ready[member]:
+            is_any = is_over(s, job, s.member_part[member], now_us) or lacks_licences(s, job)
+            count_running(s, job, 1)
+            count_licences(s, job, -1)
+        member += 1
+    while member > first:
+        member -= 1
+        if s.member_is_ready[member]:
+            count_running(s, s.member_job[member], -1)
+            count_licences(s, s.member_job[member], 1)
+    return is_any
+
+
+def find_together(s, options, first, end, now_us):
+    """The first component that finds no nodes, or must preempt others, when those before it have theirs; or the
+    end."""
+    fill(s.group_nodes, 0)
+    s.n_victims[0] = 0
+    for member in range(first, end):
+        if s.member_is_ready[member] and (choose_other_nodes(s, options, member, now_us) == 0 or s.n_victims[0] > 0):
+            return member
+    return end
+
+
+def choose_other_nodes(s, options, member, now_us):
+    """Find nodes for a component that no other component of its job has. Returns how many."""
+    job, part = s.member_job[member], s.member_part[member]
+    find_nodes(s, job, part, now_us, now_us + s.job_least_us[job], s.may)
+    for word in range(s.may.shape[0]):
+        s.may[word] &= ALL - s.group_nodes[word]
+    n_got = choose_now(s, options, job, part, now_us)
+    for k in range(n_got):
+        put(s.group_nodes, 0, s.got_node[k])
+    return n_got
