@@ -25,7 +25,7 @@ replications: 2
 def run(*words, code=0):
     found = CliRunner().invoke(app, [str(word) for word in words])
     assert found.exit_code == code, found.output
-    return found.output
+    return found.stdout if "--json" in words else found.output
 
 
 def test_sweeps_and_comparisons_carry_it(site):  # noqa: F811
