@@ -38,8 +38,9 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
     preempted = {name for one in site.qos for name in one.values.get("Preempt", "").split(",")} - {""}
     found["QOS to preempt that are not in their table, and are left out"] = len(preempted - qos)
     found["QOS that are in their table twice: the last one is taken"] = len(site.qos) - len(qos)
+    limits = [*(one.values for one in site.qos), *(one.values for one in site.associations)]
     found["accounts, users and QOS with limits that cannot be read: without these"] = sum(
-        unreadable_limits(one.values) > 0 for one in (*site.qos, *site.associations)
+        unreadable_limits(values) > 0 for values in limits
     )
     accounts = {one.account for one in site.associations if not one.user}
     above = {one.parent for one in site.associations if not one.user} - {"", ROOT}

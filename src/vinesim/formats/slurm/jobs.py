@@ -175,8 +175,8 @@ def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
     elif member[3]:
         yield _job(int(raw), None, None, (int(member[1]), int(member[3])), rows, table.unread)
     else:
-        array, index = (int(member[1]), int(member[2])) if member[2] else (None, None)
-        yield _job(int(raw), array, index, None, rows, table.unread)
+        place = int(member[2]) if member[2] else None
+        yield _job(int(raw), None if place is None else int(member[1]), place, None, rows, table.unread)
 
 
 def keys_of(name: str) -> list[tuple[int, int | None]]:

@@ -39,6 +39,8 @@ def read_snapshots(path: Path, unread: Unread, separator: str | None = "|") -> I
         if header is None or fields == header:
             header = fields
             continue
+        if separator is None and len(fields) == len(header) - 1:
+            fields.append("")  # the last column, which may be empty
         values = joined(fields, header)
         if values is None:
             unread[WRONG_NUMBER].append(number)

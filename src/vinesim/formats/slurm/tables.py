@@ -1,7 +1,7 @@
 """Tables that Slurm prints with ``--parsable2`` or ``--parsable``: a line for each row, fields separated by ``|``.
 
-Two columns may hold a ``|`` themselves: Constraints (as in ``amd|intel``) and SubmitLine, which repeats it. Where a row
-has more fields than the header, they are put together again.
+Three columns may hold a ``|`` themselves: Constraints of sacct (as in ``amd|intel``), SubmitLine, which repeats it, and
+FEATURES of squeue. Where a row has more fields than the header, they are put together again.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from pathlib import Path
 from vinesim.formats.slurm.lines import Unread, text_lines
 
 WRONG_NUMBER = "a wrong number of fields"
-BARRED = ("Constraints", "SubmitLine")  # columns whose values may hold the separator
+BARRED = ("Constraints", "SubmitLine", "FEATURES")  # columns whose values may hold the separator
 
 
 def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:

@@ -167,6 +167,18 @@ def test_snapshots_one_after_another(tmp_path):
     assert [one.rows[0]["PRIORITY"] for one in read_snapshots(path, Unread(), None)] == ["7", "8"]
 
 
+def test_snapshots_whose_rows_have_a_bar_in_their_features_or_end_early(tmp_path):
+    """squeue prints features as they were asked for, and sprio nothing in its last column."""
+    path, unread = tmp_path / "file", Unread()
+    path.write_text("## 5\nJOBID|STATE|FEATURES|USER\n7|PENDING|amd|intel|zoe\n8|PENDING|amd|zoe\n9|PENDING\n")
+    (snapshot,) = read_snapshots(path, unread)
+    assert [(row["FEATURES"], row["USER"]) for row in snapshot.rows] == [("amd|intel", "zoe"), ("amd", "zoe")]
+    assert unread == {"a wrong number of fields": [5]}
+    path.write_text("## 5\n JOBID PARTITION PRIORITY TRES\n 7 gpu 4\n 8 gpu 5 cpu=1\n")
+    (snapshot,) = read_snapshots(path, unread, None)
+    assert [row["TRES"] for row in snapshot.rows] == ["", "cpu=1"]
+
+
 def test_blocks_in_lines_and_in_paragraphs(tmp_path):
     path = tmp_path / "file"
     path.write_text("A=1 B=two words C=\n  D=4\n\nA=2 B=x\n")
