@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.formats.importers.site_queue import snapshot_at
+from vinesim.formats.importers.site_snapshot import NothingPending
 from vinesim.formats.slurm.site import read_site
-from vinesim.model.errors import InputError
 from vinesim.studies.start_calibration import start_by, times_by_job
 from vinesim.studies.start_times import start_times
 
@@ -83,8 +83,8 @@ def forecasts(run: Path, ends: bool = False, calibrate: bool = True) -> Iterator
             predicted = start_times(
                 run, now_s, REPLICATIONS, submit_until_s=until_s, calibrate=calibrate, engine="compiled"
             )
-        except InputError:
-            continue  # nothing is pending
+        except NothingPending:
+            continue
         for job in predicted.jobs:
             if job.reason.startswith("JobHeld"):
                 continue

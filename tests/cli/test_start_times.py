@@ -10,7 +10,7 @@ from tests.small_site import at, job, write_site
 from vinesim.cli.main import app
 from vinesim.formats.importers.site_snapshot import write_snapshot
 from vinesim.formats.slurm.values import time_s
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Problem
 from vinesim.policies.documents import read_scenario
 from vinesim.studies import start_calibration
 from vinesim.studies.start_times import _ends, _with_other_later_jobs, start_times
@@ -227,6 +227,27 @@ def test_earlier_forecasts_widen_the_intervals(tmp_path, monkeypatch):
         assert one.low_s <= before.low_s
         assert one.high_s >= before.high_s
     assert any(one.high_s > before.high_s + 10 for one, before in zip(found.jobs, alone.jobs, strict=True))
+
+
+def test_an_earlier_snapshot_in_which_nothing_waits_is_no_error_and_other_errors_are(tmp_path, monkeypatch):
+    """The first teaches nothing, the second says what is wrong."""
+    site = site_with_record(tmp_path)
+    text = (site / "squeue.txt").read_text()
+    head, first, second = text.split("## ")
+    waits_not = "".join(line for line in first.splitlines(keepends=True) if "PENDING" not in line)
+    (site / "squeue.txt").write_text("## ".join([head, waits_not, second]))
+    found = start_times(site, n=1, engine="reference", later=False)
+    assert (found.n_snapshots, found.n_earlier) == (1, 0)
+    (site / "squeue.txt").write_text(text)
+
+    def broken(site, output, at_s=None, **more):
+        if at_s is None:
+            return write_snapshot(site, output, at_s, **more)
+        raise InputError([Problem("squeue.txt", "a snapshot", "something else")])
+
+    monkeypatch.setattr("vinesim.studies.start_times.write_snapshot", broken)
+    with pytest.raises(InputError, match="something else"):
+        start_times(site, n=1, engine="reference", later=False)
 
 
 def test_starts_after_the_snapshot_do_not_calibrate(tmp_path, monkeypatch):

@@ -168,3 +168,10 @@ def test_logs_say_when_jobs_started(tmp_path):
         assert (tested.n_actual, tested.actual_s.tolist()) == (2, [0.0, 90.0])
         if kind == "swf":  # on the machine of its header
             assert tested.predicted_s.tolist() == [[0.0, 90.0]]
+
+
+def test_the_folder_of_a_site_is_to_be_imported_first(tmp_path):
+    """The error says how."""
+    found = CliRunner().invoke(app, ["backtest", str(tmp_path)])
+    assert isinstance(found.exception, InputError)
+    assert f"vinesim import slurm {tmp_path} -o site.parquet" in str(found.exception)

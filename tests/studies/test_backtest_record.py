@@ -25,7 +25,7 @@ replications: 2
 def run(*words, code=0):
     found = CliRunner().invoke(app, [str(word) for word in words])
     assert found.exit_code == code, found.output
-    return found.output
+    return found.stdout if "--json" in words else found.output
 
 
 def test_sweeps_and_comparisons_carry_it(site):  # noqa: F811
@@ -42,6 +42,30 @@ def test_sweeps_and_comparisons_carry_it(site):  # noqa: F811
     for name in ("site.parquet", "site.yaml"):
         (folder / name).unlink()
     assert "Error of the model" in run(*compare)
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "user")])
+def test_a_run_and_a_comparison_of_two_runs_carry_it(site, by):  # noqa: F811
+    """Printed, as JSON and on their pages, also from the folders alone; once where both runs have the same."""
+    folder = site.parent
+    one, other = folder / "one", folder / "two"
+    assert "Error of the model" not in run("run", site, "--out", folder / "without", *by)
+    assert "backtest" not in json.loads(run("run", site, "--json"))
+    run("backtest", site, "--replications", 2)
+    assert "Error of the model" in run("run", site, "--out", one, *by)
+    assert "Error of the model" in run("run", site, "--out", other, "--set", "options.bf_interval=60")
+    assert json.loads(run("run", site, "--json"))["backtest"]["jobs"] == 3
+    for name in ("site.parquet", "site.yaml", "site.backtest.json"):
+        (folder / name).unlink()
+    assert run("compare", one, other, *by).count("Error of the model") == 1
+    assert run("compare", folder / "without", other, *by).count("Error of the model") == 1
+    found = json.loads(run("compare", folder / "without", other, *by, "--json"))["backtests"]
+    assert [record and record["jobs"] for record in found] == [None, 3]
+    assert "Error of the model" in run("show", one)
+    assert json.loads(run("show", one, "--json"))["backtest"]["jobs"] == 3
+    for folders in ((one,), (one, other)):
+        run("report", *folders, "-o", folder / "page.html")
+        assert (folder / "page.html").read_text().count("Error of the model") == 1
 
 
 PLAN = """scenario: site.yaml

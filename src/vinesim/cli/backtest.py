@@ -55,6 +55,7 @@ def backtest(
     is_again = file.is_dir()
     given: dict[str, Any] = {"replications": REPLICATIONS, "waterfall": False}
     if is_again:
+        _check_source(file)
         origin = read_origin(file, WHAT)
         given, file = {name: origin[name] for name in given}, file / SCENARIO
     replications, waterfall = replications or given["replications"], waterfall or given["waterfall"]
@@ -102,6 +103,17 @@ def back_tested(
         found = back_test(scenario, replications)
         steps = fall(scenario, found, replications) if waterfall else None
     return found, steps, found.as_document() | ({} if steps is None else {"waterfall": steps.as_document()})
+
+
+def _check_source(folder: Path) -> None:
+    """Raise :class:`InputError` for the folder of a site, which is to be imported first."""
+    from vinesim.formats.results.folder import ORIGIN
+    from vinesim.model.errors import InputError, Problem
+
+    if not (folder / ORIGIN).exists():
+        expected, remedy = "a scenario, or the folder of a back-test", f"vinesim import slurm {folder} -o site.parquet"
+        found = f"a folder without {ORIGIN}"
+        raise InputError([Problem(str(folder), expected, found, f"Import the files of a site first: {remedy}")])
 
 
 def _check_target(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from vinesim.cli.tables import print_error
 from vinesim.cli.terminal import output
 from vinesim.formats.results.folder import to_json
 from vinesim.formats.results.table import Table
@@ -21,6 +22,7 @@ from vinesim.pages.two_runs import SHOWN, names_of, numbers_of_both, shown_numbe
 from vinesim.pages.two_sweeps import compared_sweeps
 from vinesim.pages.write import are_sweeps
 from vinesim.report.breakdown import MAX_ROWS, by_axis, compared_of, title_of
+from vinesim.studies.backtest_record import record_of, record_of_run
 
 if TYPE_CHECKING:
     from rich.console import OverflowMethod
@@ -56,7 +58,6 @@ def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
 
 def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool) -> None:
     from vinesim.cli.compare import document, print_comparison, say_notes
-    from vinesim.studies.backtest_record import record_of
     from vinesim.studies.labels import by_label, check_recorded
     from vinesim.studies.sweep import read_sweep
 
@@ -92,12 +93,15 @@ def _two_runs(folders: tuple[Path, Path], by: str, of: str | None, as_json: bool
     known = [name for name in one if name != by and name in other]
     if of is not None and of not in known:
         raise InputError([Problem("--of", f"one of {', '.join(known)}", of, did_you_mean(of, known))])
+    errors = list(map(record_of_run, folders))
     found = {name: side_by_side(one, other, name) for name in ([of] if of else compared_of((one, other)))}
     if as_json:
-        output().write(to_json({"by": by, "numbers": {name: _rows(table) for name, table in found.items()}}))
+        numbers_of_all = {name: _rows(table) for name, table in found.items()}
+        output().write(to_json({"by": by, "numbers": numbers_of_all, "backtests": errors}))
         return
     for name, table in found.items():
         _print(by, name, names_of(*folders), table)
+    _print_errors(errors)
 
 
 def _all_jobs(folders: tuple[Path, Path], of: str | None, as_json: bool) -> None:
@@ -109,13 +113,21 @@ def _all_jobs(folders: tuple[Path, Path], of: str | None, as_json: bool) -> None
         if not found.n_rows:
             known = sorted(numbers(one.summary))
             raise InputError([Problem("--of", "a number of both runs", str(of), did_you_mean(str(of), known))])
+    errors = list(map(record_of_run, folders))
     if as_json:
-        output().write(to_json({"numbers": _rows(found)}))
+        output().write(to_json({"numbers": _rows(found), "backtests": errors}))
         return
     printed = _printed("", "ellipsis", names_of(*folders))
     for row in shown_numbers(found):
         printed.add_row(*row)
     Console().print(printed)
+    _print_errors(errors)
+
+
+def _print_errors(errors: list[dict[str, Any] | None]) -> None:
+    """Print the errors of the model in two runs, once if they are the same."""
+    for error in errors[: 1 if errors[0] == errors[1] else 2]:
+        print_error(error)
 
 
 def _printed(title: str, overflow: "OverflowMethod", names: Sequence[str]) -> "Printed":

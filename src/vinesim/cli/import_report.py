@@ -20,6 +20,7 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import Workload
+from vinesim.policies.registry import resolve
 
 WIDTH = 80
 ODD_DROPPED = 0.1  # of the lines
@@ -70,11 +71,10 @@ def _findings(done: Imported, on: Scenario | None) -> list[Finding]:
         if on is not None:
             return sanity_of(*_on_another(done, on))
         if done.scenario is not None:
-            own = read_plainly(done.scenario)
+            own = scenario_from(read_source(done.scenario), done.scenario.parent, check_policy=resolve)
             return sanity_of(own.workload, own.datacenter, own.affinity)
     except InputError as error:
-        others = f" (and {error.n_problems - 1:,} more)" if error.n_problems > 1 else ""
-        return [Finding("cannot run", f"{error.problems[0]}{others}", True, {"problems": error.n_problems})]
+        return [Finding("cannot run", str(one), True, {"problems": error.n_problems}) for one in error.problems]
     found = of_arrivals(read_workload(done.output).arrival_us)
     return [*found, Finding("load", "no datacenter is known: give one by --on SCENARIO")]
 

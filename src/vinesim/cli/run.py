@@ -109,7 +109,9 @@ def run(
         recorded = numbers(result)
         if out is not None:
             _write(out, result, keep, found if explain else None)
-    _print(result, recorded, by, out, as_json)
+    from vinesim.studies.backtest_record import read_record
+
+    _print(result, recorded, read_record(request.document(), request.folder), by, out, as_json)
     if code := of_run(result.exit_reason):
         raise typer.Exit(code)
 
@@ -142,15 +144,23 @@ def _write(out: Path, result: "Result", keep: "Callable[[Path], None]", explaine
 
 
 def _print(
-    result: "Result", recorded: "Mapping[str, float | str]", by: list[str], out: Path | None, as_json: bool
+    result: "Result",
+    recorded: "Mapping[str, float | str]",
+    error: dict[str, Any] | None,
+    by: list[str],
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Print the summary, the user's own numbers and the tables of ``--by``: for people, or as JSON."""
+    """Print the summary, the user's own numbers, the tables of ``--by`` and the error that a back-test found: for
+    people, or as JSON."""
     if as_json:
         from vinesim.cli.unfinished import unfinished
         from vinesim.formats.results.folder import to_json
         from vinesim.metrics.overload import overload_of_run
 
         more: dict[str, Any] = {"record": recorded} if recorded else {}
+        if error is not None:
+            more["backtest"] = error
         if by:
             from vinesim.cli.by_table import as_document
 
@@ -161,7 +171,7 @@ def _print(
         if note := overload_of_run(result.summary):
             warn(note)
         return
-    from vinesim.cli.tables import print_summary
+    from vinesim.cli.tables import print_error, print_summary
 
     print_summary(result, out)
     if by:
@@ -172,3 +182,4 @@ def _print(
         from vinesim.cli.own import print_own
 
         print_own(recorded)
+    print_error(error)

@@ -45,25 +45,27 @@ def _run(
 ) -> None:
     from vinesim.cli.by_table import as_document, check_axes, print_by
     from vinesim.cli.own import of_command, print_own
-    from vinesim.cli.tables import LATENCIES, print_summary
+    from vinesim.cli.tables import LATENCIES, print_error, print_summary
     from vinesim.formats.results.folder import to_json
     from vinesim.metrics.latency import QUANTILES
     from vinesim.studies.again import read_result
+    from vinesim.studies.backtest_record import record_of_run
 
     percentiles = _quantiles(percentile)
     functions = of_command(record)
     quantiles = dict(sorted((QUANTILES | percentiles).items(), key=lambda item: item[1]))
     result = read_result(folder, changes=changes, quantiles=quantiles)
     check_axes(result, by)
-    own = functions.of(result)
+    own, error = functions.of(result), record_of_run(folder)
     if as_json:
-        more = {"record": own} if record else {}
+        more = ({"record": own} if record else {}) | ({} if error is None else {"backtest": error})
         output().write(to_json(result.summary | more | ({"by": as_document(result, by)} if by else {})))
         return
     names = {name: LATENCIES.get(name, f"p{100 * share:.10g}") for name, share in quantiles.items()}
     print_summary(result, None, {"mean": "mean", **names, "max": "max"})
     print_by(result, by)
     print_own(own)
+    print_error(error)
 
 
 def _sweep(
@@ -75,7 +77,9 @@ def _sweep(
 ) -> None:
     from vinesim.cli.study_changes import changed_study
     from vinesim.cli.sweep_table import as_document, print_points
+    from vinesim.cli.tables import print_error
     from vinesim.formats.results.folder import to_json
+    from vinesim.studies.backtest_record import record_of
     from vinesim.studies.labels import by_label, check_recorded
     from vinesim.studies.repriced import repriced
     from vinesim.studies.sweep import read_sweep
@@ -95,6 +99,7 @@ def _sweep(
     print_points(found)
     for one in labelled.values():
         print_points(one)
+    print_error(record_of(found.study))
 
 
 def _quantiles(percentiles: list[float]) -> dict[str, float]:

@@ -18,6 +18,7 @@ from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
 from vinesim.metrics.serving import per_token, transfer_us
 from vinesim.model.result import ExitReason
 from vinesim.result import Result
+from vinesim.studies.backtest_record import note_of
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 LEFT_OUT = ("p90", "p50", "p99_9")  # dropped in this order if the terminal is too narrow; summary.json has them all
@@ -41,6 +42,12 @@ def print_summary(result: Result, out: Path | None, titles: Mapping[str, str] = 
         console.print(note)
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
+
+
+def print_error(error: Mapping[str, Any] | None) -> None:
+    """Print the error of the model that a back-test of the same jobs found, if one is known."""
+    if text := note_of(error):
+        Console().print(text)
 
 
 def _started(result: Result) -> dict[str, int]:

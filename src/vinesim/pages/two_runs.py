@@ -18,8 +18,9 @@ from vinesim.metrics.queue import queues_of
 from vinesim.model.titles import number_title
 from vinesim.report.breakdown import breakdown_of_two
 from vinesim.report.distributions import distributions_of_runs
-from vinesim.report.markup import Content, Section, note, table
+from vinesim.report.markup import Content, Section, note, notice, table
 from vinesim.report.rounding import rounded
+from vinesim.studies.backtest_record import note_of, record_of_run
 from vinesim.studies.statistics import Interval, mean_interval
 
 N_INTERVALS = 200
@@ -42,9 +43,11 @@ def two_runs_page(first: Path, second: Path) -> Content:
         results = dict(zip(names, (one, other), strict=True))
         both = [result.columns(_JOBS) for result in results.values()]
         is_same = all(np.array_equal(both[0][name], both[1][name]) for name in ("arrival_us", "tasks", "task_type"))
+        errors = filter(None, (note_of(record_of_run(folder)) for folder in (first, second)))
+        said = "".join(map(notice, dict.fromkeys(errors)))
         sections = [
             Section("settings", "What differs", _what_differs(names, one, other)),
-            Section("numbers", "Numbers", _numbers(names, one, other) + note(_paired(both, is_same))),
+            Section("numbers", "Numbers", said + _numbers(names, one, other) + note(_paired(both, is_same))),
             Section("latency", "Latency", ""),
             Section("waiting", "Queue", '<div id="waiting-charts"></div>'),
         ]

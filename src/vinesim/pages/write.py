@@ -6,6 +6,7 @@ from vinesim.formats.results.folder import SUMMARY
 from vinesim.model.errors import InputError, Problem
 from vinesim.report.markup import Content
 from vinesim.report.page import write_page
+from vinesim.studies.backtest_record import note_of, record_of_run
 
 
 def write_report(folder: str | Path, output: str | Path, other: str | Path | None = None) -> int:
@@ -51,4 +52,4 @@ def _content(folder: Path) -> Content:
         return sweep_page(folder)
     from vinesim.report.run import run_page
 
-    return run_page(folder)
+    return run_page(folder, note_of(record_of_run(folder)))

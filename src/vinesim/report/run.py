@@ -33,8 +33,11 @@ REASONS = {
 MAX_PERIODS = 2000
 
 
-def run_page(folder: Path) -> Content:
-    """Read a result folder. Raises :class:`~vinesim.model.errors.InputError`."""
+def run_page(folder: Path, error: str | None = None) -> Content:
+    """Read a result folder; ``error`` says how far off the model is.
+
+    Raises :class:`~vinesim.model.errors.InputError`.
+    """
     with open_result(folder) as result:
         names = result.processor_types
         units = result.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]
@@ -52,7 +55,7 @@ def run_page(folder: Path) -> Content:
         }
         counts = {name: int((type_of_unit == order[code]).sum()) for code, name in names.items()}
         sections = [
-            Section("summary", "Summary", _summary(result, counts)),
+            Section("summary", "Summary", ("" if error is None else notice(error)) + _summary(result, counts)),
             Section("latency", "Latency", ""),
             Section("waiting", "Why jobs wait", why),
             Section("usage", "Utilisation over time", ""),

@@ -7,16 +7,19 @@ holds for this workload only, which is known by its checksum, and for the policy
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vinesim.formats.results.folder import to_json
+from vinesim.formats.results.folder import SCENARIO, to_json
+from vinesim.formats.scenario.file import read_source
 from vinesim.formats.source.files import read_bytes, replacing
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError
 from vinesim.model.study import Study
 from vinesim.policies.code import file_content
-from vinesim.studies.backtest import Backtest
+
+if TYPE_CHECKING:
+    from vinesim.studies.backtest import Backtest
 
 SUFFIX = ".backtest.json"
 
@@ -28,7 +31,7 @@ def record_file(data: Mapping[str, Any], folder: Path) -> Path | None:
     return (folder / name).with_suffix(SUFFIX) if isinstance(name, str) else None
 
 
-def write_record(found: Backtest, data: Mapping[str, Any], folder: Path) -> Path | None:
+def write_record(found: "Backtest", data: Mapping[str, Any], folder: Path) -> Path | None:
     """Write the record, in place of an earlier one. Returns its file; None if the workload is from no file."""
     file = record_file(data, folder)
     if file is None:
@@ -58,6 +61,12 @@ CARRIED = ("policy", "jobs", "replications", "actual_s", "predicted_s", "error_s
 def record_of(study: Study) -> dict[str, Any] | None:
     """Return the record of a study's own scenario."""
     return read_record(scenario_source(study).data, study.folder)
+
+
+def record_of_run(folder: Path) -> dict[str, Any] | None:
+    """Return the record of the scenario in a result folder; None also if the folder has no scenario."""
+    file = folder / SCENARIO
+    return read_record(read_source(file).data, folder) if file.is_file() else None
 
 
 def error_note(study: Study) -> str | None:

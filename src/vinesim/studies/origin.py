@@ -67,7 +67,7 @@ class Origin:
     @classmethod
     def of_document(cls, document: Mapping[str, Any], home: Path) -> "Origin":
         """Return the origin of a scenario's document."""
-        return cls(home, _named(home, [document]))
+        return cls(home, [*_named(home, [document]), *_records(home, document)])
 
     @classmethod
     def of_study(cls, study: Study, more: Iterable[Path] = ()) -> "Origin":
@@ -75,7 +75,7 @@ class Origin:
         set_here: list[Mapping[str, Any]] = [setting for axis in study.axes for setting in axis.settings]
         parts = [scenario_source(study).data, *set_here]
         own = [study.folder / file for file, _ in map(split_file, study.record) if file]
-        own += [file for part in parts[:1] if (file := record_file(part, study.folder)) is not None]
+        own += _records(study.folder, parts[0])
         return cls(study.folder, [*_named(study.folder, parts), *own, *more])
 
     @property
@@ -251,6 +251,12 @@ def _named(home: Path, parts: Iterable[Mapping[str, Any]]) -> list[Path]:
         for key, value in part.items():
             renamed(value, steps_of(str(key)) or (str(key),), note)
     return [home / name for name in found]
+
+
+def _records(home: Path, document: Mapping[str, Any]) -> list[Path]:
+    """Return where the error that a back-test of the document's jobs found would be."""
+    file = record_file(document, home)
+    return [] if file is None else [file]
 
 
 def _required(files: Iterable[Path]) -> dict[str, str]:

@@ -13,6 +13,7 @@ snapshots did: :mod:`~vinesim.studies.start_calibration`.
 """
 
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +23,9 @@ import numpy as np
 
 from vinesim.engine.engine_choice import Engine
 from vinesim.formats.importers.site_jobs import BEYOND_S
-from vinesim.formats.importers.site_snapshot import SiteSnapshot, write_snapshot
+from vinesim.formats.importers.site_snapshot import NothingPending, SiteSnapshot, write_snapshot
 from vinesim.formats.slurm.site import Site, read_site
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputWarning
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import Workload
 from vinesim.policies.documents import read_scenario
@@ -103,6 +104,9 @@ def start_times(
     simulation. Raises :class:`~vinesim.model.errors.InputError` where there is no snapshot.
     """
     site = read_site(Path(folder))
+    for reason, lines in site.unread.get("queue", {}).items():
+        text = f"{site.files['queue']}: {reason}: {len(lines):,} lines are left out, from line {lines[0]} on"
+        warnings.warn(text, InputWarning, stacklevel=2)
     simulate = _Simulations(site, seed, later, engine, on_run)
     found, ends_s = simulate(at_s, n, submit_until_s)
     now_s = found.queue.time_s
@@ -159,8 +163,8 @@ class _Simulations:
         for time_s in times:
             try:
                 found, ends_s = self(time_s, n, np.inf)
-            except InputError:
-                continue  # nothing is pending
+            except NothingPending:
+                continue
             starts = [start_by(known, one.name, time_s, now_s) for one in found.queue.jobs]
             jobs = [j for j, one in enumerate(found.queue.jobs) if one.reason and starts[j] is not None]
             true = np.array([starts[j] for j in jobs], float).reshape(-1, 2)

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from vinesim.formats.importers.made_nodes import ANY_GPU
 from vinesim.formats.importers.site_jobs import SiteJob, goes_back
 from vinesim.formats.importers.site_nodes import Nodes
-from vinesim.formats.importers.site_options import has_switches
+from vinesim.formats.importers.site_options import has_switches, unreadable_limits
 from vinesim.formats.slurm.accounts import ROOT
 from vinesim.formats.slurm.jobs import Record
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import hosts, licences
+from vinesim.formats.slurm.values import hosts, licences, readable_hosts
 
 FEW_S = 60.0  # times of a record that differ by less do not contradict one another
 
@@ -24,6 +25,7 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
         found[f"nodes in only one of {where}"] = len(set(known) ^ set(listed)) if listed else 0
         differ = [name for name, cpus in listed.items() if name in known and cpus not in ("", str(known[name]))]
         found[f"nodes with other CPUs in {where}"] = len(differ)
+    found["nodes with other GPUs in gres.conf: those of the nodes are taken"] = _with_other_gpus(site, nodes)
     for one in site.reservations:
         found[f"reservation {one.name} ends before it begins, and is left out"] = int(one.end_s <= one.start_s)
         found[f"nodes of reservation {one.name} that are not known, and are left out"] = len(
@@ -35,12 +37,57 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
     qos = {one.name for one in site.qos}
     preempted = {name for one in site.qos for name in one.values.get("Preempt", "").split(",")} - {""}
     found["QOS to preempt that are not in their table, and are left out"] = len(preempted - qos)
+    found["QOS that are in their table twice: the last one is taken"] = len(site.qos) - len(qos)
+    limits = [*(one.values for one in site.qos), *(one.values for one in site.associations)]
+    found["accounts, users and QOS with limits that cannot be read: without these"] = sum(
+        unreadable_limits(values) > 0 for values in limits
+    )
     accounts = {one.account for one in site.associations if not one.user}
     above = {one.parent for one in site.associations if not one.user} - {"", ROOT}
     found["accounts above others that are not in their table: the root is taken"] = len(above - accounts)
+    found["accounts above themselves: the root is taken"] = len(_in_circles(site))
+    found["users of accounts that are not in their table: without their limits"] = sum(
+        one.account not in accounts for one in site.associations if one.user and one.account != ROOT
+    )
+    found["events of nodes that are not known, and are left out"] = sum(one.node not in known for one in site.events)
     ends = [(one.start_s, one.end_s) for one in site.events if one.end_s is not None]
     found["events of nodes that end before they begin, and are left out"] = sum(end < start for start, end in ends)
     return [(words, n) for words, n in found.most_common() if n]
+
+
+def _with_other_gpus(site: Site, nodes: Nodes) -> int:
+    """Return how many nodes have other GPUs in gres.conf, of those that it lists one by one."""
+    listed = dict[str, Counter[str]]()
+    rows = [entry.values for kind in ("nodename", "name") for entry in site.gres.entries.get(kind, [])]
+    for row in rows:
+        n = row.get("count") or str(len(readable_hosts(row.get("file", ""))))
+        if row.get("name", "").lower() == "gpu" and "nodename" in row and n.isdecimal():
+            for name in readable_hosts(row["nodename"]):
+                listed.setdefault(name, Counter())[row.get("type", "")] += int(n)
+    has = {node.name: node.gpus for node in nodes.nodes}
+    return sum(
+        name in has
+        and (gpus.total() != sum(n for _, n in has[name]) or ("" not in gpus and not _same_types(gpus, has[name])))
+        for name, gpus in listed.items()
+    )
+
+
+def _same_types(listed: Counter[str], has: tuple[tuple[str, int], ...]) -> bool:
+    """Whether both say the same of each type; also where the nodes name none."""
+    return {kind for kind, _ in has} == {ANY_GPU} or dict(has) == dict(listed)
+
+
+def _in_circles(site: Site) -> set[str]:
+    """Return the accounts that are above themselves."""
+    above, found = {one.account: one.parent for one in site.associations if not one.user}, set[str]()
+    for name in above:
+        seen, at = set[str](), above[name]
+        while at in above and at not in seen:
+            seen.add(at)
+            at = above[at]
+        if name in seen:
+            found.add(name)
+    return found
 
 
 def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]:

@@ -47,6 +47,7 @@ def site_jobs(
     kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
     known = {node.name for node in nodes.nodes}
     fits = dict[tuple[Request, tuple[str, ...]], bool]()
+    n_cpus = sum(node.cpus for node in nodes.nodes)
     kinds = list(dict.fromkeys(replace(node, name="") for node in nodes.nodes))
     for job in jobs:
         request = request_of(job, known)
@@ -59,6 +60,8 @@ def site_jobs(
             fits[where] = _fits(job, held, request, kinds)
         if not (limits_s := [usual_s[name] for name in job.partitions if name in usual_s]):
             drop("no partition that is known", job.line)
+        elif held.n > n_cpus:
+            drop("more tasks than the site has CPUs", job.line)
         elif not fits[where]:
             drop("no node of its partition has what it asks for", job.line)
         else:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.formats.importers.site_nodes import Nodes
-from vinesim.formats.slurm.accounts import ROOT
+from vinesim.formats.slurm.accounts import PARENT, ROOT
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import COUNTED, duration_s, hosts, licences, tres
+from vinesim.formats.slurm.values import COUNTED, UNLIMITED, duration_s, hosts, licences, tres
 
 SCHEDULER = {  # of SchedulerParameters, in its units
     "bf_interval": "bf_interval",
@@ -77,7 +77,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
         found["fair_tree"] = False
     found |= _preemption(settings)
     found["nodes"], known = _runs(nodes), {node.name for node in nodes.nodes}
-    found["partitions"] = {one.name: _partition(one.values) for one in nodes.partitions}
+    found["partitions"] = {one.name: _partition(one.values) for one in nodes.partitions if one.nodes}
     if counts := licences(settings.get("licenses", "")):
         found["licenses"] = counts
     if has_switches(site):
@@ -205,11 +205,28 @@ def _limits(values: dict[str, str]) -> dict[str, Any]:
         name, ours = _KNOWN.get(given.lower(), ("", ""))
         if name in OTHERS and text.replace(".", "").isdecimal():
             found[ours] = float(text)
-        elif name == "Fairshare" and text == "parent":
+        elif name == "Fairshare" and text == PARENT:
             found[ours] = -1.0
         elif name in LIMITS and (value := _limit(name, text)) is not None:
             found[ours] = value
     return found
+
+
+def unreadable_limits(values: Mapping[str, str]) -> int:
+    """Return how many of the limits, shares and priorities of an account, a user or a QOS cannot be read."""
+    n = 0
+    for given, text in values.items():
+        name, _ = _KNOWN.get(given.lower(), ("", ""))
+        if not name or text.upper() in UNLIMITED or (name == "Fairshare" and text == PARENT):
+            continue
+        if "TRES" in name:
+            items = [item for item in text.split(",") if item.partition("=")[2].upper() not in UNLIMITED]
+            n += len(tres(",".join(items))) < len(items)
+        elif "Wall" in name:
+            n += duration_s(text) is None
+        else:
+            n += not text.replace(".", "", 1).isdecimal()
+    return n
 
 
 def _limit(name: str, text: str) -> Any:

@@ -18,7 +18,7 @@ from vinesim.formats.slurm.jobs import Record, SlurmJob, keys_of
 from vinesim.formats.slurm.requests import Request, held_by
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.snapshots import Snapshot
-from vinesim.formats.slurm.values import NOTHING, duration_s, exact, hosts, memory_mib, time_s
+from vinesim.formats.slurm.values import NOTHING, duration_s, exact, hosts, memory_mib, readable_hosts, time_s
 from vinesim.model.errors import InputError, Problem
 
 COMMAND = "squeue -a -r -o '%i|%j|%u|%a|%P|%q|%T|%r|%Q|%V|%e|%S|%l|%D|%C|%m|%b|%f|%v|%E|%F|%M|%N|%n|%x' > squeue.txt"
@@ -97,6 +97,9 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
     for row in rows:
         if row["STATE"] not in (*ON_NODES, *PENDING):
             dropped[f"state {row['STATE']}"] += 1
+            continue
+        if not (row["CPUS"].isdecimal() and row["NODES"][:1].isdecimal()):
+            dropped["CPUS or NODES: no number"] += 1
             continue
         for number, place in keys_of(row["JOBID"]):
             sign = "+" if "+" in row["JOBID"] else "_"
@@ -211,7 +214,7 @@ def _on_nodes(found: Sequence[Queued], nodes: Nodes, tiers: dict[str, int], drop
             kept[i] = one
             continue
         possible = frozenset[str]().union(*(of_partition.get(name, ()) for name in one.site_job.job.partitions))
-        names = hosts(one.site_job.attributes["runs_on"])
+        names = readable_hosts(one.site_job.attributes["runs_on"])
         left = free.setdefault(_tier(one, tiers) if tiers else 1, dict(sizes))
         request = one.site_job.request._replace(least_nodes=len(names), most_nodes=len(names))
         if not set(names).issuperset(hosts(request.nodelist)):

@@ -7,7 +7,7 @@ first, in the snapshots before this one, and than the first job of an upper tier
 
 from collections.abc import Mapping, Sequence
 
-from vinesim.formats.slurm.values import duration_s, hosts, time_s
+from vinesim.formats.slurm.values import duration_s, readable_hosts, time_s
 
 ON_NODES = ("RUNNING", "R", "SUSPENDED", "S", "COMPLETING", "CG")
 SUSPENDED = ("SUSPENDED", "S")
@@ -44,7 +44,7 @@ def _began_s(row: Row, now_s: float) -> float:
 
 def _upper_starts_s(row: Row, rows: Sequence[Row], began_s: float, tiers: Mapping[str, int]) -> list[float]:
     """Return when the jobs of upper tiers started that are on nodes of a job, and came after it."""
-    nodes, tier = set(hosts(row["NODELIST"])), tiers.get(row["PARTITION"], 1)
+    nodes, tier = set(readable_hosts(row["NODELIST"])), tiers.get(row["PARTITION"], 1)
     upper = [one for one in rows if one["STATE"] in ("RUNNING", "R") and tiers.get(one["PARTITION"], 1) > tier]
-    starts_s = [time_s(one["START"]) for one in upper if not nodes.isdisjoint(hosts(one["NODELIST"]))]
+    starts_s = [time_s(one["START"]) for one in upper if not nodes.isdisjoint(readable_hosts(one["NODELIST"]))]
     return [one for one in starts_s if one is not None and one >= began_s]

@@ -9,6 +9,7 @@ from vinesim.formats.importers.declaration import check_workload
 from vinesim.formats.importers.site_jobs import KILLED, SiteJob, site_jobs, workload_of
 from vinesim.formats.importers.site_nodes import CPU, Nodes, read_nodes
 from vinesim.formats.importers.site_queue import Queue, read_queue
+from vinesim.formats.importers.site_values import check_values
 from vinesim.formats.importers.slurm_site import scenario_of
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.slurm.accounts import ROOT
@@ -22,6 +23,10 @@ from vinesim.model.errors import InputError, Problem
 
 DAY_S = 86400.0
 OF_ITS_OWN = ("dependency", "array", "begin", "reservation")  # options of a job that do not hold for one like it
+
+
+class NothingPending(InputError):
+    """A snapshot in which no job waits."""
 
 
 class SiteSnapshot(NamedTuple):
@@ -39,14 +44,16 @@ def write_snapshot(
     """Write a site, or what was read of one, as it was at its last snapshot, or the last one by a time.
 
     With ``later`` the jobs that were submitted in the day before it come again, behind those of the queue: somebody
-    will submit jobs. Raises :class:`InputError`.
+    will submit jobs. Raises :class:`InputError`, and :class:`NothingPending` where no job waits.
     """
     check_workload(output)
     site = folder if isinstance(folder, Site) else read_site(folder)
+    check_values(site)
     nodes = read_nodes(site)
     queue = read_queue(site, nodes, at_s)
     if not any(one.reason for one in queue.jobs):
-        raise InputError([Problem(str(site.folder), "a snapshot of squeue with pending jobs", "none at that time")])
+        found = ", ".join(["none at that time", *(f"{n:,} left out: {reason}" for reason, n in queue.dropped.items())])
+        raise NothingPending([Problem(str(site.folder), "a snapshot of squeue with pending jobs", found)])
     now_s = queue.time_s
     later_s, again = _later(site, nodes, now_s) if later else (0.0, [])
     jobs = [one.site_job for one in queue.jobs] + again

@@ -50,6 +50,9 @@ JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "no time limit: that of their partition is taken, or a year": lambda one: (
         one.job.limit_s is None or not math.isfinite(one.job.limit_s)
     ),
+    "no start in the log: they run until their limits, and are not in back-tests": lambda one: (
+        one.job.records[-1].start_s is None and one.job.records[-1].state not in ("PENDING", "CANCELLED")
+    ),
     "still pending when the log ended": lambda one: one.job.records[-1].state == "PENDING",
     "still running when the log ended: they end when they were seen last": lambda one: (
         one.job.records[-1].state in ("RUNNING", "SUSPENDED")

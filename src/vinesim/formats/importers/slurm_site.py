@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.formats.importers.declaration import Imported, check_workload
 from vinesim.formats.importers.report import Finding, ImportReport
 from vinesim.formats.importers.site_contradictions import contradictions
-from vinesim.formats.importers.site_jobs import JOB, SiteJob, site_jobs, workload_of
+from vinesim.formats.importers.site_jobs import JOB, SiteJob, goes_back, site_jobs, workload_of
 from vinesim.formats.importers.site_nodes import CPU, Nodes, racks_of, read_nodes
 from vinesim.formats.importers.site_options import DURATIONS, WEIGHTS, options_of
 from vinesim.formats.importers.site_unmodelled import unmodelled
@@ -18,7 +18,7 @@ from vinesim.formats.importers.site_values import check_values
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.slurm.anonymous import anonymous
 from vinesim.formats.slurm.availability import NodeEvent
-from vinesim.formats.slurm.site import COMMAND, Site, read_site
+from vinesim.formats.slurm.site import Site, check_jobs, read_site
 from vinesim.formats.slurm.values import duration_s, exact
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.quantities import format_time_us
@@ -26,7 +26,7 @@ from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 
-MOST_NAMES = 12  # of parameters in a line
+MOST_NAMES, MOST_LINES = 12, 5  # of parameters in a line, of numbers of lines
 READ = frozenset((  # parameters of slurm.conf that the model looks at
     *WEIGHTS, *DURATIONS, "schedulerparameters", "overtimelimit", "prioritytype", "priorityweighttres", "priorityflags",
     "preempttype", "preemptmode", "preemptexempttime", "topologyplugin", "completewait", "prolog", "epilog",
@@ -39,9 +39,7 @@ def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Im
     """Write a site's jobs, and the scenario of its nodes, partitions, limits and parameters."""
     check_workload(output)
     site = anonymous(read_site(folder)) if is_anonymous else read_site(folder)
-    if not site.jobs.jobs:
-        remedy = f"Write them with: {COMMAND}"
-        raise InputError([Problem(str(folder), "jobs, as sacct prints them", "none", remedy)])
+    check_jobs(site)
     check_values(site)
     nodes = read_nodes(site)
     begin_s = min(job.records[0].submit_s for job in site.jobs.jobs)
@@ -115,6 +113,11 @@ def _joined(events: list[NodeEvent]) -> list[tuple[float, float, str]]:
     return [one for one in found if one[1] > one[0]]
 
 
+def _lines(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:MOST_LINES])) + (" ..." if len(numbers) > MOST_LINES else "")
+    return f"{len(numbers):,} line{'s' * (len(numbers) > 1)} ({shown})"
+
+
 def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> ImportReport:
     report = ImportReport(str(site.folder), site.jobs.n_lines)
     n_gpus = sum(n for node in nodes.nodes for _, n in node.gpus)
@@ -133,7 +136,7 @@ def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> Im
     waits_us = [
         (first.start_s - first.eligible_s) * 1e6
         for first in (one.job.records[0] for one in jobs)
-        if first.start_s is not None and first.eligible_s is not None
+        if first.start_s is not None and first.eligible_s is not None and not goes_back(first)
     ]
     if waits_us:
         quantiles = np.quantile(waits_us, [0.5, 0.9, 0.99], method="inverted_cdf").tolist()
@@ -141,6 +144,14 @@ def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> Im
         report.numbers["waited_us"] = waited
         words = ", ".join(f"{name} {format_time_us(us)}" for name, us in waited.items())
         report.notes.append(f"jobs waited, from when they were eligible: {words}")
+    else:
+        words = "no job has a start: the site cannot be back-tested"
+        report.findings.append(Finding("starts", words, True, {"starts": 0}))
+    report.findings += [
+        Finding("not understood", f"{kind} in {site.files[kind]}: {reason}: {_lines(lines)}", True, {"lines": lines})
+        for kind, unread in site.unread.items()
+        for reason, lines in unread.items()
+    ]
     wrong = contradictions(site, nodes, jobs)
     report.numbers |= {"contradictory": dict(wrong)} if wrong else {}
     report.findings += [Finding("contradictory", f"{words}: {n:,}", True, {"count": n}) for words, n in wrong]

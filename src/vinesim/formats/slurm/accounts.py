@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vinesim.formats.slurm.lines import text_lines
-from vinesim.formats.slurm.tables import read_table
+from vinesim.formats.slurm.lines import Unread, text_lines
+from vinesim.formats.slurm.tables import read_rows
 from vinesim.formats.slurm.values import NOTHING
 
 ROOT = "root"
@@ -66,12 +66,14 @@ class Qos:
     values: dict[str, str] = field(default_factory=dict)  # priority, limits, flags, by the names of a dump
 
 
-def read_dump(path: Path) -> list[Association]:
+def read_dump(path: Path, unread: Unread) -> list[Association]:
     """Read the file that ``sacctmgr dump CLUSTER file=...`` writes, parents before their children."""
     found, parent = [Association(ROOT, "", "", "", {"Fairshare": "1"})], ROOT
-    for line in text_lines(path):
+    for number, line in enumerate(text_lines(path), 1):
         head = _HEAD.match(line)
-        if head is None:
+        if head is None or not head[2]:
+            if line.strip() and not line.startswith("#"):
+                unread["no line of a dump"].append(number)
             continue
         kind, name = head.groups()
         values = _values(line[head.end() :])
@@ -90,26 +92,29 @@ def _values(text: str) -> dict[str, str]:
     return {name.strip(":"): value.strip("'") for name, _, value in parts}
 
 
-def read_associations(path: Path) -> list[Association]:
+def read_associations(path: Path, unread: Unread) -> list[Association]:
     """Read what ``sacctmgr show assoc -P`` prints; without a column ParentName all accounts are below the root."""
     found = list[Association]()
-    for _, row in read_table(path):
-        if isinstance(row, int):
-            continue
+    for line, row in read_rows(path, unread):
         account, user = row.get("Account", ""), row.get("User", "")
+        if not account:
+            unread["Account: none"].append(line)
+            continue
         parent = account if user else ("" if account == ROOT else row.get("ParentName") or row.get("Par Name") or ROOT)
         found.append(Association(account, user, parent, row.get("Partition", ""), _shown(row)))
     return found
 
 
-def read_qos(path: Path) -> list[Qos]:
+def read_qos(path: Path, unread: Unread) -> list[Qos]:
     """Read what ``sacctmgr show qos -P`` prints."""
     kept = ("GraceTime", "Preempt", "PreemptExemptTime", "PreemptMode", "Flags", "UsageFactor", "UsageThres")
     found = list[Qos]()
-    for _, row in read_table(path):
-        if not isinstance(row, int):
-            others = {name: row[name] for name in kept if row.get(name, "") not in NOTHING}
-            found.append(Qos(row.get("Name", ""), _shown(row) | others))
+    for line, row in read_rows(path, unread):
+        if not row.get("Name"):
+            unread["Name: none"].append(line)
+            continue
+        others = {name: row[name] for name in kept if row.get(name, "") not in NOTHING}
+        found.append(Qos(row["Name"], _shown(row) | others))
     return found
 
 

@@ -1,8 +1,8 @@
 """A site without personal data: users, accounts, jobs and reservations get numbers in place of names.
 
 The same name gets the same number everywhere, in the order in which the first jobs of each were submitted. What else a
-submission said is left out: paths, commands, comments, mail addresses. Partitions, QOS, nodes and features keep their
-names: they say how the site is set up, not who uses it.
+submission said is left out: paths, commands, comments, mail addresses. Partitions, QOS, nodes, features and licences
+keep their names: they say how the site is set up, not who uses it.
 """
 
 from collections.abc import Iterable

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.slurm.blocks import read_blocks
-from vinesim.formats.slurm.tables import read_table
+from vinesim.formats.slurm.lines import Unread
+from vinesim.formats.slurm.tables import read_rows
 from vinesim.formats.slurm.values import NOTHING, hosts, time_s
 from vinesim.model.errors import InputError, Problem
 
@@ -34,18 +35,23 @@ class NodeEvent:
     reason: str
 
 
-def read_reservations(path: Path) -> list[Reservation]:
+def read_reservations(path: Path, unread: Unread) -> list[Reservation]:
     """Read reservations, or snapshots of them: each as it was seen last."""
     found: dict[str, Reservation] = {}
     problems = list[Problem]()
     for line, fields in read_blocks(path, "ReservationName"):
         start, end = time_s(fields.get("StartTime", "")), time_s(fields.get("EndTime", ""))
-        if start is not None and end is not None:
+        if start is None or end is None:
+            unread["StartTime or EndTime: no time that can be read"].append(line)
+        else:
             name = fields["ReservationName"]
             try:
                 nodes = tuple(hosts(fields.get("Nodes", "")))
             except ValueError as error:
                 problems.append(Problem(f"{path}:{line}", "a list of hosts as Nodes, such as n[01-32]", str(error)))
+                continue
+            if not nodes:
+                unread["Nodes: none, as of licences"].append(line)
                 continue
             found[name] = Reservation(
                 name,
@@ -65,14 +71,15 @@ def _names(text: str) -> tuple[str, ...]:
     return () if text in NOTHING else tuple(filter(None, text.split(",")))
 
 
-def read_events(path: Path) -> list[NodeEvent]:
+def read_events(path: Path, unread: Unread) -> list[NodeEvent]:
     """Read the events of nodes; those of the whole cluster are left out."""
     found = list[NodeEvent]()
-    for _, row in read_table(path):
-        if isinstance(row, int) or not row.get("NodeName"):
+    for line, row in read_rows(path, unread):
+        if not row.get("NodeName"):
             continue
-        start = time_s(row.get("TimeStart", ""))
-        if start is not None:
-            end = time_s(row.get("TimeEnd", ""))
+        start, end = time_s(row.get("TimeStart", "")), time_s(row.get("TimeEnd", ""))
+        if start is None or (end is None and row.get("TimeEnd", "") not in NOTHING):
+            unread["TimeStart or TimeEnd: no time that can be read"].append(line)
+        else:
             found.append(NodeEvent(row["NodeName"], start, end, row.get("State", ""), row.get("Reason", "")))
     return sorted(found, key=lambda one: (one.start_s, one.node))

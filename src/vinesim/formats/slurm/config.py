@@ -55,9 +55,6 @@ def read_config(path: Path) -> Config:
 def _read(
     path: Path, config: Config, defaults: dict[str, dict[str, str]], within: list[Path], problems: list[Problem]
 ) -> None:
-    if path in within or len(within) > MOST_FILES:
-        problems.append(Problem(str(path), "files that do not include one another", "a circle of includes"))
-        return
     config.files.add(path.name)
     text, begun = "", 0
     for number, line in enumerate(text_lines(path), 1):
@@ -69,10 +66,28 @@ def _read(
         text, place, begun = text + bare, f"{path}:{begun}", 0
         words = text.split()
         if len(words) == 2 and words[0].lower() == "include":
-            _read(path.parent / Path(words[1]).name, config, defaults, [*within, path], problems)
+            _include(path.parent / Path(words[1]).name, place, config, defaults, [*within, path], problems)
         elif words:
             _add(text, place, config, defaults, problems)
         text = ""
+
+
+def _include(
+    path: Path,
+    place: str,
+    config: Config,
+    defaults: dict[str, dict[str, str]],
+    within: list[Path],
+    problems: list[Problem],
+) -> None:
+    if path in within or len(within) > MOST_FILES:
+        problems.append(Problem(place, "files that do not include one another", f"a circle: {path.name} again"))
+        return
+    if not path.is_file():
+        remedy = "Name each file in a line of its own." if "*" in path.name else "Copy it there, or delete the line."
+        problems.append(Problem(place, "a file next to this one to include", f"no {path.name}", remedy))
+        return
+    _read(path, config, defaults, within, problems)
 
 
 def _add(text: str, place: str, config: Config, defaults: dict[str, dict[str, str]], problems: list[Problem]) -> None:
@@ -87,7 +102,9 @@ def _add(text: str, place: str, config: Config, defaults: dict[str, dict[str, st
             config.places[name] = place
         return
     values = dict(pairs)
-    if values[kind].upper() == "DEFAULT":
+    if not values[kind] or "=" in values[kind]:
+        problems.append(Problem(place, f"a name after {kind}=", repr(values[kind])[:60]))
+    elif values[kind].upper() == "DEFAULT":
         defaults.setdefault(kind, {}).update(values)
     else:
         config.entries.setdefault(kind, []).append(Entry({**defaults.get(kind, {}), **values}, place))

@@ -5,8 +5,9 @@ that were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are lef
 for each month, are one log: of a record that two of them have, the later one counts.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -14,8 +15,9 @@ from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
+from vinesim.formats.slurm.lines import Unread
 from vinesim.formats.slurm.submit_line import OF_NEEDS, submit_options
-from vinesim.formats.slurm.tables import read_table
+from vinesim.formats.slurm.tables import WRONG_NUMBER, read_table
 from vinesim.formats.slurm.values import NOTHING, duration_s, memory_mib, time_s, tres
 
 MAX_TASKS = 1_000_000  # of an array's pending record
@@ -28,8 +30,9 @@ _READ = (  # columns of which something is kept; sacct has a hundred
     "Constraints", "Reservation", *_REQUESTED, *_ALLOCATED,
 )  # fmt: skip
 _UNFINISHED = ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING")
-_PENDING = re.compile(r"(\d+)_\[([\d,\-:]+)(?:%(\d+))?\]")
-_MEMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?")
+_PENDING = re.compile(r"(\d{1,18})_\[([\d,\-:]+)(?:%(\d+))?\]", re.ASCII)
+_MEMBER = re.compile(r"(\d{1,18})(?:_(\d{1,18})|\+(\d{1,18}))?", re.ASCII)
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class JobTable:
     n_lines: int = 0
     dropped: dict[str, list[int]] = field(default_factory=dict)  # lines, by reason
     n_steps: int = 0  # lines of steps, which are left out
+    unread: Unread = field(default_factory=Unread)  # of jobs that are there
 
     def drop(self, reason: str, line: int) -> None:
         """Note a line that is left out."""
@@ -123,7 +127,7 @@ def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
     for line, row in read_table(path):
         table.n_lines += 1
         if isinstance(row, int):
-            table.drop("a wrong number of fields", line)
+            table.drop(WRONG_NUMBER, line)
             continue
         places = places or {name: i for i, name in enumerate(name for name in _READ if name in row)}
         number = row.get("JobIDRaw") or row.get("JobID", "")
@@ -167,13 +171,14 @@ def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
         if not indexes:
             table.drop(f"JobID: no array of 1 to {MAX_TASKS:,} tasks", rows[0].line)
         for index in indexes:
-            yield _job(array, array, index, None, rows)
-    elif member is None or not (raw.isascii() and raw.isdigit()):
+            yield _job(array, array, index, None, rows, table.unread)
+    elif member is None or not _NUMBER.fullmatch(raw):
         table.drop("JobID: no number of a job", rows[0].line)
     elif member[3]:
-        yield _job(int(raw), None, None, (int(member[1]), int(member[3])), rows)
+        yield _job(int(raw), None, None, (int(member[1]), int(member[3])), rows, table.unread)
     else:
-        yield _job(int(raw), int(member[1]) if member[2] else None, int(member[2]) if member[2] else None, None, rows)
+        place = int(member[2]) if member[2] else None
+        yield _job(int(raw), None if place is None else int(member[1]), place, None, rows, table.unread)
 
 
 def keys_of(name: str) -> list[tuple[int, int | None]]:
@@ -201,12 +206,17 @@ def _indexes(text: str) -> list[int]:
 
 
 def _job(
-    number: int, array: int | None, index: int | None, component: tuple[int, int] | None, rows: list[_Row]
+    number: int,
+    array: int | None,
+    index: int | None,
+    component: tuple[int, int] | None,
+    rows: list[_Row],
+    unread: Unread,
 ) -> SlurmJob:
     row, last, options = rows[0], rows[-1], rows[0].options
     limit, state = last.get("TimelimitRaw") or last.get("Timelimit"), last.get("State")
     constraint = row.get("Constraints") or options.get("constraint", "")
-    records = tuple(sorted(map(_record, rows), key=lambda one: one.submit_s))
+    records = tuple(sorted((_record(one, unread) for one in rows), key=lambda one: one.submit_s))
     reservation = row.get("Reservation")
     return SlurmJob(
         number=number,
@@ -229,21 +239,21 @@ def _job(
     )
 
 
-def _record(row: _Row) -> Record:
+def _record(row: _Row, unread: Unread) -> Record:
     submit = time_s(row.get("Submit"))
     assert submit is not None
-    start, end = time_s(row.get("Start")), time_s(row.get("End"))
+    eligible, start, end = (_read_or_note(row, name, time_s, unread) for name in ("Eligible", "Start", "End"))
     state = intern((row.get("State").split() or [""])[0])
-    raw = row.get("ElapsedRaw")
-    elapsed = duration_s(raw or row.get("Elapsed"), 1.0)
+    column = "ElapsedRaw" if row.get("ElapsedRaw") else "Elapsed"
+    elapsed = _read_or_note(row, column, _elapsed_s, unread)
     if elapsed is None:
-        elapsed = end - start if start is not None and end is not None else 0.0
+        elapsed = max(0.0, end - start) if start is not None and end is not None else 0.0
     if state == "CANCELLED" and elapsed == 0:
         start = None
     nodes = row.get("NodeList")
     return Record(
         submit_s=submit,
-        eligible_s=time_s(row.get("Eligible")),
+        eligible_s=eligible,
         start_s=start,
         end_s=end,
         elapsed_s=elapsed,
@@ -252,6 +262,19 @@ def _record(row: _Row) -> Record:
         allocated=_allocated(*map(row.get, _ALLOCATED)),
         nodes="" if nodes in NOTHING or nodes == "None assigned" else nodes,
     )
+
+
+def _elapsed_s(text: str) -> float | None:
+    found = duration_s(text, 1.0)
+    return None if found == math.inf else found
+
+
+def _read_or_note(row: _Row, name: str, read: Callable[[str], float | None], unread: Unread) -> float | None:
+    text = row.get(name)
+    found = read(text)
+    if found is None and text not in NOTHING:
+        unread[f"{name}: not read"].append(row.line)
+    return found
 
 
 def _needs(given: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,10 +1,18 @@
 """The lines of a file of Slurm's: UTF-8, where names and comments may be in another encoding, with any line ends."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from vinesim.formats.source.files import lines_of, not_text
 from vinesim.model.errors import InputError
+
+
+class Unread(defaultdict[str, list[int]]):
+    """The lines of a file that are left out, or of which a value is, by what cannot be read of them."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
 
 
 def text_lines(path: Path) -> Iterator[str]:

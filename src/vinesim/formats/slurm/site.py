@@ -11,7 +11,7 @@ from vinesim.formats.slurm.availability import NodeEvent, Reservation, read_even
 from vinesim.formats.slurm.blocks import read_blocks
 from vinesim.formats.slurm.config import Config, read_config
 from vinesim.formats.slurm.jobs import JobTable, read_jobs
-from vinesim.formats.slurm.lines import text_lines
+from vinesim.formats.slurm.lines import Unread, text_lines
 from vinesim.formats.slurm.snapshots import Snapshot, read_snapshots
 from vinesim.model.errors import InputError, Problem
 
@@ -44,6 +44,7 @@ class Site:
     shares: list[Snapshot] = field(default_factory=list)  # sshare -l -a -P
     files: dict[str, str] = field(default_factory=dict)  # what each kind was read from
     unused: dict[str, str] = field(default_factory=dict)  # files that were not read, and why
+    unread: dict[str, Unread] = field(default_factory=dict)  # lines of each kind that were not
 
 
 KINDS: tuple[tuple[str, str], ...] = (  # what a file is, and how it begins; the first that fits
@@ -89,25 +90,48 @@ def read_site(folder: Path) -> Site:
         if kind:
             found.setdefault(kind, []).append(path)
         else:
-            site.unused[path.name] = "no file of Slurm that is known"
+            site.unused[path.name] = "no file of Slurm that is known" if any(text_lines(path)) else "it is empty"
+    problems = list[Problem]()
     for kind, paths in found.items():
         paths = _preferred(paths)
-        if kind == "jobs":
-            site.jobs = read_jobs(*paths)
-            site.files[kind] = ", ".join(path.name for path in paths)
+        try:
+            _read_kind(site, kind, paths)
+        except InputError as error:
+            problems += error.problems
             continue
-        site.files[kind] = paths[0].name
-        _READERS[kind](site, paths[0])
+        if kind == "jobs":
+            continue
         included = {"config": site.config, "gres": site.gres, "topology": site.topology}.get(kind, Config()).files
         for path in paths[1:]:
             if path.name not in included:
                 site.unused[path.name] = f"{paths[0].name} is taken"
-    if not site.jobs.jobs and not site.queue:
-        kinds = [f"{path.name} ({kind})" for kind, paths in found.items() for path in paths]
-        files = ", ".join([*kinds, *(f"{name} ({why})" for name, why in site.unused.items())]) or "no files"
-        remedy = f"Write them with: {COMMAND}"
-        raise InputError([Problem(str(folder), "the jobs, as sacct prints them", files[:MOST_LETTERS], remedy)])
+    if problems:
+        raise InputError(problems)
+    if not site.queue:
+        check_jobs(site)
     return site
+
+
+def _read_kind(site: Site, kind: str, paths: list[Path]) -> None:
+    """Read the first file of a kind; all of them, if they have jobs."""
+    if kind == "jobs":
+        site.jobs = read_jobs(*paths)
+        site.unread[kind] = site.jobs.unread
+        site.files[kind] = ", ".join(path.name for path in paths)
+        return
+    site.files[kind] = paths[0].name
+    _READERS[kind](site, paths[0], site.unread.setdefault(kind, Unread()))
+
+
+def check_jobs(site: Site) -> None:
+    """Raise :class:`InputError` where there are no jobs, with what there is in their place."""
+    if site.jobs.jobs:
+        return
+    found = [f"{name} ({kind})" for kind, name in site.files.items()]
+    found += [f"{reason}: {len(lines):,} lines" for reason, lines in site.jobs.dropped.items()]
+    found += [f"{name} ({why})" for name, why in site.unused.items()]
+    files, remedy = ", ".join(found) or "no files", f"Write them with: {COMMAND}"
+    raise InputError([Problem(str(site.folder), "the jobs, as sacct prints them", files[:MOST_LETTERS], remedy)])
 
 
 def _preferred(paths: list[Path]) -> list[Path]:
@@ -116,30 +140,41 @@ def _preferred(paths: list[Path]) -> list[Path]:
     return sorted(paths, key=lambda path: (path.name.removesuffix(".gz") not in NAMED, len(path.name), path.name))
 
 
-def _set(name: str, read: Callable[[Path], object]) -> Callable[[Site, Path], None]:
-    return lambda site, path: setattr(site, name, read(path))
+Reader = Callable[[Path, Unread], object]
 
 
-def _blocks(first: str) -> Callable[[Path], list[dict[str, str]]]:
-    return lambda path: [fields for _, fields in read_blocks(path, first)]
+def _set(name: str, read: Reader) -> Callable[[Site, Path, Unread], None]:
+    return lambda site, path, unread: setattr(site, name, read(path, unread))
 
 
-def _dump(site: Site, path: Path) -> None:
+def _blocks(first: str) -> Reader:
+    return lambda path, _: [fields for _, fields in read_blocks(path, first)]
+
+
+def _config(path: Path, _: Unread) -> Config:
+    return read_config(path)
+
+
+def _snapshots(separator: str | None) -> Reader:
+    return lambda path, unread: list(read_snapshots(path, unread, separator))
+
+
+def _dump(site: Site, path: Path, unread: Unread) -> None:
     """A dump says more of the tree than the table of associations does."""
-    site.associations = read_dump(path)
+    site.associations = read_dump(path, unread)
 
 
-def _associations(site: Site, path: Path) -> None:
+def _associations(site: Site, path: Path, unread: Unread) -> None:
     if "dump" not in site.files:
-        site.associations = read_associations(path)
+        site.associations = read_associations(path, unread)
 
 
-def _show_config(path: Path) -> dict[str, str]:
+def _show_config(path: Path, _: Unread) -> dict[str, str]:
     pairs = (line.partition("=") for line in text_lines(path) if "=" in line)
     return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
-_READERS: dict[str, Callable[[Site, Path], None]] = {
+_READERS: dict[str, Callable[[Site, Path, Unread], None]] = {
     "dump": _dump,
     "associations": _associations,
     "show config": _set("shown_config", _show_config),
@@ -147,11 +182,11 @@ _READERS: dict[str, Callable[[Site, Path], None]] = {
     "partitions": _set("partitions", _blocks("PartitionName")),
     "reservations": _set("reservations", read_reservations),
     "events": _set("events", read_events),
-    "shares": _set("shares", lambda path: list(read_snapshots(path))),
+    "shares": _set("shares", _snapshots("|")),
     "qos": _set("qos", read_qos),
-    "priorities": _set("priorities", lambda path: list(read_snapshots(path, None))),
-    "queue": _set("queue", lambda path: list(read_snapshots(path))),
-    "topology": _set("topology", read_config),
-    "gres": _set("gres", read_config),
-    "config": _set("config", read_config),
+    "priorities": _set("priorities", _snapshots(None)),
+    "queue": _set("queue", _snapshots("|")),
+    "topology": _set("topology", _config),
+    "gres": _set("gres", _config),
+    "config": _set("config", _config),
 }

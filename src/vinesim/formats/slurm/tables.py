@@ -1,15 +1,16 @@
 """Tables that Slurm prints with ``--parsable2`` or ``--parsable``: a line for each row, fields separated by ``|``.
 
-Two columns may hold a ``|`` themselves: Constraints (as in ``amd|intel``) and SubmitLine, which repeats it. Where a row
-has more fields than the header, they are put together again.
+Three columns may hold a ``|`` themselves: Constraints of sacct (as in ``amd|intel``), SubmitLine, which repeats it, and
+FEATURES of squeue. Where a row has more fields than the header, they are put together again.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from vinesim.formats.slurm.lines import text_lines
+from vinesim.formats.slurm.lines import Unread, text_lines
 
-BARRED = ("Constraints", "SubmitLine")  # columns whose values may hold the separator
+WRONG_NUMBER = "a wrong number of fields"
+BARRED = ("Constraints", "SubmitLine", "FEATURES")  # columns whose values may hold the separator
 
 
 def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:
@@ -24,6 +25,15 @@ def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:
             continue
         values = joined(fields, header)
         yield number, len(fields) if values is None else dict(zip(header, values, strict=True))
+
+
+def read_rows(path: Path, unread: Unread) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row that has a value for each column, with its line."""
+    for line, row in read_table(path):
+        if isinstance(row, int):
+            unread[WRONG_NUMBER].append(line)
+        else:
+            yield line, row
 
 
 def joined(fields: list[str], header: list[str]) -> list[str] | None:

@@ -9,27 +9,28 @@ import re
 
 UNLIMITED = frozenset(("UNLIMITED", "INFINITE", "-1", "4294967295"))
 NOTHING = frozenset(("", "Unknown", "None", "N/A", "(null)", "NONE", "n/a"))
+LATEST_S = 253402300800.0  # the year 10000
 MAX_HOSTS = 1_000_000  # of one list
 MIB = {"K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 COUNTED = ("cpu", "mem", "node", "gres/gpu")  # resources that are modelled
-_DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?")
+_DURATION = re.compile(r"(?:(\d{1,12})-)?(\d{1,12})(?::(\d{1,12}))?(?::(\d{1,12}))?(?:\.\d+)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
 _HOST = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,")
 
 
 def time_s(text: str) -> float | None:
-    """Return a date, local time without a zone, or a number, as s since 1970; None for none."""
+    """Return a date, local time without a zone, or a number, as s since 1970; None for none of the years to 9999."""
     if text in NOTHING:
         return None
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        pass
-    try:
-        date = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp()
+        try:
+            date = datetime.datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        found = (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp()
+    return found if 0.0 <= found < LATEST_S else None
 
 
 def duration_s(text: str, unit_s: float = 60.0) -> float | None:
@@ -131,6 +132,14 @@ def hosts(text: str) -> list[str]:
     if "".join(_HOST.findall(text)) != text or "" in found:
         raise ValueError(f"no list of hosts: {text[:60]!r}")
     return found
+
+
+def readable_hosts(text: str) -> list[str]:
+    """Return the same; none of a list that is cut off or too long."""
+    try:
+        return hosts(text)
+    except ValueError:
+        return []
 
 
 def _numbers(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from vinesim.formats.slurm.values import COUNTED, hosts
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem, Steps
 from vinesim.policies.slurm.codes import PREEMPT_MODES
+from vinesim.policies.slurm.prepare_switches import wrong_switches
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
@@ -129,7 +130,7 @@ def wrong_options(policy: "Slurm") -> list[Problem]:
     if expected := _resources(weights := policy.priority_weight_tres):
         at = (*WHERE, "priority_weight_tres")
         problems.append(Problem(at, expected, repr(weights)[:60], _near_resource(weights)))
-    return problems or _unknown_names(policy)
+    return problems or [*_unknown_names(policy), *wrong_switches(policy.topology)]
 
 
 def _unknown_names(policy: "Slurm") -> list[Problem]:

@@ -45,7 +45,7 @@ def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
     jobs = Jobs.of(policy, scenario, places, accounts, problems)
     known = places.arrays() | jobs.arrays() | accounts.arrays()
     known |= holders_of(policy, jobs, accounts) | classes_of(policy, jobs, places)
-    known |= switches_of(policy, places.names, problems)
+    known |= switches_of(policy, places.names)
     if problems:
         raise InputError(problems[:20], len(problems))
     known |= _clock(policy, scenario)

@@ -13,16 +13,18 @@ if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
 
 
-def switches_of(policy: "Slurm", node_names: list[str], problems: list[Problem]) -> dict[str, Any]:
+def wrong_switches(topology: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
+    """Return a problem for each switch that is no leaf or is above none, is not there, or is above itself."""
+    return _tree(topology)[2]
+
+
+def switches_of(policy: "Slurm", node_names: list[str]) -> dict[str, Any]:
     """Return the leaf of each node, and of each switch, the lowest level first, which nodes are below it. A node below
     no switch has a leaf of its own. Without switches there are none."""
     given = policy.topology
     if not given:
         return {"node_leaf": np.zeros(len(node_names)), "n_leaves": [0], "switch_nodes": [], "switch_level": []}
-    below: dict[str, set[str]] = {}
-    level: dict[str, int] = {}
-    for name in given:
-        _look_below(name, given, below, level, [], problems)
+    below, level, _ = _tree(given)
     leaf = {name: i for i, name in enumerate(name for name in given if "nodes" in given[name])}
     own = {node: leaf[name] for name in leaf for node in below[name]}
     n_leaves = len(leaf)
@@ -35,6 +37,14 @@ def switches_of(policy: "Slurm", node_names: list[str], problems: list[Problem])
     sets += [list(node_leaf == i) for i in range(len(leaf), n_leaves)]
     return {"node_leaf": node_leaf, "n_leaves": [n_leaves], "switch_nodes": packed(sets),
             "switch_level": [level[name] for name in ordered] + [0] * (n_leaves - len(leaf))}  # fmt: skip
+
+
+def _tree(given: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, set[str]], dict[str, int], list[Problem]]:
+    """Return the nodes below each switch, its level, and what is wrong."""
+    below, level, problems = dict[str, set[str]](), dict[str, int](), list[Problem]()
+    for name in given:
+        _look_below(name, given, below, level, [], problems)
+    return below, level, problems
 
 
 def _look_below(

@@ -20,7 +20,7 @@ def report(folder):
     [
         ("c[1-3]", "c[3-1", 2, "a list of hosts"),
         ("c[1-3]", "c[3-1]", 2, "a list of hosts"),
-        ("CPUs=4", "CPUs=four", 2, "a whole number as cpus"),
+        ("CPUs=4", "CPUs=four", 2, "a whole number up to 1,000,000 as cpus"),
         ("RealMemory=8000", "RealMemory=8G", 2, "a whole number as realmemory"),
         ("PriorityTier=2", "PriorityTier=high", 5, "a whole number as prioritytier"),
         ("PriorityTier=2", "PriorityJobFactor=high", 5, "a number as priorityjobfactor"),

@@ -5,6 +5,7 @@ import pytest
 from vinesim.formats.slurm.accounts import read_associations, read_dump, read_qos
 from vinesim.formats.slurm.availability import read_events, read_reservations
 from vinesim.formats.slurm.blocks import read_blocks
+from vinesim.formats.slurm.lines import Unread
 from vinesim.formats.slurm.site import kind_of, read_site
 from vinesim.formats.slurm.snapshots import read_snapshots
 from vinesim.model.errors import InputError
@@ -120,7 +121,7 @@ def test_a_folder_without_jobs_is_refused_with_the_command(tmp_path):
 def test_a_dump_is_a_tree(tmp_path):
     path = tmp_path / "dump"
     path.write_text(DUMP)
-    found = [(one.account, one.user, one.parent) for one in read_dump(path)]
+    found = [(one.account, one.user, one.parent) for one in read_dump(path, Unread())]
     assert found == [
         ("root", "", ""),
         ("root", "root", "root"),
@@ -128,42 +129,54 @@ def test_a_dump_is_a_tree(tmp_path):
         ("phys", "", "sci"),
         ("sci", "ann", "sci"),
     ]
-    assert read_dump(path)[2].values["GrpTRES"] == "cpu=200,mem=4G"
-    assert read_dump(path)[2].values["Description"] == "a: b"
-    assert read_dump(path)[4].values["Fairshare"] == "parent"
+    assert read_dump(path, Unread())[2].values["GrpTRES"] == "cpu=200,mem=4G"
+    assert read_dump(path, Unread())[2].values["Description"] == "a: b"
+    assert read_dump(path, Unread())[4].values["Fairshare"] == "parent"
 
 
 def test_shown_associations_and_qos_have_the_names_of_a_dump(tmp_path):
     path = tmp_path / "shown"
     path.write_text(FILES["associations"])
-    assert [(a.account, a.user, a.parent) for a in read_associations(path)][1:] == [
+    assert [(a.account, a.user, a.parent) for a in read_associations(path, Unread())][1:] == [
         ("sci", "", "root"),
         ("sci", "ann", "sci"),
     ]
-    assert read_associations(path)[2].values == {"Fairshare": "2", "MaxJobs": "4"}
+    assert read_associations(path, Unread())[2].values == {"Fairshare": "2", "MaxJobs": "4"}
     path.write_text(FILES["qos"])
-    (qos,) = read_qos(path)
+    (qos,) = read_qos(path, Unread())
     assert (qos.name, qos.values["MaxTRESPerUser"], qos.values["Flags"]) == ("high", "cpu=64", "DenyOnLimit")
 
 
 def test_reservations_and_events(tmp_path):
     path = tmp_path / "file"
     path.write_text(FILES["reservations"])
-    (reservation,) = read_reservations(path)
+    (reservation,) = read_reservations(path, Unread())
     assert (reservation.start_s, reservation.end_s, reservation.nodes) == (60.0, 120.0, ("n1", "n2"))
     assert (reservation.users, reservation.accounts) == (("root",), ())
     assert "MAINT" in reservation.flags
     path.write_text(FILES["events"])
-    (event,) = read_events(path)
+    (event,) = read_events(path, Unread())
     assert (event.node, event.start_s, event.end_s, event.state) == ("n1", 9.0, None, "DRAIN")
 
 
 def test_snapshots_one_after_another(tmp_path):
     path = tmp_path / "file"
     path.write_text(FILES["queue"])
-    assert [(one.time_s, len(one.rows)) for one in read_snapshots(path)] == [(5.0, 1), (6.0, 0)]
+    assert [(one.time_s, len(one.rows)) for one in read_snapshots(path, Unread())] == [(5.0, 1), (6.0, 0)]
     path.write_text(FILES["priorities"])
-    assert [one.rows[0]["PRIORITY"] for one in read_snapshots(path, None)] == ["7", "8"]
+    assert [one.rows[0]["PRIORITY"] for one in read_snapshots(path, Unread(), None)] == ["7", "8"]
+
+
+def test_snapshots_whose_rows_have_a_bar_in_their_features_or_end_early(tmp_path):
+    """squeue prints features as they were asked for, and sprio nothing in its last column."""
+    path, unread = tmp_path / "file", Unread()
+    path.write_text("## 5\nJOBID|STATE|FEATURES|USER\n7|PENDING|amd|intel|zoe\n8|PENDING|amd|zoe\n9|PENDING\n")
+    (snapshot,) = read_snapshots(path, unread)
+    assert [(row["FEATURES"], row["USER"]) for row in snapshot.rows] == [("amd|intel", "zoe"), ("amd", "zoe")]
+    assert unread == {"a wrong number of fields": [5]}
+    path.write_text("## 5\n JOBID PARTITION PRIORITY TRES\n 7 gpu 4\n 8 gpu 5 cpu=1\n")
+    (snapshot,) = read_snapshots(path, unread, None)
+    assert [row["TRES"] for row in snapshot.rows] == ["", "cpu=1"]
 
 
 def test_blocks_in_lines_and_in_paragraphs(tmp_path):
