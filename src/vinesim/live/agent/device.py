@@ -188,7 +188,9 @@ class Device:
             if one.state == ENDED:
                 ends.append({"attempt": one.attempt, **board.end(one.slot)})
                 continue
-            order = board.order(one.slot)
+            order = board.order(one)
+            if order is None:
+                continue
             if one.state == GIVEN:
                 self.give(order)  # again, if it has seen it
             else:

@@ -223,7 +223,7 @@ class Post:
         new = [one for one in there if one.state == GIVEN and one.attempt not in self._seen]
         self._seen = {one.attempt for one in there}
         own = {"post": self, "generation": self._generation}
-        return [self._board.order(one.slot) | own | {"slot": one.slot} for one in new]
+        return [self._board.order(one) | own | {"slot": one.slot} for one in new]
 
     def has_seen(self, attempt: int) -> bool:
         """Whether an order was taken from the board."""

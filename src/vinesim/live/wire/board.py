@@ -110,21 +110,24 @@ class Board:
         words = self._words
         for slot in range(self._n_slots):
             at = _word(slot)
-            state = words[at + STATE]
-            if state != FREE and words[at + GENERATION] == generation:
-                yield Found(slot, words[at + ATTEMPT], state, words[at + BEGUN_US])
+            attempt, own = words[at + ATTEMPT], words[at + GENERATION]
+            state, begun_us = words[at + STATE], words[at + BEGUN_US]
+            is_one = words[at + ATTEMPT] == attempt  # else another order is being written meanwhile
+            if is_one and state != FREE and own == generation:
+                yield Found(slot, attempt, state, begun_us)
 
-    def order(self, slot: int) -> Any:
-        """Return the order in a slot."""
-        return self._read(slot, ORDER, 64)
+    def order(self, found: Found) -> Any:
+        """Return the order in a slot; None if it has ended and another one has its slot."""
+        data = self._bytes(found.slot, ORDER, 64)
+        return unpacked(data) if self._words[_word(found.slot) + ATTEMPT] == found.attempt else None
 
     def end(self, slot: int) -> Any:
         """Return the end in a slot."""
-        return self._read(slot, END, 64 + ORDER_BYTES)
+        return unpacked(self._bytes(slot, END, 64 + ORDER_BYTES))
 
-    def _read(self, slot: int, length: int, offset: int) -> Any:
+    def _bytes(self, slot: int, length: int, offset: int) -> bytes:
         at = mmap.PAGESIZE + slot * SLOT_BYTES + offset
-        return unpacked(self._map[at : at + self._words[_word(slot) + length]])
+        return self._map[at : at + self._words[_word(slot) + length]]
 
     # --- the manager ---
 
