@@ -130,6 +130,38 @@ def test_what_finds_no_place_goes_to_the_agent_with_all_that_follows(post):
     assert [one["attempt"] for one in agent.given] == [2, 3, 4, 8, 9]
 
 
+class Words:
+    """The words of a board, which another process changes when some of a slot's were read."""
+
+    def __init__(self, words, n_read, change):
+        self._words, self._left, self._change = words, n_read, change
+
+    def __getitem__(self, place):
+        if place > 0:  # not the generation
+            self._left -= 1
+            if self._left == -1:
+                self._change()
+        return self._words[place]
+
+
+@pytest.mark.parametrize("n_read", range(5))
+def test_an_order_is_seen_although_its_slot_is_written_while_it_is_read(post, bell, n_read):
+    device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
+    channel.send(order(5))
+    assert device.finish(device.orders()[0], {"outcome": "done"})
+
+    def change():
+        channel.ends()
+        channel.free()
+        channel.send(order(6))
+
+    words = device._board._words
+    device._board._words = Words(words, n_read, change)
+    seen = device.orders()
+    device._board._words = words
+    assert [one["attempt"] for one in [*seen, *device.orders()]] == [6]
+
+
 def test_an_end_that_is_too_long_or_that_nobody_hears_is_said_to_the_agent(post, bell):
     device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
     channel.send(order(5), order(6))
