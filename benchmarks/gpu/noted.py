@@ -3,9 +3,10 @@
 
 import sys
 
-from benchmarks.gpu.stages import agent_noted, manager_noted
+from benchmarks.gpu.stages import manager_noted
 from vinesim.live import serve
 
 if __name__ == "__main__":
-    (manager_noted if sys.argv[1] == "manager" else agent_noted)()
+    if sys.argv[1] == "manager":
+        manager_noted()
     serve.main(sys.argv[1:])

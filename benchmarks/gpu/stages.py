@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.live.agent import device
-from vinesim.live.agent.agent import Agent
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.journal import Journal
+from vinesim.live.manager.channel import Channel
 from vinesim.live.manager.core import Core
-from vinesim.live.manager.server import Server
 from vinesim.live.remembering import RememberingDecisions
 from vinesim.live.wire.memory import Visit
 
@@ -30,8 +28,6 @@ STAGES = {  # in the order of the table
     "manager": "manager's turn, without what follows",
     "policy": "policy",
     "journal": "journal",
-    "to agent": "on the way to the agent",
-    "agent": "agent",
     "to device": "on the way to the device",
     "device": "device, without its kernel",
     "kernel": "kernel",
@@ -98,22 +94,7 @@ def manager_noted() -> None:
     inside(RememberingDecisions, "turn", "policy")
     inside(Journal, "commit", "journal")
     inside(Journal, "write", "journal")
-    around(Server, "_post", lambda *_: "", _after_post)
-
-
-def _after_post(_: Server, __: Any, messages: list[Any]) -> str:
-    return "to agent" if any(message["op"] == "run" for message in messages) else ""
-
-
-def agent_noted() -> None:
-    """Note the stages of the agent; its devices note those of theirs, by the kernels' file."""
-    around(Agent, "_received", lambda _, __, message: "agent" if message["op"] == "run" else "")
-    around(
-        device.Device,
-        "say",
-        lambda *_: "",
-        lambda _, message: "to device" if message["op"] == "run" else "",
-    )
+    around(Channel, "send", lambda *_: "", lambda *_: "to device")
 
 
 def device_noted() -> None:

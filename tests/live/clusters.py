@@ -54,6 +54,12 @@ def work(one):
             file.write(f"{os.getpid()}\\n")
         while not os.path.exists(argument):
             time.sleep(0.01)
+    elif verb == "last":  # say in a file when it begins and when it ends, and compute meanwhile
+        path, number, seconds = argument
+        for word in ("begins", "ends"):
+            with open(path, "a") as file:
+                file.write(f"{number} {word}\\n")
+            time.sleep(seconds * (word == "begins"))
     elif verb == "raise":
         raise ValueError(argument)
     elif verb == "one_fails":

@@ -13,6 +13,11 @@ class Alarm:
         self._call, self._due_s = ring, math.inf
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def due_s(self) -> float:
+        """When it rings; infinite: never."""
+        return self._due_s
+
     def set(self, due_s: float) -> None:
         """Ring at this time instead of the one before; never if it is infinite."""
         self._due_s = due_s

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import os
 import uuid
 from collections.abc import Sequence
@@ -14,7 +15,9 @@ from vinesim.live.agent.facts import node_facts
 from vinesim.live.agent.far import FarClients
 from vinesim.live.agent.processes import adopt_orphans, end_group, is_alive, started_at
 from vinesim.live.agent.records import ends, forget_end, forget_outputs, forget_process, processes, write_process
+from vinesim.live.alarm import Alarm
 from vinesim.live.clock import lease_clock_us
+from vinesim.live.wire.board import Address, is_possible
 from vinesim.live.wire.connection import Connection, connected
 from vinesim.live.wire.handshake import Refused
 
@@ -50,6 +53,9 @@ class Agent:
         self._gone = asyncio.Event()  # the connection has ended
         self._ending: asyncio.Task[Any] | None = None  # ends what belongs to an epoch that is over
         self._is_stopping = False
+        self._bell: Address | None = None  # of a manager that can leave orders on boards
+        self._limit_us = math.inf  # of an order on a board
+        self._look = Alarm(self._look_at_boards)
 
     async def run(self) -> None:
         """Serve until the manager stops the cluster."""
@@ -79,6 +85,7 @@ class Agent:
                 await self._gone.wait()
         finally:
             renewal.cancel()
+            self._look.cancel()
             self._far.close()
             await self._end_devices("the agent ends")
 
@@ -131,6 +138,8 @@ class Agent:
         if connection is self._manager:
             log.warning("connection closed", extra={"why": why})
             self._manager = None
+            for device in self._all():
+                self._close_board(device)
             self._parked.clear()  # the manager begins again
             self._early.clear()
             self._gone.set()
@@ -148,9 +157,12 @@ class Agent:
         self.epoch, self._lease_us = message["epoch"], message["lease_us"]
         self._units = {one["unit"]: one for one in message["units"]}
         self._kernels, self._limit_bytes = message["kernels"], message["limit"]
+        self._bell = message.get("bell") if is_possible(message.get("bell")) else None
+        self._limit_us = message.get("kernel_us", math.inf)
         for unit, one in self._units.items():
             for _ in range(len(self._devices.get(unit, ())), one["n_processes"]):
                 self._start(unit)
+            self._open_board(unit)
 
     def _on_lease(self, message: Message) -> None:
         """The manager has renewed the lease that was asked for at a time of this clock."""
@@ -171,6 +183,8 @@ class Agent:
     def _give(self, order: Message) -> None:
         """Give an order to a process of its unit that is idle, or takes orders ahead; or to a new one."""
         unit = order["unit"]
+        for device in self._devices.get(unit, ()):
+            self._close_board(device)  # so that it is clear what comes first
         takes_ahead = self._units[unit].get("ahead", 0) > 0
         able = [one for one in self._devices.get(unit, ()) if one.is_idle or (one.is_open and takes_ahead)]
         device = min(able, key=lambda one: len(one.orders)) if able else self._start(unit)
@@ -207,6 +221,8 @@ class Agent:
     def _on_kill(self, message: Message) -> None:
         self._parked.pop(message["attempt"], None)
         for device in self._all():
+            if device.holds(message["attempt"]):
+                self._close_board(device)
             if device.attempt == message["attempt"]:
                 device.kill(message["why"])
                 return
@@ -264,6 +280,41 @@ class Agent:
         self._parked.clear()
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
 
+    # --- boards ---
+
+    def _open_board(self, unit: int) -> None:
+        """Let the manager leave orders for the device of a unit, if it has one process, which is idle."""
+        devices, one = self._devices.get(unit, ()), self._units.get(unit, {})
+        if self._bell is None or self._manager is None or len(devices) != 1 or one.get("n_processes") != 1:
+            return
+        said = devices[0].open_board(2 * (1 + one.get("ahead", 0)), self._bell)  # those that run, and those that ended
+        if said is not None:
+            self._say(said)
+            self._look.set(min(self._look.due_s, asyncio.get_running_loop().time() + self._limit_us / 1e6))
+
+    def _close_board(self, device: Device) -> None:
+        """Take over what the manager has left for a device."""
+        if not device.is_posted:
+            return
+        ends, taken = device.close_board()
+        for end in ends:
+            self._ended(end["attempt"], end)
+        self._report()
+        assert device.post is not None
+        self._say({"op": "agent.board", "unit": device.unit, "generation": device.post.last, "taken": taken})
+
+    def _look_at_boards(self) -> None:
+        """Take over what may take no longer. What begins from now on may take until the next look."""
+        now_us = lease_clock_us()
+        next_us = now_us + self._limit_us
+        for device in self._all():
+            until_us = device.longest_since_us() + self._limit_us
+            if until_us <= now_us:
+                self._close_board(device)
+            next_us = min(next_us, until_us) if until_us > now_us else next_us
+        if any(device.is_posted for device in self._all()):
+            self._look.set(asyncio.get_running_loop().time() + (next_us - now_us) / 1e6)
+
     # --- leases ---
 
     async def _renew(self) -> None:
@@ -275,6 +326,8 @@ class Agent:
                 until_us = device.alive_us + self._lease_us
                 if device.is_ready and until_us < min(lease_clock_us(), self._lease_until_us):
                     device.kill("its device did not answer for the time of a lease")
+            for unit in self._units:
+                self._open_board(unit)
 
     def _ask_for_lease(self) -> None:
         if self.epoch or self._manager is not None:
@@ -312,21 +365,32 @@ class Agent:
     def _handle(self, device: Device, message: Message) -> None:
         if message["op"] == "ready":
             device.watch()
+            self._open_board(device.unit)
             if device.unit not in self._ready and all(one.is_ready for one in self._devices[device.unit]):
                 self._ready.add(device.unit)
                 self._say({"op": "agent.ready", "units": [device.unit]})
-        elif message["op"] == "ended" and message["attempt"] == device.attempt:
+            return
+        if message["op"] == "ended" and device.holds(message["attempt"]):  # too long for the board, or nobody hears
+            self._close_board(device)
+        if message["op"] == "ended" and message["attempt"] == device.attempt:
             if message["outcome"] == "done":
                 message["results"] = self._sent_far(device.order, message.get("results", []))
             device.free()
             device.watch()
             end = {name: value for name, value in message.items() if name not in ("op", "attempt")}
             self._ended(message["attempt"], end)
+            self._open_board(device.unit)
         elif message["op"] == "withdrawn" and (order := device.forget(message["attempt"])) is not None:
             self._ended(message["attempt"], {"outcome": "killed", "why": order["withdrawn"]})
         elif message["op"] == "begun" and message["attempt"] == device.attempt:
             device.kill(device.order["withdrawn"])
+        elif message["op"] == "no board":
+            log.warning("no board", extra={"unit": device.unit, "why": message["why"]})
+            device.takes_boards = False
+            self._close_board(device)
         elif message["op"] == "over":
+            self._close_board(device)
+            device.forget_board()
             attempt, order = device.attempt, device.order
             device.free()
             ahead = list(device.orders)
@@ -358,6 +422,7 @@ class Agent:
     async def _end_devices(self, why: str) -> None:
         """End the devices, and forget what they ran."""
         for device in self._all():
+            self._close_board(device)
             device.orders.clear()
         await self._kill_devices(why)
 

@@ -16,10 +16,12 @@ from vinesim.live.agent.processes import collect, descendants, end_descendants, 
 from vinesim.live.agent.records import forget_process, write_process
 from vinesim.live.alarm import Alarm
 from vinesim.live.clock import lease_clock_us
+from vinesim.live.wire.board import BEGUN, ENDED, GIVEN, Address, Post
 
 log = logging.getLogger(__name__)
 Message = dict[str, Any]
 PROGRAM = [sys.executable, "-m", "vinesim.live.agent.device_process"]
+CLOSED_S = 0.1  # a board stays closed that long
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -42,6 +44,9 @@ class Device:
         self.is_ready = False  # it has imported the kernels, and answers
         self.alive_us = lease_clock_us()  # when it last answered
         self.command: tuple[int, str | None] | None = None  # the command that it runs: process group, start
+        self.post: Post | None = None  # the board that its agent has for it, once it has been open
+        self.takes_boards = False
+        self._closed_s = -math.inf  # when the board was closed, by the loop's clock
         self._limit = Alarm(self._over_limit)
         self._process: Piped | None = None
         self._started: str | None = None
@@ -137,9 +142,79 @@ class Device:
         self._limit.set(math.inf)
 
     def watch(self) -> None:
-        """Let the time that its order may take begin."""
+        """Let the time that its order may take begin, if it has not begun."""
         if self.is_open and self.order.get("limit_us"):
-            self._limit.set(asyncio.get_running_loop().time() + self.order["limit_us"] / 1e6)
+            left_us = self.order["limit_us"]
+            if "begun_us" in self.order:
+                left_us += self.order["begun_us"] - lease_clock_us()
+            self._limit.set(asyncio.get_running_loop().time() + left_us / 1e6)
+
+    # --- the board, on which the manager of the same machine leaves orders ---
+
+    def open_board(self, n_slots: int, bell: Address) -> Message | None:
+        """Open the board to a manager, if the device is idle and has one. Returns what the manager is to know.
+        Not at once after it was closed: what closed it may come again."""
+        is_soon = asyncio.get_running_loop().time() < self._closed_s + CLOSED_S
+        if not (self.takes_boards and self.is_ready and self.is_idle) or self.is_posted or is_soon:
+            return None
+        if self.post is None:
+            try:
+                self.post = Post(n_slots)
+            except OSError as wrong:
+                log.warning("no board", extra={"unit": self.unit, "why": str(wrong)})
+                self.takes_boards = False
+                return None
+        self.post.last += 1
+        self.post.board.generation = self.post.last
+        own = {"unit": self.unit, "generation": self.post.last}
+        self.say({"op": "board", **own, "board": self.post.device_address, "bell": bell})
+        return {"op": "agent.board", **own, "board": self.post.address}
+
+    @property
+    def is_posted(self) -> bool:
+        """Whether the board is open."""
+        return self.post is not None and self.post.board.generation > 0
+
+    def close_board(self) -> tuple[list[Message], list[int]]:
+        """Close the board, and take over what is on it, as if the manager had sent it. Returns the ends, and the
+        attempts that were found."""
+        assert self.post is not None
+        board, ends, taken = self.post.board, [], []
+        board.generation = 0
+        self._closed_s = asyncio.get_running_loop().time()
+        self.say({"op": "board"})  # a system call: what the device leaves from now on it says, too
+        for one in board.found(self.post.last):
+            taken.append(one.attempt)
+            if one.state == ENDED:
+                ends.append({"attempt": one.attempt, **board.end(one.slot)})
+                continue
+            order = board.order(one)
+            if order is None:
+                continue
+            if one.state == GIVEN:
+                self.give(order)  # again, if it has seen it
+            else:
+                self.orders.append(order | {"begun_us": one.begun_us})
+        self.watch()
+        return ends, taken
+
+    def forget_board(self) -> None:
+        """Give the board back."""
+        if self.post is not None:
+            self.post.close()
+            self.post = None
+
+    def holds(self, attempt: int) -> bool:
+        """Whether an attempt is on the open board."""
+        return self.is_posted and any(one.attempt == attempt for one in self.post.board.found(self.post.last))  # type: ignore[union-attr]
+
+    def longest_since_us(self) -> float:
+        """Return when what it does by the open board has begun; infinite if it does nothing."""
+        if not self.is_posted:
+            return math.inf
+        assert self.post is not None
+        found = [one for one in self.post.board.found(self.post.last) if one.state == BEGUN]
+        return min((one.begun_us for one in found), default=math.inf)
 
     def _over_limit(self) -> None:
         self.order["is_over_limit"] = True
@@ -168,7 +243,7 @@ class Device:
         self.alive_us = lease_clock_us()
         for message in messages:
             if message["op"] == "ready":
-                self.is_ready = True
+                self.is_ready, self.takes_boards = True, message.get("takes_boards", False)
             elif message["op"] == "started":
                 self.command = (message["group"], message["started"])
                 write_process(self._folder, *self.command, is_command=True)

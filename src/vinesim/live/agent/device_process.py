@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +21,7 @@ from vinesim.live.agent.content import payload_of, result_of_job, result_of_requ
 from vinesim.live.agent.processes import adopt_orphans, end_descendants
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.kernels import kernel_for, load, prepare_all
+from vinesim.live.wire.board import GIVEN, Board, bell_at, emptied, rung
 from vinesim.live.wire.memory import Visit, Visits
 from vinesim.live.wire.messages import WrongMessage
 from vinesim.live.wire.piping import piped, taken
@@ -57,6 +57,7 @@ class Device:
         self._waiting: set[int] = set()  # attempts of orders that it has not begun
         self._taking = threading.Lock()  # of who begins an order, and of who withdraws it
         self._wrong = ""  # why the kernels could not be imported
+        self.post: Post | None = None  # the board on which the manager leaves orders
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message to the agent."""
@@ -78,12 +79,15 @@ class Device:
                 return  # it was withdrawn
             self._waiting.remove(order["attempt"])
         started_us = lease_clock_us()
+        if "post" in order:
+            order["post"].begin(order, started_us)
         try:
             end = self._command(order) if "commands" in order else self._kernel(order)
         except BaseException as raised:  # also what ends a program, such as SystemExit
             end = {"outcome": "raised", "why": words_of(raised)}
         end = {"execution_us": lease_clock_us() - started_us} | end
-        self.say({"op": "ended", "attempt": order["attempt"], **end})
+        if "post" not in order or not order["post"].finish(order, end):
+            self.say({"op": "ended", "attempt": order["attempt"], **end})
 
     def has_come(self, order: dict[str, Any]) -> None:
         """Note an order that is to be carried out after those before it, and take its payloads out of the memory of
@@ -110,7 +114,7 @@ class Device:
             prepare_all()
         except BaseException as wrong:
             self._wrong = f"the kernels could not be loaded: {words_of(wrong)}"
-        self.say({"op": "ready", "pid": os.getpid()})
+        self.say({"op": "ready", "pid": os.getpid(), "takes_boards": hasattr(select, "EPOLLEXCLUSIVE")})
 
     def _kernel(self, order: dict[str, Any]) -> dict[str, Any]:
         if self._wrong:
@@ -184,38 +188,102 @@ class Device:
         os.killpg(0, signal.SIGKILL)
 
 
+class Post:
+    """The board on which the manager leaves orders, with the bells of this device and of the manager."""
+
+    def __init__(self, message: dict[str, Any]):
+        """Raises :class:`OSError` if it cannot be opened."""
+        self._board = Board.at(message["board"])
+        self.bell = bell_at(message["board"], os.O_RDONLY)
+        self._managers_bell = -1
+        self._unit, self._seen = message["unit"].to_bytes(4, "little"), set[int]()
+        self._generation = 0
+
+    def open_to(self, message: dict[str, Any]) -> None:
+        """Begin another generation, perhaps of another manager."""
+        self._seen.clear()
+        if self._managers_bell >= 0:
+            os.close(self._managers_bell)
+            self._managers_bell = -1
+        with contextlib.suppress(OSError):  # it has gone already: the agent finds what happens here
+            self._managers_bell = bell_at(message["bell"], os.O_WRONLY)
+        self._generation = message["generation"]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the agent has opened the board again, and its message has not been read."""
+        return self._board.generation not in (0, self._generation)
+
+    def orders(self) -> list[dict[str, Any]]:
+        """Return the orders that have come."""
+        emptied(self.bell)
+        if self._board.generation != self._generation:
+            return []
+        there = self._board.found(self._generation)
+        new = [one for one in there if one.state == GIVEN and one.attempt not in self._seen]
+        self._seen = {one.attempt for one in there}
+        own = {"post": self, "generation": self._generation}
+        return [self._board.order(one) | own | {"slot": one.slot} for one in new]
+
+    def has_seen(self, attempt: int) -> bool:
+        """Whether an order was taken from the board."""
+        return attempt in self._seen
+
+    def begin(self, order: dict[str, Any], now_us: float) -> None:
+        """Note that an order has begun."""
+        if self._is_current(order):
+            self._board.begin(order["slot"], now_us)
+
+    def finish(self, order: dict[str, Any], end: dict[str, Any]) -> bool:
+        """Leave an end for the manager. Returns whether it is sure to be read."""
+        is_left = self._is_current(order) and self._board.finish(order["slot"], end)
+        return is_left and rung(self._managers_bell, self._unit) and self._is_current(order)
+
+    def _is_current(self, order: dict[str, Any]) -> bool:
+        return self._board.generation == self._generation == order["generation"]
+
+
 class Inbox:
-    """What the agent says. The main thread reads it while it waits for an order, so that an order wakes the thread that
-    carries it out; while it computes, the second thread reads."""
+    """What the agent and the manager say. The main thread reads it while it waits for an order, so that an order wakes
+    the thread that carries it out; while it computes, the second thread reads."""
 
     def __init__(self, stream: BinaryIO, device: Device):
         os.set_blocking(stream.fileno(), False)
         self._stream, self._device, self._buffer = stream, device, bytearray()
         self._orders: deque[dict[str, Any]] = deque()
         self._reading = threading.Lock()  # of who reads, and of the main thread while it waits
-        self._wait, self._wait_second = _waiting(stream), _waiting(stream)  # the first is woken first
+        self._wait, self._wait_second = Waiting(stream), Waiting(stream)  # the first is woken first
 
     def next(self) -> dict[str, Any]:
         """Wait for the next order, in the main thread."""
         while not self._orders:
             with self._reading:
                 if not self._orders:
-                    self._wait(None)
-                    self._read()
+                    self._read(self._wait(None))
         return self._orders.popleft()
 
     def watch(self) -> None:
         """Read while the main thread computes, and end the process when its lease ends."""
         while (left_s := (self._device.lease_until_us - lease_clock_us()) / 1e6) > 0:
-            if self._wait_second(left_s) and self._reading.acquire(timeout=left_s):
+            heard = self._wait_second(left_s)
+            if heard and self._reading.acquire(timeout=left_s):
                 try:
-                    self._read()
+                    self._read(heard)
                 finally:
                     self._reading.release()
         self._device.end_all()
 
-    def _read(self) -> None:
+    def _read(self, heard: list[int]) -> None:
         """Read what has come; orders are kept for the main thread."""
+        post = self._device.post
+        if self._stream.fileno() in heard or (post is not None and post.is_behind):
+            self._read_agent()
+        if post is not None and post.bell in heard:
+            for order in post.orders():
+                self._device.has_come(order)
+                self._orders.append(order)
+
+    def _read_agent(self) -> None:
         device, chunk = self._device, self._stream.read(65536)
         if chunk is None:
             return  # the other thread has read it
@@ -231,19 +299,53 @@ class Inbox:
             elif message["op"] == "withdraw":
                 device.withdraw(message["attempt"])
                 continue
+            elif message["op"] == "board":
+                self._see_board(message)
+                continue
             elif message["op"] == "run":
+                if device.post is not None and device.post.has_seen(message["attempt"]):
+                    continue
                 device.has_come(message)
             self._orders.append(message)
 
+    def _see_board(self, message: dict[str, Any]) -> None:
+        """Look at a board from now on, or at a new generation of it. One that cannot be opened is not looked at: the
+        agent takes over what is left there."""
+        device = self._device
+        if "board" not in message:
+            return
+        if device.post is None:
+            try:
+                device.post = Post(message)
+            except OSError as wrong:
+                device.say({"op": "no board", "why": words_of(wrong)})
+                return
+            for wait in (self._wait, self._wait_second):
+                wait.add(device.post.bell)
+        device.post.open_to(message)
 
-def _waiting(stream: BinaryIO) -> Callable[[float | None], bool]:
-    """Return a function that waits until something can be read, for `most_s` seconds at most. Of several threads that
-    wait, Linux wakes the first alone; elsewhere all wake up, and one reads."""
-    if not hasattr(select, "EPOLLEXCLUSIVE"):
-        return lambda most_s: bool(select.select([stream], [], [], most_s)[0])
-    poll = select.epoll()
-    poll.register(stream, select.EPOLLIN | select.EPOLLEXCLUSIVE)
-    return lambda most_s: bool(poll.poll(most_s))
+
+class Waiting:
+    """Waits until something can be read. Of several threads that wait, Linux wakes the first alone; elsewhere all wake
+    up, and one reads."""
+
+    def __init__(self, stream: BinaryIO):
+        self._files = [stream.fileno()]
+        self._poll = None
+        if hasattr(select, "EPOLLEXCLUSIVE"):
+            self._poll = select.epoll()
+            self.add(stream.fileno())
+
+    def add(self, file: int) -> None:
+        """Wait for this file too; there is an epoll."""
+        assert self._poll is not None
+        self._poll.register(file, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+
+    def __call__(self, most_s: float | None) -> list[int]:
+        """Wait for at most so long. Returns the files that can be read."""
+        if self._poll is None:
+            return select.select(self._files, [], [], most_s)[0]
+        return [file for file, _ in self._poll.poll(most_s)]
 
 
 def _write(stream: BinaryIO, data: bytes) -> None:

@@ -88,7 +88,11 @@ CALLS = {
     ),
     "agent.lease": Call("nodes", {"at_us": ANYTHING}),
     "agent.ready": Call("nodes", {"units": each(WHOLE)}),
-    "agent.ended": Call("nodes", {"ends": each(ANYTHING)}),
+    "agent.ended": Call("nodes", {"ends": each(ANYTHING), "is_of_board": FLAG.or_else(False)}),
+    "agent.board": Call(  # open to the manager, or closed
+        "nodes",
+        {"unit": WHOLE, "generation": WHOLE, "board": HOME.or_else(None), "taken": each(WHOLE).or_else([])},
+    ),
     "agent.text": Call("nodes", {"ticket": WHOLE, "data": CONTENT.or_else(b""), "why": TEXT.or_else("")}),
     "client.hello": Call("clients", {"id": NAME, "home": HOME.or_else(None)}),
     "client.register": Call(

@@ -42,6 +42,7 @@ class Core:
 
     def __init__(self, cluster: Cluster, decisions: Decisions, journal: Journal, clock: ClusterClock, folder: Path):
         self.folder = folder  # of the cluster
+        self.bell: Message | None = None  # that devices of this machine ring when they have left an end
         self.cluster, self.journal, self.clock = cluster, journal, clock
         self.decisions = RememberingDecisions(decisions, journal)
         self.now_us = self.started_us = clock.now_us()

@@ -6,12 +6,15 @@ grace, or when a new agent of the node says that it has ended everything that ra
 
 import logging
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from vinesim.live.kernels import source_of
 from vinesim.live.manager.calls import END
+from vinesim.live.manager.channel import Channel
 from vinesim.live.manager.fields import read
 from vinesim.live.manager.work import Node
+from vinesim.live.wire.board import is_possible
 
 if TYPE_CHECKING:
     from vinesim.live.manager.core import Core, Message
@@ -33,6 +36,7 @@ class Nodes:
             if not one.is_removed
         }
         self._by_peer: dict[Any, Node] = {}
+        self._channels: dict[int, Channel] = {}  # to devices of this machine, by unit
         self._awaited: set[str] = set()  # nodes that were up when the manager died
         self._kernels = source_of(core.cluster.kernels)
         demands = [one.demand for one in core.cluster.applications]
@@ -87,6 +91,7 @@ class Nodes:
             self._by_peer.pop(node.peer, None)
         if not is_back:
             node.epoch += 1
+        self._drop_channels(node)
         node.peer, node.facts = peer, message["facts"]
         self._came(node, message)
         self._by_peer[peer] = node  # from now on its lease is renewed
@@ -114,12 +119,48 @@ class Nodes:
         ends = [_end(end) for end in message["ends"]]
         for end in ends:
             self._core.runs.ended(node, end)
-        if node is not None:
+        if node is not None and not message["is_of_board"]:
             node.known_ends += [end["attempt"] for end in ends]
+
+    def on_board(self, peer: Any, message: "Message") -> None:
+        """An agent opens the board of a device to this manager, or has closed it. What it did not find there is sent
+        to it."""
+        node, unit, generation = self._by_peer.get(peer), message["unit"], message["generation"]
+        if node is None or unit not in node.units:
+            return
+        if is_possible(message["board"]):
+            try:
+                self._channels[unit] = Channel(message["board"], generation, peer, node.epoch)
+            except OSError as wrong:
+                log.info("no board", extra={"node": node.name, "why": str(wrong)})
+        elif unit in self._channels and self._channels[unit].is_of(generation):
+            for order in self._channels.pop(unit).left(message["taken"]):
+                self.say(node, order)
 
     def on_text(self, _: Any, message: "Message") -> None:
         """A part of a job's output."""
         self._core.outputs.text(message)
+
+    def give(self, node: Node, order: "Message") -> None:
+        """Give an order: to the device itself if nobody but clients of this machine is to get its results."""
+        channel = self._channels.get(order["unit"])
+        if channel is not None and channel.is_open:
+            if order.get("is_direct") and None not in order["homes"]:
+                self._core.send(channel, order)
+                return
+            channel.is_open = False  # the agent closes the board when it gets the order
+        self.say(node, order)
+
+    def channels(self, units: Iterable[int]) -> list[Channel]:
+        """Return the channels to these units that there are."""
+        return [self._channels[unit] for unit in units if unit in self._channels]
+
+    def _drop_channels(self, node: Node) -> None:
+        """Use no board of a node any more; the ends that are there count."""
+        for unit in node.units:
+            channel = self._channels.pop(unit, None)
+            for end in () if channel is None else channel.ends():
+                self._core.runs.ended(node, _end(end))
 
     def say(self, node: Node, message: "Message") -> None:
         """Send a message to an agent, and with it which ends have come: the next order or answer is soon enough."""
@@ -133,6 +174,7 @@ class Nodes:
         """The connection of an agent has ended; its lease has not."""
         node = self._by_peer.pop(peer, None)
         if node is not None and node.peer is peer:
+            self._drop_channels(node)
             node.peer = None
             self._become(node, "silent")
             self._note(node, False)
@@ -209,6 +251,7 @@ class Nodes:
         if node.peer is not None:
             core.send(node.peer, {"op": "fenced", "why": f"no lease was renewed for {self._rest_us / 1e6:g} s"})
             self._by_peer.pop(node.peer, None)
+            self._drop_channels(node)
             node.peer = None
         for attempt in list(node.attempts.values()):
             core.runs.killed(attempt, f"node {node.name} was silent until its lease ended")
@@ -233,7 +276,14 @@ class Nodes:
             n = min(MOST_PROCESSES, max(1, math.floor(kind.capacity / self._least_demand)))
             units.append({"unit": unit, "type": kind.name, "n_processes": n, "ahead": kind.ahead, "gpu": gpu})
         limits = self._core.cluster.limits
-        return {"units": units, "kernels": self._kernels, "lease_us": limits.lease_us, "limit": limits.payload_bytes}
+        return {
+            "units": units,
+            "kernels": self._kernels,
+            "lease_us": limits.lease_us,
+            "limit": limits.payload_bytes,
+            "bell": self._core.bell,
+            "kernel_us": limits.kernel_us,
+        }
 
 
 def _end(said: Any) -> "Message":

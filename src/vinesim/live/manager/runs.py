@@ -203,7 +203,7 @@ class Runs:
             order |= {"kernel": kernel, "payloads": sent, "limit_us": core.cluster.limits.kernel_us, "items": known}
             order["homes"] = homes
             order["is_direct"] = run.grant is not None and len(run.grant.places) == 1 and not run.is_offered
-        core.nodes.say(node, order)
+        core.nodes.give(node, order)
         if attempt.awaited:
             self.ask_for_payloads(attempt)
 

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from vinesim.live.alarm import Alarm
+from vinesim.live.manager.channel import Channel
 from vinesim.live.manager.core import Core
+from vinesim.live.wire.board import Bell, emptied
 from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection, listening
+from vinesim.live.wire.memory import shared_by
 
 log = logging.getLogger(__name__)
 AGENT_BYTES = 2**31  # an agent sends the results of consolidated requests together, each within the limit
 LEAST_WAIT_S = 0.001
 STOP_S = 5.0  # agents may take that long to stop: what ended until then is in the journal
+UNIT_BYTES = 4  # by which a device says whose end it has left
 NOTES_S = 0.02  # for so long what was noted in the journal waits for more
 
 
@@ -27,6 +31,8 @@ class Server:
         self._alarm = Alarm(self._soon)
         self._keeping: asyncio.TimerHandle | None = None  # until the journal commits
         self._servers: list[asyncio.Server] = []
+        self._bell: Bell | None = None
+        self._heard: list[Channel] = []  # whose ends are in the inbox
         self.port = 0
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # never done if all goes well
 
@@ -37,6 +43,10 @@ class Server:
         def connection() -> Connection:
             return Connection(self._token, limit, True, self._opened, self._received, self._closed)
 
+        if shared_by():
+            self._bell = Bell()
+            self.core.bell = self._bell.address
+            asyncio.get_running_loop().add_reader(self._bell.file, self._rung)
         self.port, self._servers = await listening(connection, self._token, host, port)
         self._soon()
 
@@ -46,6 +56,9 @@ class Server:
         self._alarm.cancel()
         if self._keeping is not None:
             self._keeping.cancel()
+        if self._bell is not None:
+            asyncio.get_running_loop().remove_reader(self._bell.file)
+            self._bell.close()
         for server in self._servers:
             server.close()
         for peer in list(self._peers):
@@ -60,6 +73,17 @@ class Server:
         if isinstance(message, dict) and message.get("op") == "agent.hello":
             peer.allow(AGENT_BYTES)
         self._inbox.append((peer, message))
+        self._soon()
+
+    def _rung(self) -> None:
+        """Devices have left ends."""
+        assert self._bell is not None
+        data = emptied(self._bell.file)
+        units = {int.from_bytes(data[at : at + UNIT_BYTES], "little") for at in range(0, len(data), UNIT_BYTES)}
+        for channel in self.core.nodes.channels(units):
+            self._heard.append(channel)
+            ends = channel.ends()
+            self._inbox.append((channel.agent, {"op": "agent.ended", "ends": ends, "is_of_board": True}))
         self._soon()
 
     def _closed(self, peer: Connection, why: str) -> None:
@@ -97,8 +121,11 @@ class Server:
         by_peer: dict[Any, list[Any]] = {}
         for peer, message in self.core.turn(inbox):
             by_peer.setdefault(peer, []).append(message)
-        for peer, messages in by_peer.items():
-            self._post(peer, messages)
+        for peer, messages in sorted(by_peer.items(), key=lambda of: not isinstance(of[0], Channel)):
+            self._post(peer, messages)  # a board first: an agent finds there what it is asked to end
+        for channel in self._heard:
+            channel.free()
+        self._heard.clear()
         if self._keeping is None and not self.core.journal.is_committed:
             self._keeping = asyncio.get_running_loop().call_later(NOTES_S, self._keep)
         if self.core.is_changing or (self.core.is_stopping and not self.core.nodes.any_agent):

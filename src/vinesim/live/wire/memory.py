@@ -113,9 +113,9 @@ class Visit:
     def __init__(self, address: dict[str, Any]):
         """Raises :class:`OSError` if the client has gone."""
         self._address = address
-        self.memory = Memory(_opened(address, "memory", os.O_RDWR | os.O_APPEND))
+        self.memory = Memory(opened(address, "memory", os.O_RDWR | os.O_APPEND))
         try:
-            self._bell = _opened(address, "bell", os.O_WRONLY | os.O_NONBLOCK)
+            self._bell = opened(address, "bell", os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
             self.memory.close()
             raise
@@ -169,8 +169,8 @@ def _path(address: dict[str, Any], which: str) -> str:
     return f"/proc/{int(address['pid'])}/fd/{int(address[which][0])}"
 
 
-def _opened(address: dict[str, Any], which: str, flags: int) -> int:
-    """Open a file of another process, if it still is the one that is meant."""
+def opened(address: dict[str, Any], which: str, flags: int) -> int:
+    """Open a file of another process, if it still is the one that is meant. Raises :class:`OSError`."""
     path = _path(address, which)
     if os.stat(path).st_ino != address[which][1]:
         raise FileNotFoundError(errno.ENOENT, "its client has gone", path)
