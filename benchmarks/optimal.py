@@ -6,6 +6,8 @@ ones log-normally, so that jobs queue for the fast ones; "alike" jobs are of abo
 hard case: a matter of how many fit on a unit.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 import vinesim as vs
@@ -58,12 +60,12 @@ def run(quick: bool) -> Report:
         for seed in range(n):
             scenario = case(seed, spread, span_ms)
             result = vs.simulate(
-                vs.Scenario(**{**vars(scenario), "policy": "optimal", "options": {"time_limit_s": limit_s}})
+                replace(scenario, policy="optimal", options={"time_limit_s": limit_s})
             )
             bound = result.summary["bound"]
             found.append((bound["status"] == "OPTIMAL", result.summary["provenance"]["plan_s"], bound["gap_pct"]))
             spans = [
-                vs.simulate(vs.Scenario(**{**vars(scenario), "policy": name})).summary["makespan_us"] for name in others
+                vs.simulate(replace(scenario, policy=name)).summary["makespan_us"] for name in others
             ]
             above.append([100.0 * (span / bound["value_us"] - 1.0) for span in spans])
         took = [seconds for is_proven, seconds, _ in found if is_proven]

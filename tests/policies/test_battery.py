@@ -5,7 +5,7 @@ A new policy gets all of this by being registered, but for its rule: write its d
 
 import copy
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -257,7 +257,7 @@ def test_it_has_a_name_a_source_and_says_its_ties_and_cost(policy):
 @EVERYWHERE
 def test_deterministic_means_that_the_seed_does_not_matter(policy):
     def table(scenario, seed):
-        tasks = vs.simulate(vs.Scenario(**{**vars(scenario), "seed": seed})).tasks
+        tasks = vs.simulate(replace(scenario, seed=seed)).tasks
         return tasks["unit"].tobytes() + tasks["finish_us"].tobytes()
 
     choices = all_options(policy)

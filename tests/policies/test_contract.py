@@ -814,46 +814,43 @@ def compiled_with(decide):
     return Special(frozenset(), {"decide": decide}).part(decide)
 
 
-def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch):
-    from vinesim.policies.resource_based import schedule
-
-    def kernel_of(policy):
-        return compiled_with(policies()[policy].decide).py_func.__globals__["schedule"]
-
-    first = kernel_of("rb_fifo")
-    assert kernel_of("rb_sjf") is first
-    monkeypatch.setattr(schedule, "MOST_PASSES", schedule.MOST_PASSES + 1)
-    second = kernel_of("rb_sjf")
-    assert second is not first
-    assert second.py_func.__globals__["begin_call"] is first.py_func.__globals__["begin_call"]
-    monkeypatch.setattr(schedule.update, "__defaults__", (0,))  # of a helper's helper
-    third = kernel_of("rb_sjf")
-    assert third is not second
-    monkeypatch.undo()
-    assert kernel_of("rb_ljf") is first
-
-
 constants = ModuleType("constants")
 constants.MORE = 0
 
 
+def least(number, most=9e9):
+    return min(number, most)
+
+
 def more(number):
-    return number + constants.MORE
+    return least(number + constants.MORE)
 
 
 @dataclass(frozen=True)
-class WithAModule(OnlinePolicy):
+class Later(OnlinePolicy):
     @staticmethod
     def decide(model, state, view):
         return wait_until(more(view.now_us) + 1.0)
 
 
-def test_a_helper_is_another_kernel_once_a_constant_of_a_module_has_changed(monkeypatch):
-    def kernel_of_the_helper():
-        return compiled_with(WithAModule.decide).py_func.__globals__["more"]
+@dataclass(frozen=True)
+class MuchLater(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        return wait_until(more(view.now_us) + 9.0)
 
-    first = kernel_of_the_helper()
+
+def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch):
+    def kernel_of_the_helper(policy):
+        return compiled_with(policy.decide).py_func.__globals__["more"]
+
+    first = kernel_of_the_helper(Later)
+    assert kernel_of_the_helper(MuchLater) is first
     monkeypatch.setattr(constants, "MORE", 1)
-    assert kernel_of_the_helper() is not first
+    second = kernel_of_the_helper(MuchLater)
+    assert second is not first
+    assert second.py_func.__globals__["least"] is first.py_func.__globals__["least"]
+    monkeypatch.setattr(least, "__defaults__", (0.0,))  # of a helper's helper
+    assert kernel_of_the_helper(MuchLater) is not second
     monkeypatch.undo()
-    assert kernel_of_the_helper() is first
+    assert kernel_of_the_helper(Later) is first

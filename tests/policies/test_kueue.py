@@ -1,5 +1,7 @@
 """Queues with quotas in cohorts: the worked examples of Kueue's pages, by hand, and what each option does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,8 +123,8 @@ def test_who_needs_not_borrow_comes_first():
 
 def test_jobs_without_a_partition_are_a_queue_without_a_quota():
     case = scenario([queue("a", 4, cohort=None)], [("a", 4, 0, 10), ("a", 4, 1, 10)])
-    free = vs.Workload(**{**vars(case.workload), "partition": [0, -1]})
-    assert begins(vs.Scenario(**{**vars(case), "workload": free})) == [0.0, 1.0]
+    free = replace(case.workload, partition=[0, -1])
+    assert begins(replace(case, workload=free)) == [0.0, 1.0]
 
 
 # Preemption in a queue

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
+from vinesim.core.fingerprint import forget_own
+
 
 @dataclass(frozen=True)
 class Wrong:
@@ -26,6 +28,8 @@ class Wrong:
     def in_place(self) -> Iterator[None]:
         """While this is open, the wrong version runs."""
         with ExitStack() as stack:
+            stack.callback(forget_own)
             for owner, attribute, instead in self.patches:
                 stack.enter_context(patch.object(owner, attribute, instead))
+            forget_own()
             yield

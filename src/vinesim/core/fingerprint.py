@@ -12,7 +12,7 @@ import numpy as np
 
 
 def is_own(function: Any) -> bool:
-    """Whether a function is the package's own: it is not edited while a process runs."""
+    """Whether a function is the package's own, whose code stays as it is unless :func:`forget_own` is called."""
     return inspect.isfunction(function) and function.__module__.startswith("vinesim.") and not function.__closure__
 
 
@@ -24,6 +24,11 @@ def fingerprint(function: Any) -> bytes:
 @lru_cache(1000)
 def _of_own(function: Any) -> bytes:
     return _found(function)
+
+
+def forget_own() -> None:
+    """Look at the package's own code again: some of it was replaced in this process."""
+    _of_own.cache_clear()
 
 
 def _found(function: Any) -> bytes:

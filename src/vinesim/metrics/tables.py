@@ -1,5 +1,6 @@
 """The result's tables, derived from the engine's output and from the scenario."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -439,4 +440,4 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
         row = np.argsort(number)  # of each unit in the engine's order
         memory = {name: getattr(outcome.serving, name)[row] for name in ("memory_peak", "memory_us")}
         changed["serving"] = outcome.serving._replace(**memory)
-    return Outcome(**{**vars(outcome), **changed})
+    return replace(outcome, **changed)
