@@ -59,14 +59,10 @@ def run(quick: bool) -> Report:
         found, above = [], []
         for seed in range(n):
             scenario = case(seed, spread, span_ms)
-            result = vs.simulate(
-                replace(scenario, policy="optimal", options={"time_limit_s": limit_s})
-            )
+            result = vs.simulate(replace(scenario, policy="optimal", options={"time_limit_s": limit_s}))
             bound = result.summary["bound"]
             found.append((bound["status"] == "OPTIMAL", result.summary["provenance"]["plan_s"], bound["gap_pct"]))
-            spans = [
-                vs.simulate(replace(scenario, policy=name)).summary["makespan_us"] for name in others
-            ]
+            spans = [vs.simulate(replace(scenario, policy=name)).summary["makespan_us"] for name in others]
             above.append([100.0 * (span / bound["value_us"] - 1.0) for span in spans])
         took = [seconds for is_proven, seconds, _ in found if is_proven]
         proven_s += took if spread != "alike" else []
