@@ -18,9 +18,9 @@ from vinesim.policies.backfill.ahead import (
     start_now,
     update,
 )
-from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.changes import task_of
 from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
+from vinesim.policies.backfill.queue import Backfill, is_between_passes
 from vinesim.policies.backfill.timetable import TIMETABLE, add_free, begin_timetable, forget_past, last_by
 from vinesim.state.demand import amounts
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us

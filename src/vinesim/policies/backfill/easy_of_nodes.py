@@ -16,8 +16,8 @@ from vinesim.policies.backfill.ahead import (
     start_now,
     update,
 )
-from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.past_shadow import PAST_SHADOW, unit_past_shadow
+from vinesim.policies.backfill.queue import Backfill, is_between_passes
 from vinesim.policies.backfill.shadow import cancel, free_at_shadow, note_ended, reserve
 from vinesim.state.queries import group, is_within_quotas, next_with_room, nothing
 

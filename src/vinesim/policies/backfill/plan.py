@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import is_begin, task_of
-from vinesim.policies.backfill.in_order import waits
 from vinesim.policies.backfill.index import update_index
 from vinesim.policies.backfill.profile import (
     NOWHERE,
@@ -21,6 +20,7 @@ from vinesim.policies.backfill.profile import (
     takes_us,
     unit_now,
 )
+from vinesim.policies.backfill.queue import waits
 from vinesim.policies.backfill.waiting import SCRATCH, update
 from vinesim.policies.structures.min_tree import first_within
 from vinesim.state.layout import OUTAGE, TIMER

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import CHANGES_TASKS, to_be_indexed
-from vinesim.policies.backfill.in_order import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
 from vinesim.policies.backfill.profile import PROFILE_SCRATCH, note_start, note_stop
+from vinesim.policies.backfill.queue import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
 from vinesim.state.layout import OUTAGE, PENDING, TIMER
 from vinesim.state.queries import (
     arrived_task,

@@ -1,9 +1,33 @@
-"""The queue of waiting tasks in order of arrival, a doubly linked chain."""
+"""What all forms of backfilling share: when they look at their queue, and the queue itself, a doubly linked chain of the
+waiting tasks in order of arrival."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state.queries import more_at_once
 from vinesim.state.scratch import TASK_ID_PLUS_1
+
+
+@dataclass(frozen=True)
+class Backfill(OnlinePolicy):
+    """Jobs start in order of arrival, later ones in the gaps before the reservations of earlier ones."""
+
+    sees_every_event: ClassVar[bool] = True
+    takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
+    takes_dependencies: ClassVar[bool] = True
+    takes_gangs: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+
+    passes_at: Literal["instant", "event"] = "instant"
+
+
+def is_between_passes(model: Any, state: Any, view: Any) -> bool:
+    """Whether the policy does not look at its queue yet: more events come at this instant, and it waits for them."""
+    return bool(view.options.passes_at.instant and more_at_once(model, state))
+
 
 IN_ORDER: Mapping[str, tuple[str, str]] = {
     "next": ("i4", "tasks"),  # tasks are numbered from 1, 0 = none
