@@ -25,18 +25,20 @@ from vinesim.policies.backfill.ahead import (
     update,
 )
 from vinesim.policies.backfill.changes import task_of
-from vinesim.policies.backfill.cheapest import CHEAPEST, cheapest_unit, lead_to_cheapest
 from vinesim.policies.backfill.queue import Backfill, is_between_passes
 from vinesim.policies.backfill.slots import (
+    CHEAPEST,
     SLOTS,
     add_freed,
     add_taken,
     begin_counting,
+    cheapest_unit,
     count_slots,
     find_best,
     forget_slots,
     forget_taken,
     is_by_node,
+    lead_to_cheapest,
     leaves_slots,
     n_alike,
 )
