@@ -8,7 +8,7 @@ import pytest
 import vinesim as vs
 from tests.properties.any_scenario import any_scenario
 from tests.properties.equivalence import run
-from vinesim.policies.backfill import conservative, easy, index, plan, profile
+from vinesim.policies.backfill import conservative, easy, plan, profile
 from vinesim.policies.backfill.changes import is_begin
 from vinesim.policies.registry import policies
 from vinesim.state.build import build_model
@@ -142,7 +142,7 @@ def test_every_unit_is_in_one_range_of_distance():
     )
     model = build_model(vs.Scenario(center, work, "high"))
     for task in (0, 1):
-        ranges = [index.range_of(model, task, i) for i in range(index.n_ranges(model))]
+        ranges = [profile.range_of(model, task, i) for i in range(profile.n_ranges(model))]
         assert sorted(unit for low, high in ranges for unit in range(low, high)) == list(range(12))
 
 

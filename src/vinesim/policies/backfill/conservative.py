@@ -8,11 +8,9 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
 from vinesim.policies.backfill.conservative_by_count import ConservativeBackfillByCount, can_count
 from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
-from vinesim.policies.backfill.index import index_again
 from vinesim.policies.backfill.plan import PLAN_SCRATCH, cancel_and_free, next_begin, settle, update_plan
-from vinesim.policies.backfill.profile import cancel
+from vinesim.policies.backfill.profile import TASKS, cancel, index_again, start_now
 from vinesim.policies.backfill.queue import Backfill, is_between_passes
-from vinesim.policies.backfill.waiting import TASKS, start_now
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import nothing
 from vinesim.state.scratch import TASK_ID_PLUS_1

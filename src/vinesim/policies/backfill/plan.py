@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import is_begin, task_of
-from vinesim.policies.backfill.index import update_index
 from vinesim.policies.backfill.profile import (
     NOWHERE,
+    SCRATCH,
     begin_on,
     cancel,
     earliest_begin,
@@ -19,9 +19,10 @@ from vinesim.policies.backfill.profile import (
     reserve,
     takes_us,
     unit_now,
+    update,
+    update_index,
 )
 from vinesim.policies.backfill.queue import waits
-from vinesim.policies.backfill.waiting import SCRATCH, update
 from vinesim.policies.structures.min_tree import first_within
 from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.queries import arrived_task, first_withdrawn, fits, is_up, next_withdrawn
