@@ -8,7 +8,7 @@ import pytest
 import vinesim as vs
 from tests.properties.any_scenario import any_scenario
 from tests.properties.equivalence import run
-from vinesim.policies.backfill import conservative, easy, plan, profile
+from vinesim.policies.backfill import conservative, easy, profile
 from vinesim.policies.backfill.changes import is_begin
 from vinesim.policies.registry import policies
 from vinesim.state.build import build_model
@@ -67,7 +67,7 @@ def check_begin(asked):
         asked.append(due)
         return found
 
-    indexed_begin = plan.next_begin
+    indexed_begin = conservative.next_begin
     return next_begin
 
 
