@@ -82,7 +82,7 @@ def changes_until(scratch, unit, now_us):
 @pytest.mark.filterwarnings("ignore::vinesim.InputWarning")  # ill-ordered networks are meant
 def test_the_index_finds_what_a_look_at_all_units_finds(name, monkeypatch):
     asked, earliest = [], []
-    for module in (easy, plan):
+    for module in (easy, conservative):
         monkeypatch.setattr(module, "earliest_begin", check_earliest(earliest))
         monkeypatch.setattr(module, "unit_now", check_now(asked))
     monkeypatch.setattr(conservative, "next_begin", check_begin([]))
@@ -150,7 +150,7 @@ def test_where_units_are_idle_no_busy_unit_is_looked_at(monkeypatch):
     """Jobs of five tasks on many idle units: what a job's first tasks have reserved is no reason to look further."""
     looked = []
     monkeypatch.setattr(profile, "look_among", lambda *arguments: looked.append(arguments))
-    monkeypatch.setattr(index, "to_be_indexed", lambda scratch, unit: looked.append(unit))  # of a unit without tasks
+    monkeypatch.setattr(profile, "to_be_indexed", lambda scratch, unit: looked.append(unit))  # of a unit without tasks
     n = 20
     operations, nothing = np.full(5 * n, 30e6), np.zeros((3, 5 * n))
     work = vs.Workload(

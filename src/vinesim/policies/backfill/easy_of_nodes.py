@@ -205,7 +205,7 @@ class EasyBackfillOfNodes(Backfill):
 
     The shadow time of the first task that does not fit is the earliest of the expected ends of what runs at which it
     fits, with its gang, if nothing else starts. Something later in the queue may start now if it ends by then, or where
-    it leaves the first task a place at that time: any place, not a particular one (``slots.py``, ``past_shadow.py``).
+    it leaves the first task a place at that time: any place, not a particular one (``slots.py``).
     The shadow time is kept until the task starts, something ends earlier or later than expected, or a node goes down or
     comes up. A task for which its quotas leave no room is passed over and reserves nothing, as in Slurm.
     """

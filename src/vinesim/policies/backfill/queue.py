@@ -1,5 +1,5 @@
-"""What all forms of backfilling share: when they look at their queue, and the queue itself, a doubly linked chain of the
-waiting tasks in order of arrival."""
+"""What all forms of backfilling share: when they look at their queue, and the queue itself, a doubly linked chain of
+the waiting tasks in order of arrival."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
