@@ -23,7 +23,7 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
-from vinesim.core.fingerprint import fingerprint
+from vinesim.core.code import fingerprint
 from vinesim.core.rules import (
     IS_ATTACHED,
     IS_CONSOLIDATED,

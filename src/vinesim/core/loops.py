@@ -4,7 +4,7 @@ the disk.
 For long runs, and for many runs that are as long together, the loop is compiled for exactly the features of the run,
 and the policy is inlined. Other runs share loops for more features (``features.rounded``), which ask the policy through
 a slot (core/slot.py). Both are made from the same functions and give the same bits. The name of each is a hash of all
-that it is made from (core/names.py), so an edited policy never runs its old code.
+that it is made from (core/code.py), so an edited policy never runs its old code.
 """
 
 from functools import cache, cached_property
@@ -14,10 +14,8 @@ import numpy as np
 from numba.core import types
 
 from vinesim.core import block, loop, slot, turn
-from vinesim.core.code import ANSWER, BLOCK, LOOP, SHARED_LOOP, Code, Own
+from vinesim.core.code import ANSWER, BLOCK, LOOP, SHARED_LOOP, Code, Own, digest_of, fingerprint
 from vinesim.core.features import Features
-from vinesim.core.fingerprint import fingerprint
-from vinesim.core.names import digest_of
 from vinesim.core.special import Special
 from vinesim.core.state import layout_of
 from vinesim.jit.calls import arrays_at, record_at

@@ -18,8 +18,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from vinesim.core import features as of_runs
+from vinesim.core.code import fingerprint
 from vinesim.core.features import Features
-from vinesim.core.fingerprint import fingerprint
 from vinesim.core.queries import BODIES
 from vinesim.jit.kernels import bound_copy, part
 from vinesim.jit.parts import Part

@@ -9,7 +9,7 @@ import linecache
 import re
 from pathlib import Path
 
-from vinesim.core.names import PACKAGE
+from vinesim.core.code import PACKAGE
 from vinesim.jit.kernels import NUMBA
 
 PLACE = re.compile(
