@@ -24,14 +24,22 @@ from vinesim.core.features import (
     SLOTS,
 )
 from vinesim.core.laws import batching
-from vinesim.core.rules import (
+from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type
+from vinesim.jit.intrinsics import not_negative
+from vinesim.model.result import MOVED, PREEMPTED
+from vinesim.state import queries
+from vinesim.state.arrays import ARRIVES, MOVES
+from vinesim.state.layout import (
+    ATTACHED,
     CANNOT_RUN,
+    DROP,
     IS_ATTACHED,
     IS_CONSOLIDATED,
     IS_DOWN,
     IS_GANG,
     IS_RESERVED,
     JUST_STARTED,
+    MOVE,
     NO_ROOM,
     NO_ROOM_FOR_THE_REST,
     NOT_A_HEAD,
@@ -42,16 +50,12 @@ from vinesim.core.rules import (
     OUTSIDE_PARTITION,
     OVER_CAP,
     OVER_QUOTA,
+    OVERFULL,
+    PENDING,
     SHARES_SPEED,
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
 )
-from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type
-from vinesim.jit.intrinsics import not_negative
-from vinesim.model.result import MOVED, PREEMPTED
-from vinesim.state import queries
-from vinesim.state.arrays import ARRIVES, MOVES
-from vinesim.state.layout import ATTACHED, DROP, MOVE, OVERFULL, PENDING
 
 
 def act(model, state, action):

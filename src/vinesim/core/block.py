@@ -8,11 +8,10 @@ import numpy as np
 from numba.core import types
 
 from vinesim.core.features import CONSOLIDATES
-from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.jit.calls import caller
 from vinesim.jit.intrinsics import copy_bytes
 from vinesim.jit.reference import by_reference
-from vinesim.state.layout import DROPPED
+from vinesim.state.layout import AT_HORIZON, BROKEN, DROPPED
 
 WHOLE_RUN = 1 << 62  # events
 call = caller(types.int64)

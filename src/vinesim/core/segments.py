@@ -35,7 +35,6 @@ from vinesim.core.features import (
     WHOLE,
 )
 from vinesim.core.laws import batching
-from vinesim.core.rules import OUT_OF_TIME
 from vinesim.core.tasks import (
     at_step,
     execution_us,
@@ -54,7 +53,7 @@ from vinesim.core.tasks import (
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import PREFILLED, WITHDRAWN
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, DROPPED, PENDING, RESTART, RESUME
+from vinesim.state.layout import ATTACHED, DROPPED, OUT_OF_TIME, PENDING, RESTART, RESUME
 
 # Slots
 

@@ -12,7 +12,6 @@ from vinesim.core.bits import insert
 from vinesim.core.called import called
 from vinesim.core.features import AHEAD
 from vinesim.core.rooms import forget_found
-from vinesim.core.rules import BROKEN, GO_ON, WAIT_NOT_LATER
 from vinesim.core.segments import count_task, follower_of, link
 from vinesim.core.tasks import group, has_one_group, is_of_gang, next_attached
 from vinesim.jit.intrinsics import not_negative
@@ -21,14 +20,17 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state.layout import (
     ARRIVAL,
     ATTACHED,
+    BROKEN,
     DOWN,
     DROP,
     FINISH,
+    GO_ON,
     NOTHING,
     OF_REQUEST,
     PENDING,
     START,
     TIMER,
+    WAIT_NOT_LATER,
     Action,
     View,
 )

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vinesim.core.loops import Running, block_for, loop_for
-from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.core.state import build_state
 from vinesim.engine.code import code_of
 from vinesim.engine.outcome import may_share_units, take_dropped_us
@@ -30,6 +29,7 @@ from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.arrays import IF_CUT_OFF, NEVER, RUN, STATE
 from vinesim.state.build import build_model
+from vinesim.state.layout import AT_HORIZON, BROKEN
 from vinesim.state.scratch import build_scratch
 
 NOT_RUN = -1

@@ -12,7 +12,6 @@ import numpy as np
 from vinesim.core.code import Own
 from vinesim.core.features import of_live
 from vinesim.core.loops import MODEL_TYPE, state_type, turn_for
-from vinesim.core.rules import BROKEN
 from vinesim.core.state import build_state
 from vinesim.engine.code import queries_of
 from vinesim.engine.compiling import announce_compilation
@@ -29,7 +28,7 @@ from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.state.arrays import FIELDS
-from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER
+from vinesim.state.layout import BROKEN, DROP, NOTHING, OUTAGE, TIMER
 from vinesim.state.model import ROWS, Model
 from vinesim.state.scratch import FACTOR, TASK_COUNT, build_options, build_scratch
 from vinesim.state.window import (

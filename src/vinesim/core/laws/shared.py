@@ -15,9 +15,9 @@ import numpy as np
 from vinesim.core import calendar, linked, tasks
 from vinesim.core.called import called
 from vinesim.core.features import LIMITS
-from vinesim.core.rules import OUT_OF_TIME
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries
+from vinesim.state.layout import OUT_OF_TIME
 
 ANY = -1  # task: all have the same speed
 
