@@ -164,7 +164,7 @@ MUTATIONS = (
     mutation(
         "the same in a block of many runs",
         "tests/unit/engine/test_many.py::test_a_run_leaves_nothing_to_the_next",
-        "core/block.py",
+        "core/loops.py",
         "times[i] if times[i] <= end_us else np.nan",
         "times[i] if times[i] < end_us else np.nan",
     ),

@@ -1,7 +1,8 @@
 """The machine code for a kind of run: what names it, and whether it is there. No compiler is imported here.
 
 A name is a hash of the policy and what it calls, of the package's kernels, of the features that they are compiled for,
-and of the versions of Numba and NumPy."""
+and of the versions of Numba and NumPy.
+"""
 
 import hashlib
 import inspect

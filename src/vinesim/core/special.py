@@ -8,7 +8,8 @@ that differ in other features share it.
 
 Compiled queries trust their arguments: for a task or unit that does not exist they would read other memory. Tests
 show that the policies of the package never ask so. Any other policy calls a query through a guard, which raises
-IndexError as a NumPy array does. Numbers below 0 count from the end, as there."""
+IndexError as a NumPy array does. Numbers below 0 count from the end, as there.
+"""
 
 import dis
 import inspect
@@ -57,7 +58,7 @@ LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inl
 OWN = ("vinesim.core.", "vinesim.state.", "vinesim.model.step_times")  # modules whose kernels do not check bounds
 LOOPS = (
     "vinesim.core.loop",
-    "vinesim.core.slot",
+    "vinesim.core.loops",
     "vinesim.core.turn",
 )  # modules of which names are bound to other things
 

@@ -1,4 +1,4 @@
-"""Runs in blocks: many of one model in one call of a kernel (``core/block.py``), and then their numbers in one go.
+"""Runs in blocks: many of one model in one call of a kernel (``core/loops.py``), and then their numbers in one go.
 
 The policy is compiled once and the model built once. Each thread has one state. The kernel is given what it resets
 before each run, and where it writes their results.

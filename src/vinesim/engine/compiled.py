@@ -47,9 +47,9 @@ class CompiledRun:
     def advance(
         self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
     ) -> int:
-        """Handle events; return why it stopped (state/layout.py), or ABANDONED if ``should_abandon``, which is called at
-        intervals, said so: then this run stays as it is, and a thread continues with it. Without ``should_abandon`` it
-        cannot be abandoned.
+        """Handle events; return why it stopped (state/layout.py), or ABANDONED if ``should_abandon``, which is called
+        at intervals, said so: then this run stays as it is, and a thread continues with it. Without ``should_abandon``
+        it cannot be abandoned.
         """
         try:
             if should_abandon is None:

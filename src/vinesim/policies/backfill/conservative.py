@@ -1,7 +1,8 @@
 """Conservative backfilling: every waiting job has a reservation. Source: Mu'alem and Feitelson, 2001, section 2.
 
 Reservations are made and moved in passes over the queue. A unit whose profile has gained room since the last pass is
-``freed``; only there can a task find an earlier time than its own, so it looks only there."""
+``freed``; only there can a task find an earlier time than its own, so it looks only there.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,7 +1,8 @@
 """Conservative backfilling where all slots are alike, so that reservations are numbers of them.
 
 The timetable has how many slots are free from now on: times in order, and the number from each to the next. After the
-last one all are free. A search and a change take a binary search and a walk along the times between."""
+last one all are free. A search and a change take a binary search and a walk along the times between.
+"""
 
 import math
 from collections.abc import Mapping

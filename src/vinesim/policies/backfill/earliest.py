@@ -6,7 +6,8 @@ gang, can be left out: its own reservation is not in its way.
 
 A task needs a number of units of one type. The search goes from one time at which enough of them have a gap for it to
 the next one, and only there looks for its place. That number is necessary; where a place may lack more, the search
-goes on."""
+goes on.
+"""
 
 import math
 from collections.abc import Mapping

@@ -4,7 +4,8 @@ The first task that waits gets a shadow time: when it fits, if what runs ends as
 start only if it leaves the first task a place at that time. If that task has slots (``slots.py``), something later
 goes to where it takes the fewest of them. If the first one is a gang of tasks that differ, the later one goes to its
 usual place if the first one can then be placed again, or else to one next to the place that was found for the first
-one."""
+one.
+"""
 
 import math
 from collections.abc import Mapping

@@ -6,7 +6,8 @@ begin to its expected end. The profile of a unit says when a task could begin on
 In the index, units are sorted by type, then in (rack, shelf) order. Segment trees over this order hold the load of the
 units with room, and the earliest time at which a unit that has no room for a task may get some; another one holds when
 the first reservation of each unit begins. The trees are brought up to date only when they are asked: the units that
-have changed are noted."""
+have changed are noted.
+"""
 
 import math
 from collections.abc import Mapping

@@ -6,7 +6,8 @@ type, in a rack or anywhere. The first task has room if a scope has a slot for e
 
 Something later in the queue goes to where it takes the fewest slots: a gang node by node to where it takes the fewest
 per task. Then the units of its type get capacities so that it has room at these nodes only, for the number of tasks
-that each is to get."""
+that each is to get.
+"""
 
 import math
 from collections.abc import Mapping
