@@ -209,7 +209,7 @@ MUTATIONS = (
     mutation(
         "many nodes: of equally busy ones the last is taken",
         "tests/properties/test_least_busy.py",
-        "core/least_busy.py",
+        "core/requests.py",
         "if counts[p, node] > highest:",
         "if counts[p, node] >= highest and counts[p, node] > UNFIT:",
     ),

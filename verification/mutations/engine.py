@@ -101,7 +101,7 @@ MUTATIONS = (
     mutation(
         "a request on several nodes takes the busiest ones",
         GANGS,
-        "core/least_busy.py",
+        "core/requests.py",
         "if best < 0 or n < fewest:",
         "if best < 0 or n > fewest:",
         "engine/reference_trial.py",

@@ -9,20 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.core import (
-    claims,
-    laws,
-    least_busy,
-    nodes,
-    pending,
-    pools,
-    random_units,
-    requests,
-    rooms,
-    segments,
-    tasks,
-    trial,
-)
+from vinesim.core import claims, laws, nodes, pending, pools, random_units, requests, rooms, segments, tasks, trial
 from vinesim.core.called import called
 from vinesim.core.features import REQUESTS
 from vinesim.core.laws import batching
@@ -80,7 +67,7 @@ def least_busy_unit(model, state, task, processor_type):
         return np.int64(-1)
     if REQUESTS and requests.is_alike_request(model, state, task):
         return requests.least_busy_of_request(model, state, task, p)
-    return least_busy.unit_on(model, state, task, p, first_allowed)
+    return requests.unit_on(model, state, task, p, first_allowed)
 
 
 @called
