@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.core import claims, laws, nodes, pending, pools, random_units, requests, rooms, segments, tasks, trial
+from vinesim.core import claims, laws, nodes, pending, pools, requests, rooms, segments, tasks, trial
 from vinesim.core.called import called
 from vinesim.core.features import REQUESTS
 from vinesim.core.laws import batching
@@ -82,7 +82,7 @@ def is_available(model, state, task, processor_type):
 
 OTHER_NAMES = {queries.least_busy: least_busy_unit}
 HERE = (nothing, wait_until, start, start_consolidated, drop, preempt, move, is_available)
-ROOMS = (tasks, pending, claims, pools, rooms, nodes, random_units, segments, laws, batching, trial)
+ROOMS = (tasks, pending, claims, pools, rooms, nodes, segments, laws, batching, trial)
 
 
 def _bodies() -> dict[Any, Any]:
