@@ -114,7 +114,6 @@ OF_STATE = (
     "queries",
     "shortcuts",
     "skew_heap",
-    "window",
 )  # files of state that kernels are made from
 
 

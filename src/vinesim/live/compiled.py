@@ -13,6 +13,19 @@ from vinesim.core.code import Own
 from vinesim.core.features import of_live
 from vinesim.core.loops import MODEL_TYPE, state_type, turn_for
 from vinesim.core.state import build_state
+from vinesim.core.turn import (
+    ANSWER,
+    ARRIVE,
+    CLOSE,
+    END,
+    FREE,
+    OPEN,
+    OPERATION,
+    RENUMBERED,
+    TELL,
+    WITHDRAW,
+    empty_window,
+)
 from vinesim.engine.code import queries_of
 from vinesim.engine.compiling import announce_compilation
 from vinesim.engine.contract import BrokenContract, broken, call_policy
@@ -31,19 +44,6 @@ from vinesim.state.arrays import FIELDS
 from vinesim.state.layout import BROKEN, DROP, NOTHING, OUTAGE, TIMER
 from vinesim.state.model import ROWS, Model
 from vinesim.state.scratch import FACTOR, TASK_COUNT, build_options, build_scratch
-from vinesim.state.window import (
-    ANSWER,
-    ARRIVE,
-    CLOSE,
-    END,
-    FREE,
-    OPEN,
-    OPERATION,
-    RENUMBERED,
-    TELL,
-    WITHDRAW,
-    empty_window,
-)
 
 LEAST_TASKS = 4096  # length of the first window
 SAVED = (  # the rest follows from it
