@@ -107,7 +107,6 @@ PACKAGE = Path(__file__).parent.parent
 OF_STATE = (
     "arrays",
     "demand",
-    "expected",
     "layout",
     "places",
     "power",
