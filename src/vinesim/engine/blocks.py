@@ -11,7 +11,7 @@ import numpy as np
 
 from vinesim.core.loops import Running, block_for, loop_for
 from vinesim.core.state import build_state
-from vinesim.engine.code import code_of
+from vinesim.engine.engine_choice import code_of
 from vinesim.engine.outcome import may_share_units, take_dropped_us
 from vinesim.engine.watchdog import run_interruptibly
 from vinesim.metrics.latency import Method

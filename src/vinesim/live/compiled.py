@@ -26,9 +26,9 @@ from vinesim.core.turn import (
     WITHDRAW,
     empty_window,
 )
-from vinesim.engine.code import queries_of
 from vinesim.engine.compiling import announce_compilation
 from vinesim.engine.contract import BrokenContract, broken, call_policy
+from vinesim.engine.engine_choice import queries_of
 from vinesim.jit.reference import Arrays, words_of
 from vinesim.live.columns import along_groups
 from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order

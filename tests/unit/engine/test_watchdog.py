@@ -10,7 +10,7 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.endless import N_STARTED, Endless
-from vinesim.engine import attempt, code, compiled, watchdog
+from vinesim.engine import attempt, compiled, engine_choice, watchdog
 from vinesim.engine.watchdog import Abandoned, run_interruptibly
 
 
@@ -81,13 +81,13 @@ def scenario(n=20):
 @pytest.fixture
 def thoughts(monkeypatch):
     """The policy's arrays of the runs of a test; at its end they may answer."""
-    made, build = [], code.build_scratch
+    made, build = [], engine_choice.build_scratch
 
     def kept(declared, model):
         made.append(build(declared, model))
         return made[-1]
 
-    monkeypatch.setattr(code, "build_scratch", kept)
+    monkeypatch.setattr(engine_choice, "build_scratch", kept)
     monkeypatch.setattr(watchdog, "LOOK_S", 0.01)
     monkeypatch.setattr(watchdog, "LEAVE_S", 0.05)
     monkeypatch.setattr(watchdog, "SAY_S", 0.0)
