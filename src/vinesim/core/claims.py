@@ -2,7 +2,7 @@
 
 The first row is the unit itself. Then come the other units of its lead, the first ones of the type at the node that
 have room, and for each companion the first unit of its type at the node with room. Their units are in ``held_unit``.
-What is not at a node, such as quotas, is in core/pools.py; the rule of reservations is in state/demand.py.
+What is not at a node, such as quotas, is in core/pools.py; the rule of reservations is in state/expected.py.
 """
 
 import numpy as np
@@ -12,7 +12,8 @@ from vinesim.core.called import called
 from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS
 from vinesim.core.tasks import has_role, is_in_partition, task_type
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state.demand import amount_of, is_admitted
+from vinesim.state.demand import amount_of
+from vinesim.state.expected import is_admitted
 from vinesim.state.layout import FULL, OVERFULL
 
 

@@ -107,6 +107,7 @@ PACKAGE = Path(__file__).parent.parent
 OF_STATE = (
     "arrays",
     "demand",
+    "expected",
     "layout",
     "places",
     "power",

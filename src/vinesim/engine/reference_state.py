@@ -16,7 +16,7 @@ from vinesim.engine.reference_pools import Draws, HeldQuotas
 from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang, trial
 from vinesim.engine.reference_waits import Ahead, Dependencies
 from vinesim.state import places, queries
-from vinesim.state.demand import is_admitted
+from vinesim.state.expected import is_admitted
 from vinesim.state.layout import PENDING
 from vinesim.state.model import Model
 

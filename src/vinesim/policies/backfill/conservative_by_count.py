@@ -17,7 +17,8 @@ from vinesim.policies.backfill.ahead import AHEAD, AS_EXPECTED, NO_CHANGE, UNABL
 from vinesim.policies.backfill.changes import task_of
 from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
 from vinesim.policies.backfill.queue import Backfill, is_between_passes
-from vinesim.state.demand import amounts, expected_us, held_until_on_us, held_until_us
+from vinesim.state.demand import amounts
+from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import OUTAGE, OVERFULL, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member
 from vinesim.state.queries import demand, first_free, is_up, nothing

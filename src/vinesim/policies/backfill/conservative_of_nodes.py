@@ -28,7 +28,7 @@ from vinesim.policies.backfill.earliest import (
     unit_at_once,
 )
 from vinesim.policies.backfill.queue import Backfill, is_between_passes
-from vinesim.state.demand import held_until_on_us
+from vinesim.state.expected import held_until_on_us
 from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import is_within_quotas, nothing

@@ -28,7 +28,7 @@ from vinesim.policies.backfill.ahead import (
 from vinesim.policies.backfill.changes import insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.policies.backfill.slots import n_alike
 from vinesim.policies.structures.select import kth_least
-from vinesim.state.demand import next_reservation_end_us
+from vinesim.state.expected import next_reservation_end_us
 from vinesim.state.layout import OVERFULL
 from vinesim.state.places import end_of_members, first_row
 from vinesim.state.queries import demand, first_free, has_room, is_up, job_of, room, task_type, tier

@@ -43,7 +43,7 @@ from vinesim.policies.backfill.slots import (
     leaves_slots,
     n_alike,
 )
-from vinesim.state.demand import held_until_on_us, next_reservation_end_us
+from vinesim.state.expected import held_until_on_us, next_reservation_end_us
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import group, is_within_quotas, next_with_room, nothing
 

@@ -25,7 +25,7 @@ from vinesim.policies.backfill.changes import (
 from vinesim.policies.backfill.queue import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import first_within, least_of, set_value, size_of_tree
-from vinesim.state.demand import expected_us, held_until_on_us, held_until_us, planned_end_us
+from vinesim.state.expected import expected_us, held_until_on_us, held_until_us, planned_end_us
 from vinesim.state.layout import FULL, OUTAGE, OVERFULL, PENDING, TIMER
 from vinesim.state.queries import (
     arrived_task,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.online.ready import READY, build, end_on_us, first_to_finish, note_ready, share
-from vinesim.state.demand import expected_end_us, expected_us
+from vinesim.state.expected import expected_end_us, expected_us
 from vinesim.state.layout import OUTAGE, PENDING, TIMER
 from vinesim.state.queries import (
     arrived_task,

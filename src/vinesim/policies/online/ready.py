@@ -12,7 +12,7 @@ from typing import Any
 
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import place_of_least, set_value, size_of_tree
-from vinesim.state.demand import planned_end_us
+from vinesim.state.expected import planned_end_us
 from vinesim.state.layout import OVERFULL
 from vinesim.state.queries import demand, first_free, fits, is_up, task_type, transfer_us
 
