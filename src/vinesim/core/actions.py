@@ -1,4 +1,4 @@
-"""What changes the state from outside the core: the actions of a policy, and orders.
+"""What changes the state from outside the core: the actions that policies answer with, and orders.
 
 An action is checked before it is carried out. Orders are carried out before the next event: a batch policy moves and
 starts tasks; some tasks run from the beginning.
@@ -45,6 +45,7 @@ from vinesim.state.layout import (
     NOT_A_HEAD,
     NOT_PENDING,
     NOT_RUNNING,
+    NOTHING,
     ON_ENGINE,
     OTHER_ROLE,
     OUTSIDE_PARTITION,
@@ -52,10 +53,46 @@ from vinesim.state.layout import (
     OVER_QUOTA,
     OVERFULL,
     PENDING,
+    PREEMPT,
     SHARES_SPEED,
+    START,
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
+    Action,
 )
+
+# What a policy may answer. Of what names a task or a unit, ``| 0`` is a whole number, and the compiler refuses a float.
+
+
+def nothing():
+    return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), np.inf)
+
+
+def wait_until(time_us):
+    return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), float(time_us))
+
+
+def start(task, unit):
+    return Action(np.int64(START), np.int64(task | 0), np.int64(1), np.int64(unit | 0), np.inf)
+
+
+def start_consolidated(task, count, unit):
+    return Action(np.int64(START), np.int64(task | 0), np.int64(count | 0), np.int64(unit | 0), np.inf)
+
+
+def drop(task):
+    return Action(np.int64(DROP), np.int64(task | 0), np.int64(0), np.int64(-1), np.inf)
+
+
+def preempt(task):
+    return Action(np.int64(PREEMPT), np.int64(task | 0), np.int64(1), np.int64(-1), np.inf)
+
+
+def move(task, unit):
+    return Action(np.int64(MOVE), np.int64(task | 0), np.int64(1), np.int64(unit | 0), np.inf)
+
+
+# What an answer does
 
 
 def act(model, state, action):

@@ -1,17 +1,18 @@
-"""Queries about nodes: their units, what they run, their scores; and those that draw a node or a unit at random.
+"""Queries about nodes: their units, what they run, their scores; those that draw a node or a unit at random, and
+those that look for the least busy one.
 
 Scores are kept until a node changes.
 """
 
 import numpy as np
 
-from vinesim.core import changed_nodes
+from vinesim.core import changed_nodes, requests, rooms
 from vinesim.core.bits import ZERO, count_ones, lowest
 from vinesim.core.called import called
 from vinesim.core.changed_nodes import BLOCK, renew_row, set_in_row
-from vinesim.core.features import COUNTS_FREE, OFFERS
+from vinesim.core.features import COUNTS_FREE, OFFERS, REQUESTS
 from vinesim.core.rooms import can_start, fits_called
-from vinesim.core.tasks import task_type
+from vinesim.core.tasks import is_allowed, task_type
 from vinesim.jit.intrinsics import not_negative, number_of
 from vinesim.state import queries
 from vinesim.state.layout import UNFIT
@@ -232,3 +233,35 @@ def count_fit(state, task_class, begin, n_nodes):
     for i in range(n_nodes):
         n += np.int32(state.node_score[task_class, not_negative(begin + i)] != UNFIT)
     return np.int64(n)
+
+
+# The least busy unit, for policies that balance requests over nodes
+
+
+@called
+def first_allowed(model, state, task, p, low, high):
+    """The first unit of type p in [low, high) that is allowed for the task and has room for it; -1: none."""
+    unit = rooms.first_in_range(model, state, task, p, low, high)
+    while unit >= 0 and not is_allowed(model, state, task, unit):
+        unit = rooms.first_in_range(model, state, task, p, unit + 1, high)
+    return unit
+
+
+@called
+def least_busy(model, state, task, processor_type):
+    p = np.int64(processor_type)
+    if model.affinity[p, task_type(model, state, task)] <= 0.0:
+        return np.int64(-1)
+    if REQUESTS and requests.is_alike_request(model, state, task):
+        return requests.least_busy_of_request(model, state, task, p)
+    return requests.unit_on(model, state, task, p, first_allowed)
+
+
+@called
+def is_available(model, state, task, processor_type):
+    p = np.int64(processor_type)
+    if model.affinity[p, task_type(model, state, task)] <= 0.0:
+        return False
+    if REQUESTS and requests.is_alike_request(model, state, task):
+        return requests.first_of_request(model, state, task, p) >= 0
+    return first_allowed(model, state, task, p, np.int64(0), np.int64(model.unit_type.shape[0])) >= 0

@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from vinesim.core import actions, claims, laws, nodes, pending, pools, rooms, segments, tasks, trial
 from vinesim.core import features as of_runs
 from vinesim.core.code import fingerprint
 from vinesim.core.features import Features
-from vinesim.core.queries import BODIES
+from vinesim.core.laws import batching
 from vinesim.jit.kernels import bound_copy, part
 from vinesim.jit.parts import Part
+from vinesim.state import places, queries
 
 # the parameters that index arrays of the model
 PLACES = {
@@ -40,12 +42,12 @@ PLACES = {
 def guarded(query: Callable[..., Any]) -> Any:
     """Return the query with checks of its arguments, or the query itself if it has none to check."""
     parameters = inspect.signature(query).parameters
-    places = [name for name in parameters if name in PLACES and "model" in parameters]
-    if not places:
+    indices = [name for name in parameters if name in PLACES and "model" in parameters]
+    if not indices:
         return query
     bare = [p.replace(annotation=p.empty) for p in parameters.values()]
     lines = [f"def guard{inspect.Signature(bare)}:"]
-    for name in places:
+    for name in indices:
         length = f"len(model.{PLACES[name]})"
         lines += [f"    if not -{length} <= {name} < {length}:", f"        raise IndexError('no such {name}')"]
     lines.append(f"    return query({', '.join(parameters)})")
@@ -61,6 +63,27 @@ LOOPS = (
     "vinesim.core.loops",
     "vinesim.core.turn",
 )  # modules of which names are bound to other things
+
+ROOMS = (actions, tasks, pending, claims, pools, rooms, nodes, segments, laws, batching, trial)
+
+
+def _bodies() -> dict[Any, Any]:
+    """The compiled bodies of what policies may ask: of the queries of the public contract and of ``state/places.py``.
+
+    A query that is not there has the body that says what it means, in ``state/queries.py``; those that it calls are
+    answered by the bodies here.
+    """
+    asked = {f.__name__: f for f in (*vars(queries).values(), *vars(places).values()) if inspect.isfunction(f)}
+    own = {name: f for name, f in asked.items() if f.__module__ in (queries.__name__, places.__name__)}
+    found: dict[Any, Any] = {}
+    for room in ROOMS:
+        for name, body in vars(room).items():
+            if name in own and inspect.isfunction(body) and body.__module__ == room.__name__:
+                found.setdefault(own[name], body)
+    return found
+
+
+BODIES = _bodies()  # of each query that has one
 
 
 class Name(NamedTuple):

@@ -59,7 +59,7 @@ def _known(story: str) -> str | None:
     """What is often wrong, in its own words."""
     if "attribute 'task' of type" in story or "expected Action" in story:
         return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
-    if "built-in function or_" in story:  # of start, drop ... in core/queries.py, and scores
+    if "built-in function or_" in story:  # of start, drop ... in core/actions.py, and scores
         return "a task, a unit or a score is no whole number; int(...) makes one"
     if "NRT required" in story:
         return "it makes a list, an array or another new object"

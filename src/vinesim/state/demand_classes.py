@@ -1,7 +1,8 @@
 """Demand classes: tasks of one type and partition that demand the same of a node are of one class.
 
 A class has a lead (a number of units of one type at one node, a share of each) and companions (amounts of other types
-at the same node, each from one unit). After the classes stand the columns of the model about them. Before them stands how what is distinct is numbered.
+at the same node, each from one unit). What is distinct is numbered first. After the classes stand the columns of the
+model about them.
 """
 
 from collections.abc import Sequence
