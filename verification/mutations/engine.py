@@ -185,7 +185,7 @@ MUTATIONS = (
         "core/pools.py",
         "held if state.quota_tasks[quota] > 0 else 0.0",
         "held",
-        "engine/reference_pools.py",
+        "engine/reference_waits.py",
         "self.held[quota] + sign * amount if self.n_tasks[quota] else 0.0",
         "self.held[quota] + sign * amount",
         added=f"{QUOTAS}::test_a_quota_that_nothing_holds_is_empty_whatever_the_rounding",
