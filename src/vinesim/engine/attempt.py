@@ -14,8 +14,7 @@ from vinesim.engine.contract import BrokenContract, ErrorWithoutLine, OutOfTime
 from vinesim.engine.engine_choice import EngineChoice
 from vinesim.engine.outcome import collect, may_end_early, why_over
 from vinesim.engine.periods import PeriodClock
-from vinesim.engine.run import Run
-from vinesim.engine.watchdog import Progress, Watchdog
+from vinesim.engine.run import Progress, Run, Watchdog
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario

@@ -13,7 +13,7 @@ from vinesim.core.loops import Running, block_for, loop_for
 from vinesim.core.state import build_state
 from vinesim.engine.engine_choice import code_of
 from vinesim.engine.outcome import may_share_units, take_dropped_us
-from vinesim.engine.watchdog import run_interruptibly
+from vinesim.engine.run import run_interruptibly
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record

@@ -12,7 +12,7 @@ from vinesim.core.state import build_state
 from vinesim.engine.changes import Changes
 from vinesim.engine.contract import broken, call_policy
 from vinesim.engine.outcome import with_killed
-from vinesim.engine.watchdog import Abandoned, run_interruptibly
+from vinesim.engine.run import Abandoned, run_interruptibly
 from vinesim.model.outage import Outage
 from vinesim.model.result import EarlyEnds, Serving
 from vinesim.model.scenario import Scenario

@@ -17,7 +17,7 @@ from vinesim.engine.outcome import may_end_early, with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import interrupt, withdraw
 from vinesim.engine.reference_state import ReferenceState
-from vinesim.engine.watchdog import Abandoned, abandoned_when
+from vinesim.engine.run import Abandoned, abandoned_when
 from vinesim.model.outage import Outage, units_of
 from vinesim.model.result import FAILED, INTERRUPTED, EarlyEnds, Serving
 from vinesim.model.scenario import Scenario

@@ -12,7 +12,7 @@ from vinesim.core.code import Code
 from vinesim.engine.attempt import Attempt
 from vinesim.engine.contract import ErrorWithoutLine
 from vinesim.engine.engine_choice import Engine, EngineChoice, check_engine, code_of
-from vinesim.engine.watchdog import Progress
+from vinesim.engine.run import Progress
 from vinesim.formats.results.table import Table
 from vinesim.metrics import applications
 from vinesim.metrics.labels import labels_of
