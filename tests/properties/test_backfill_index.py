@@ -9,7 +9,7 @@ import vinesim as vs
 from tests.properties.any_scenario import any_scenario
 from tests.properties.equivalence import run
 from vinesim.policies.backfill import conservative, easy, profile
-from vinesim.policies.backfill.changes import is_begin
+from vinesim.policies.backfill.base import is_begin
 from vinesim.policies.registry import policies
 from vinesim.state.build import build_model
 from vinesim.state.queries import fits

@@ -216,7 +216,7 @@ MUTATIONS = (
     mutation(
         "backfilling passes over its queue once an instant, whatever passes_at says",
         "tests/policies/test_backfill_passes.py",
-        "policies/backfill/queue.py",
+        "policies/backfill/base.py",
         "view.options.passes_at.instant and more_at_once(model, state)",
         "more_at_once(model, state)",
     ),

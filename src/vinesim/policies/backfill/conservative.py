@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
-from vinesim.policies.backfill.changes import is_begin, task_of
+from vinesim.policies.backfill.base import Backfill, is_begin, is_between_passes, task_of, waits
 from vinesim.policies.backfill.conservative_by_count import ConservativeBackfillByCount, can_count
 from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
 from vinesim.policies.backfill.profile import (
@@ -30,7 +30,6 @@ from vinesim.policies.backfill.profile import (
     update,
     update_index,
 )
-from vinesim.policies.backfill.queue import Backfill, is_between_passes, waits
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import first_within
 from vinesim.state.layout import OUTAGE, TIMER

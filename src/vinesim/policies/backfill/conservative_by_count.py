@@ -14,9 +14,8 @@ import numpy as np
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ANYWHERE, NO_GANG
 from vinesim.policies.backfill.ahead import AHEAD, AS_EXPECTED, NO_CHANGE, UNABLE, look_up_expected, start_now, update
-from vinesim.policies.backfill.changes import task_of
+from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
 from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
-from vinesim.policies.backfill.queue import Backfill, is_between_passes
 from vinesim.state.demand import amounts
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import OUTAGE, OVERFULL, TIMER

@@ -14,7 +14,7 @@ from vinesim.policies.backfill.ahead import (
     start_now,
     update,
 )
-from vinesim.policies.backfill.changes import task_of, to_be_indexed
+from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of, to_be_indexed
 from vinesim.policies.backfill.earliest import (
     EARLIEST,
     add_row_change,
@@ -27,7 +27,6 @@ from vinesim.policies.backfill.earliest import (
     take_row_change,
     unit_at_once,
 )
-from vinesim.policies.backfill.queue import Backfill, is_between_passes
 from vinesim.state.expected import held_until_on_us
 from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place

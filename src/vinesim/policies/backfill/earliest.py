@@ -25,7 +25,7 @@ from vinesim.policies.backfill.ahead import (
     restore_capacities,
     suppose_more,
 )
-from vinesim.policies.backfill.changes import insert_in_order, is_begin, take_out, task_of, to_be_indexed
+from vinesim.policies.backfill.base import insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.policies.backfill.slots import n_alike
 from vinesim.policies.structures.select import kth_least
 from vinesim.state.expected import next_reservation_end_us

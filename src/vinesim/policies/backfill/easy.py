@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
+from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
 from vinesim.policies.backfill.profile import (
     SCRATCH,
@@ -20,7 +21,6 @@ from vinesim.policies.backfill.profile import (
     unit_now,
     update,
 )
-from vinesim.policies.backfill.queue import Backfill, is_between_passes
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import least_of
 from vinesim.state.queries import demand, fits, next_pending, nothing, task_type

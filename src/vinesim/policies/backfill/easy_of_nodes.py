@@ -25,8 +25,7 @@ from vinesim.policies.backfill.ahead import (
     suppose_more,
     update,
 )
-from vinesim.policies.backfill.changes import task_of
-from vinesim.policies.backfill.queue import Backfill, is_between_passes
+from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
 from vinesim.policies.backfill.slots import (
     CHEAPEST,
     SLOTS,

@@ -13,16 +13,20 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.backfill.changes import (
+from vinesim.policies.backfill.base import (
     CHANGES_SCRATCH,
     CHANGES_TASKS,
+    IN_ORDER,
+    IN_ORDER_TASKS,
     add_change,
+    enter,
     is_begin,
+    leave,
     remove_change,
     task_of,
     to_be_indexed,
+    waits,
 )
-from vinesim.policies.backfill.queue import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import first_within, least_of, set_value, size_of_tree
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us, planned_end_us
