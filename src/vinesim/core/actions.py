@@ -7,7 +7,6 @@ starts tasks; some tasks run from the beginning.
 import numpy as np
 
 from vinesim.core import claims, laws, pending, pools, rooms, segments
-from vinesim.core.called import called
 from vinesim.core.claims import reservations_allow
 from vinesim.core.features import (
     BATCHING,
@@ -22,6 +21,7 @@ from vinesim.core.features import (
     RESERVED,
     SHARED,
     SLOTS,
+    called,
 )
 from vinesim.core.laws import batching
 from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type

@@ -8,9 +8,8 @@ import numpy as np
 
 from vinesim.core import changed_nodes, requests, rooms
 from vinesim.core.bits import ZERO, count_ones, lowest
-from vinesim.core.called import called
 from vinesim.core.changed_nodes import BLOCK, renew_row, set_in_row
-from vinesim.core.features import COUNTS_FREE, OFFERS, REQUESTS
+from vinesim.core.features import COUNTS_FREE, OFFERS, REQUESTS, called
 from vinesim.core.rooms import can_start, fits_called
 from vinesim.core.tasks import is_allowed, task_type
 from vinesim.jit.intrinsics import not_negative, number_of

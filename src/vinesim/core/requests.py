@@ -15,9 +15,8 @@ import numpy as np
 
 from vinesim.core import changed_nodes, claims, gang_members, ledger
 from vinesim.core.bits import at_or_after
-from vinesim.core.called import called
 from vinesim.core.changed_nodes import BLOCK, set_in_row
-from vinesim.core.features import CAPS, COUNTS_TASKS
+from vinesim.core.features import CAPS, COUNTS_TASKS, called
 from vinesim.core.tasks import is_allowed, is_of_gang, next_attached, node_tasks
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import OF_REQUEST, PENDING, UNFIT

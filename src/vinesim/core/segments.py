@@ -10,7 +10,6 @@ import numpy as np
 
 from vinesim.core import calendar, claims, dependencies, gang_members, laws, ledger, pending, pools, requests
 from vinesim.core.bits import insert, remove
-from vinesim.core.called import called
 from vinesim.core.features import (
     AHEAD,
     BATCHING,
@@ -33,6 +32,7 @@ from vinesim.core.features import (
     SLOTS,
     TRACKS,
     WHOLE,
+    called,
 )
 from vinesim.core.laws import batching
 from vinesim.core.tasks import (

@@ -16,8 +16,7 @@ import numpy as np
 from vinesim.core import claims, gangs, ledger, pending, requests
 from vinesim.core.actions import broken_rule, note_broken
 from vinesim.core.bits import insert
-from vinesim.core.called import called
-from vinesim.core.features import AHEAD
+from vinesim.core.features import AHEAD, called
 from vinesim.core.rooms import forget_found
 from vinesim.core.segments import count_task, follower_of, link
 from vinesim.core.tasks import group, has_one_group, is_of_gang, next_attached

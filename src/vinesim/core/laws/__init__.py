@@ -13,8 +13,7 @@ task, and changes only if a task before it is withdrawn.
 import numpy as np
 
 from vinesim.core import calendar, ledger
-from vinesim.core.called import called
-from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, CURVES, EARLY, SHARED
+from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, CURVES, EARLY, SHARED, called
 from vinesim.core.laws import batching, shared
 
 

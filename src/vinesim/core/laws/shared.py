@@ -16,8 +16,7 @@ one after another have it too.
 import numpy as np
 
 from vinesim.core import calendar, tasks
-from vinesim.core.called import called
-from vinesim.core.features import LIMITS
+from vinesim.core.features import LIMITS, called
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries
 from vinesim.state.layout import OUT_OF_TIME

@@ -11,8 +11,7 @@ stretch.
 import numpy as np
 
 from vinesim.core.calendar import DONE, OTHERS, set_engine_end
-from vinesim.core.called import called
-from vinesim.core.features import DISAGGREGATED
+from vinesim.core.features import DISAGGREGATED, called
 from vinesim.core.laws import blocks
 from vinesim.core.laws.blocks import limit
 from vinesim.jit.intrinsics import not_negative
