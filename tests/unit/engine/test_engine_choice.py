@@ -358,8 +358,7 @@ def test_a_policy_that_never_answers_is_left_on_the_reference_engine_too():
 def test_the_digest_needs_no_compiler():
     code = (
         "import sys\n"
-        "from vinesim.core.code import fingerprint\n"
-        "from vinesim.core.code import digest_of as of\n"
+        "from vinesim.core.code import digest_of as of, fingerprint\n"
         "digest_of = lambda decide: of(frozenset(), fingerprint(decide))\n"
         "from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl\n"
         "from vinesim.policies.online.high import High\n"
