@@ -2,7 +2,8 @@
 
 Of a policy that it cannot compile, Numba tells a story of a hundred lines, from the innermost cause outwards, with all
 that it has tried on the way. Little of it is about the policy: the file and the line that come first of those that are
-neither Numba's nor the engine's, and the words just before. Its author is told which line, and what is wrong there.
+neither Numba's nor the engine's, and the words just before. A message gives its author the line, and what is wrong
+there.
 """
 
 import linecache
