@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import vinesim as vs
 from vinesim.core.code import INLINED_FROM, Code
-from vinesim.core.rules import GO_ON
-from vinesim.engine.code import code_of
 from vinesim.engine.compiled import CompiledRun
+from vinesim.engine.engine_choice import code_of
 from vinesim.engine.simulate import online_policy_for, unit_order_of
 from vinesim.model.streams import stream_seed
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
+from vinesim.state.layout import GO_ON
 
 TASK_COLUMNS = ("operations", "data_bytes", "data_rack", "data_shelf", "preferred_type")
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 import vinesim as vs
-from vinesim.core.rules import NO_EVENTS
 from vinesim.engine import reference, reference_run
 from vinesim.engine.simulate import unit_order_of
 from vinesim.live.scheduler import Scheduler
 from vinesim.model.streams import stream_seed
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
+from vinesim.state.layout import NO_EVENTS
 from vinesim.state.queries import more_at_once
 
 LEASE = {"lease_factor": 0.0, "lease_floor_us": 1e15}

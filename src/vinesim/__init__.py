@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vinesim.engine.many import Runs, simulate_many
+    from vinesim.engine.run import Progress
     from vinesim.engine.simulate import simulate
-    from vinesim.engine.watchdog import Progress
     from vinesim.formats.plan.file import read_plan
     from vinesim.formats.results.table import Table
     from vinesim.formats.study.file import read_study, study
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "engine.many": ("Runs", "simulate_many"),
-    "engine.watchdog": ("Progress",),
+    "engine.run": ("Progress",),
     "engine.simulate": ("simulate",),
     "formats.plan.file": ("read_plan",),
     "formats.results.table": ("Table",),

@@ -16,13 +16,13 @@ pytestmark = pytest.mark.xdist_group("endless")  # one after another, so that th
 
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "tests" / "policies" / "kinds" / "endless.py"
-QUICK = "import vinesim.engine.watchdog as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"
+QUICK = "import vinesim.engine.run as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"
 MAIN = "from vinesim.cli.start import main; main()"
 RUN = QUICK + MAIN
 PATIENCE_S = 100.0
 WORKING = """
 import sys
-import vinesim.engine.watchdog as threads
+import vinesim.engine.run as threads
 begin = threads._Worker.begin
 def reported(self, work):
     begin(self, work)

@@ -12,11 +12,11 @@ import pytest
 
 import vinesim as vs
 from tests.strategies import Limits, all_options, seeded_scenario, with_policy
-from vinesim.core.rules import NO_EVENTS
 from vinesim.engine.reference_run import ReferenceRun
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.registry import policies, resolve
 from vinesim.state.build import build_model
+from vinesim.state.layout import NO_EVENTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 EVERY = pytest.mark.parametrize("policy", policies().values(), ids=policies().keys())

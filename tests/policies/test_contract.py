@@ -23,8 +23,12 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
-from vinesim.core.fingerprint import fingerprint
-from vinesim.core.rules import (
+from vinesim.core.code import fingerprint
+from vinesim.core.special import Special
+from vinesim.engine.contract import RULES, decision
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy
+from vinesim.policies.registry import policies
+from vinesim.state.layout import (
     IS_ATTACHED,
     IS_CONSOLIDATED,
     IS_DOWN,
@@ -39,10 +43,6 @@ from vinesim.core.rules import (
     OVER_CAP,
     OVER_QUOTA,
 )
-from vinesim.core.special import Special
-from vinesim.engine.contract import RULES, decision
-from vinesim.policies.contract import BatchPolicy, OnlinePolicy
-from vinesim.policies.registry import policies
 from vinesim.state.queries import drop, nothing, oldest_pending, start, start_consolidated, wait_until
 
 ENGINES = pytest.mark.parametrize("engine", ["compiled", "reference"])

@@ -7,8 +7,8 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
-from vinesim.engine.code import code_of
 from vinesim.engine.compiled import CompiledRun
+from vinesim.engine.engine_choice import code_of
 from vinesim.engine.reference_run import ReferenceRun
 from vinesim.state.build import build_model
 

@@ -8,8 +8,8 @@ import pytest
 import vinesim as vs
 from tests.properties.any_scenario import any_scenario
 from tests.properties.equivalence import run
-from vinesim.policies.backfill import conservative, easy, index, plan, profile
-from vinesim.policies.backfill.changes import is_begin
+from vinesim.policies.backfill import conservative, easy, profile
+from vinesim.policies.backfill.base import is_begin
 from vinesim.policies.registry import policies
 from vinesim.state.build import build_model
 from vinesim.state.queries import fits
@@ -67,7 +67,7 @@ def check_begin(asked):
         asked.append(due)
         return found
 
-    indexed_begin = plan.next_begin
+    indexed_begin = conservative.next_begin
     return next_begin
 
 
@@ -82,7 +82,7 @@ def changes_until(scratch, unit, now_us):
 @pytest.mark.filterwarnings("ignore::vinesim.InputWarning")  # ill-ordered networks are meant
 def test_the_index_finds_what_a_look_at_all_units_finds(name, monkeypatch):
     asked, earliest = [], []
-    for module in (easy, plan):
+    for module in (easy, conservative):
         monkeypatch.setattr(module, "earliest_begin", check_earliest(earliest))
         monkeypatch.setattr(module, "unit_now", check_now(asked))
     monkeypatch.setattr(conservative, "next_begin", check_begin([]))
@@ -142,7 +142,7 @@ def test_every_unit_is_in_one_range_of_distance():
     )
     model = build_model(vs.Scenario(center, work, "high"))
     for task in (0, 1):
-        ranges = [index.range_of(model, task, i) for i in range(index.n_ranges(model))]
+        ranges = [profile.range_of(model, task, i) for i in range(profile.n_ranges(model))]
         assert sorted(unit for low, high in ranges for unit in range(low, high)) == list(range(12))
 
 
@@ -150,7 +150,7 @@ def test_where_units_are_idle_no_busy_unit_is_looked_at(monkeypatch):
     """Jobs of five tasks on many idle units: what a job's first tasks have reserved is no reason to look further."""
     looked = []
     monkeypatch.setattr(profile, "look_among", lambda *arguments: looked.append(arguments))
-    monkeypatch.setattr(index, "to_be_indexed", lambda scratch, unit: looked.append(unit))  # of a unit without tasks
+    monkeypatch.setattr(profile, "to_be_indexed", lambda scratch, unit: looked.append(unit))  # of a unit without tasks
     n = 20
     operations, nothing = np.full(5 * n, 30e6), np.zeros((3, 5 * n))
     work = vs.Workload(

@@ -101,7 +101,7 @@ MUTATIONS = (
     mutation(
         "a request on several nodes takes the busiest ones",
         GANGS,
-        "core/least_busy.py",
+        "core/requests.py",
         "if best < 0 or n < fewest:",
         "if best < 0 or n > fewest:",
         "engine/reference_trial.py",
@@ -164,7 +164,7 @@ MUTATIONS = (
     mutation(
         "the same in a block of many runs",
         "tests/unit/engine/test_many.py::test_a_run_leaves_nothing_to_the_next",
-        "core/block.py",
+        "core/loops.py",
         "times[i] if times[i] <= end_us else np.nan",
         "times[i] if times[i] < end_us else np.nan",
     ),
@@ -185,7 +185,7 @@ MUTATIONS = (
         "core/pools.py",
         "held if state.quota_tasks[quota] > 0 else 0.0",
         "held",
-        "engine/reference_pools.py",
+        "engine/reference_waits.py",
         "self.held[quota] + sign * amount if self.n_tasks[quota] else 0.0",
         "self.held[quota] + sign * amount",
         added=f"{QUOTAS}::test_a_quota_that_nothing_holds_is_empty_whatever_the_rounding",

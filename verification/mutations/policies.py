@@ -103,7 +103,7 @@ MUTATIONS = (
     mutation(
         "conservative_backfill: a task that ends just in time counts as late",
         BACKFILL,
-        "policies/backfill/plan.py",
+        "policies/backfill/conservative.py",
         "while change > 0 and scratch.change_us[change - 1] < now_us:",
         "while change > 0 and scratch.change_us[change - 1] <= now_us:",
     ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from vinesim.core.fingerprint import forget_own
+from vinesim.core.code import forget_own
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What changes the state from outside the core: the actions of a policy, and orders.
+"""What changes the state from outside the core: the actions that policies answer with, and orders.
 
 An action is checked before it is carried out. Orders are carried out before the next event: a batch policy moves and
 starts tasks; some tasks run from the beginning.
@@ -7,7 +7,6 @@ starts tasks; some tasks run from the beginning.
 import numpy as np
 
 from vinesim.core import claims, laws, pending, pools, rooms, segments
-from vinesim.core.called import called
 from vinesim.core.claims import reservations_allow
 from vinesim.core.features import (
     BATCHING,
@@ -22,36 +21,78 @@ from vinesim.core.features import (
     RESERVED,
     SHARED,
     SLOTS,
+    called,
 )
 from vinesim.core.laws import batching
-from vinesim.core.rules import (
+from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type
+from vinesim.jit.intrinsics import not_negative
+from vinesim.model.result import MOVED, PREEMPTED
+from vinesim.state import queries
+from vinesim.state.arrays import ARRIVES, MOVES
+from vinesim.state.layout import (
+    ATTACHED,
     CANNOT_RUN,
+    DROP,
     IS_ATTACHED,
     IS_CONSOLIDATED,
     IS_DOWN,
     IS_GANG,
     IS_RESERVED,
     JUST_STARTED,
+    MOVE,
     NO_ROOM,
     NO_ROOM_FOR_THE_REST,
     NOT_A_HEAD,
     NOT_PENDING,
     NOT_RUNNING,
+    NOTHING,
     ON_ENGINE,
     OTHER_ROLE,
     OUTSIDE_PARTITION,
     OVER_CAP,
     OVER_QUOTA,
+    OVERFULL,
+    PENDING,
+    PREEMPT,
     SHARES_SPEED,
+    START,
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
+    Action,
 )
-from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type
-from vinesim.jit.intrinsics import not_negative
-from vinesim.model.result import MOVED, PREEMPTED
-from vinesim.state import queries
-from vinesim.state.arrays import ARRIVES, MOVES
-from vinesim.state.layout import ATTACHED, DROP, MOVE, OVERFULL, PENDING
+
+# What a policy may answer. Of what names a task or a unit, ``| 0`` is a whole number, and the compiler refuses a float.
+
+
+def nothing():
+    return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), np.inf)
+
+
+def wait_until(time_us):
+    return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), float(time_us))
+
+
+def start(task, unit):
+    return Action(np.int64(START), np.int64(task | 0), np.int64(1), np.int64(unit | 0), np.inf)
+
+
+def start_consolidated(task, count, unit):
+    return Action(np.int64(START), np.int64(task | 0), np.int64(count | 0), np.int64(unit | 0), np.inf)
+
+
+def drop(task):
+    return Action(np.int64(DROP), np.int64(task | 0), np.int64(0), np.int64(-1), np.inf)
+
+
+def preempt(task):
+    return Action(np.int64(PREEMPT), np.int64(task | 0), np.int64(1), np.int64(-1), np.inf)
+
+
+def move(task, unit):
+    return Action(np.int64(MOVE), np.int64(task | 0), np.int64(1), np.int64(unit | 0), np.inf)
+
+
+# What an answer does
 
 
 def act(model, state, action):

@@ -14,8 +14,7 @@ import numpy as np
 
 from vinesim.core import claims
 from vinesim.core.bits import ONE, ZERO
-from vinesim.core.called import called
-from vinesim.core.features import OFFERS
+from vinesim.core.features import OFFERS, called
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import FULL, OVERFULL, UNFIT

@@ -6,8 +6,7 @@ import numpy as np
 
 from vinesim.core import dependencies, ledger, pending, segments
 from vinesim.core.bits import at_or_after, insert, remove
-from vinesim.core.called import called
-from vinesim.core.features import SLOTS
+from vinesim.core.features import SLOTS, called
 from vinesim.core.tasks import gang_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import WITHDRAWN

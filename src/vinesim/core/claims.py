@@ -8,8 +8,7 @@ What is not at a node, such as quotas, is in core/pools.py; the rule of reservat
 import numpy as np
 
 from vinesim.core import ledger
-from vinesim.core.called import called
-from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS
+from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS, called
 from vinesim.core.tasks import has_role, is_in_partition, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.demand import amount_of

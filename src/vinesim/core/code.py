@@ -1,16 +1,154 @@
-"""The machine code for a kind of run: what names it, and whether it is there. No compiler is imported here."""
+"""The machine code for a kind of run: what names it, and whether it is there. No compiler is imported here.
 
+A name is a hash of the policy and what it calls, of the package's kernels, of the features that they are compiled for,
+and of the versions of Numba and NumPy.
+"""
+
+import hashlib
+import inspect
 import sys
-from collections.abc import Callable
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from enum import EnumMeta
+from functools import cache, cached_property, lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vinesim.core.features import Features, rounded
-from vinesim.core.fingerprint import fingerprint
-from vinesim.core.names import digest_of
 from vinesim.jit.machine_code import is_kept
+
+
+def is_own(function: Any) -> bool:
+    """Whether a function is the package's own, whose code stays as it is unless :func:`forget_own` is called."""
+    return inspect.isfunction(function) and function.__module__.startswith("vinesim.") and not function.__closure__
+
+
+def fingerprint(function: Any) -> bytes:
+    """Return the digest of a function as it is loaded now; equal in every process until something in it is edited."""
+    return _of_own(function) if is_own(function) else _found(function)
+
+
+@lru_cache(1000)
+def _of_own(function: Any) -> bytes:
+    return _found(function)
+
+
+def forget_own() -> None:
+    """Look at the package's own code again: some of it was replaced in this process."""
+    _of_own.cache_clear()
+
+
+def _found(function: Any) -> bytes:
+    digest = hashlib.sha256()
+    _feed(digest, function, set())
+    return digest.digest()
+
+
+def _feed(digest: Any, value: Any, seen: set[int]) -> None:
+    value = getattr(value, "py_func", value)
+    if inspect.isfunction(value):
+        _feed_function(digest, value, seen)
+    elif isinstance(value, CodeType):
+        digest.update(value.co_code + repr((value.co_names, value.co_varnames)).encode())
+        _feed(digest, value.co_consts, seen)
+    elif isinstance(value, np.ndarray):
+        digest.update(f"array {value.dtype.str} {value.shape}".encode() + value.tobytes())
+    elif isinstance(value, EnumMeta):
+        members: dict[str, Any] = dict(value.__members__)
+        _feed(digest, [(name, member.value) for name, member in members.items()], seen)
+    elif isinstance(value, Mapping):
+        _feed(digest, list(value.items()), seen)
+    elif isinstance(value, tuple | list | set | frozenset):
+        items: Any = value if isinstance(value, tuple | list) else sorted(value, key=repr)
+        digest.update(f"{type(value).__name__} {len(value)}".encode())
+        for item in items:
+            _feed(digest, item, seen)
+    else:
+        text = repr(value) if isinstance(value, str | bytes | int | float | complex | None) else _name(value)
+        digest.update(f"{len(text)} {text}".encode())
+
+
+def _name(value: Any) -> str:
+    """Return the name of a class, a built-in function or an object, without its address."""
+    kind = value if isinstance(value, type) else type(value)
+    return f"{kind.__module__}.{kind.__qualname__} {getattr(value, '__name__', '')}"
+
+
+def _feed_function(digest: Any, function: Any, seen: set[int]) -> None:
+    module = function.__module__ or ""
+    digest.update(f"{module}.{function.__qualname__}".encode())  # a cached loop imports it by name
+    if id(function) in seen or module.startswith(("vinesim.state", "vinesim.core", "vinesim.jit", "numpy", "numba")):
+        return
+    seen.add(id(function))
+    _feed(digest, (function.__code__, function.__defaults__), seen)
+    code, around = function.__code__, function.__globals__
+    used = {name: around[name] for name in code.co_names if name in around}
+    used |= {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
+    for name, value in sorted(used.items()):
+        digest.update(name.encode())
+        if isinstance(value, ModuleType):
+            _feed_module(digest, value, function.__code__.co_names, seen)
+        else:
+            _feed(digest, value, seen)
+
+
+def _feed_module(digest: Any, module: ModuleType, names: tuple[str, ...], seen: set[int]) -> None:
+    """Feed the attributes of a module that a function may use, as they are loaded."""
+    if module.__name__.split(".")[0] in ("numpy", "numba", "math", "vinesim"):
+        return
+    for name in names:
+        value = getattr(module, name, None)
+        if isinstance(value, ModuleType):
+            _feed_module(digest, value, names, seen)
+        elif value is not None:
+            digest.update(name.encode())
+            _feed(digest, value, seen)
+
+
+PACKAGE = Path(__file__).parent.parent
+OF_STATE = (
+    "arrays",
+    "demand",
+    "expected",
+    "layout",
+    "places",
+    "power",
+    "queries",
+    "shortcuts",
+    "skew_heap",
+)  # files of state that kernels are made from
+
+
+def files() -> Iterator[Path]:
+    """The files whose functions are compiled into loops, and those that say how."""
+    for room in ("core", "jit"):
+        yield from sorted((PACKAGE / room).rglob("*.py"))
+    yield from (PACKAGE / "state" / f"{name}.py" for name in OF_STATE)
+    yield PACKAGE / "model" / "power_caps.py"  # constants
+    yield PACKAGE / "model" / "step_times.py"
+
+
+@cache
+def kernels() -> bytes:
+    """Hash of everything that the package itself compiles, and of the compiler's version."""
+    digest = hashlib.sha256(f"{version('numba')} {version('numpy')}".encode())
+    for file in files():
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.digest()
+
+
+@lru_cache(1000)  # each run asks for the same few
+def digest_of(features: frozenset[str], *parts: bytes | str) -> str:
+    """What names the code of a loop with these features, and of what else it is made from: the fingerprints of
+    functions, and words."""
+    digest = hashlib.sha256(kernels() + " ".join(sorted(features)).encode())
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part)
+    return digest.hexdigest()
+
 
 LOOP = "run_events"  # with a policy inlined
 SHARED_LOOP = "run_events_of_all"  # for any policy, through a slot

@@ -7,8 +7,7 @@ before that one when it is ready, as it does in the order of all pending tasks.
 import numpy as np
 
 from vinesim.core.bits import at_or_after, insert, remove
-from vinesim.core.called import called
-from vinesim.core.features import AFTER
+from vinesim.core.features import AFTER, called
 
 
 def next_job(model, state):

@@ -3,10 +3,14 @@
 Kernels test these names like constants: ``if GANGS: ...``. ``core/special.py`` binds them before it compiles a loop, so
 that a branch that is not needed costs nothing and is not even typed. A feature is a fact, never a tuning knob: a loop
 with more of them than a run needs gives the same results. As they stand here, nothing is left out.
+
+Here stands also which kernels stay calls. The others are inlined where they are called: short steps, and what most
+tasks go through.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG
@@ -204,3 +208,13 @@ def rounded(features: Features) -> Features:
         if not features.isdisjoint(kind):
             found |= kind
     return with_what_follows(frozenset(found))
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def called(function: Function) -> Function:
+    """Mark a kernel that stays a call: it is long, or seldom needed, so that inlined it would only take time to
+    compile."""
+    function.is_called = True  # type: ignore[attr-defined]
+    return function

@@ -5,8 +5,7 @@ import numpy as np
 
 from vinesim.core import claims, node_index
 from vinesim.core.bits import at_or_after
-from vinesim.core.called import called
-from vinesim.core.features import INDEX, SLOTS
+from vinesim.core.features import INDEX, SLOTS, called
 from vinesim.core.tasks import next_attached, task_type
 from vinesim.jit.intrinsics import not_negative
 

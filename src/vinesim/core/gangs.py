@@ -12,8 +12,7 @@ the ledger to where it was before the item.
 import numpy as np
 
 from vinesim.core import claims, ledger
-from vinesim.core.called import called
-from vinesim.core.features import SEVERAL
+from vinesim.core.features import SEVERAL, called
 from vinesim.core.gang_members import are_alike, are_all_alike, hold, next_open, set_unit, unit_at, unit_of
 from vinesim.core.tasks import at_step, is_node_in_partition, next_attached, next_step, task_type
 from vinesim.jit.intrinsics import not_negative

@@ -16,8 +16,7 @@ them rises and falls together.
 import numpy as np
 
 from vinesim.core.bits import ZERO, at_or_after, insert, lowest, remove
-from vinesim.core.called import called
-from vinesim.core.features import CAPS, COUNTS_FREE, EVERYWHERE, INDEX, NOTES_NODES, TRIALS, WHOLE
+from vinesim.core.features import CAPS, COUNTS_FREE, EVERYWHERE, INDEX, NOTES_NODES, TRIALS, WHOLE, called
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import DOWN, FULL

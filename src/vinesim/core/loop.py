@@ -23,19 +23,24 @@ from vinesim.core.features import (
 )
 from vinesim.core.laws import batching
 from vinesim.core.rooms import forget_found
-from vinesim.core.rules import (
+from vinesim.jit.intrinsics import not_negative
+from vinesim.jit.reference import by_reference
+from vinesim.state.layout import (
+    ARRIVAL,
     AT_HORIZON,
     AT_PAUSE,
     BROKEN,
+    FINISH,
     GO_ON,
     NEED_CHANGES,
     NEED_ROOM,
     NO_EVENTS,
+    NOTHING,
+    PREEMPT,
+    TIMER,
     WAIT_NOT_LATER,
+    View,
 )
-from vinesim.jit.intrinsics import not_negative
-from vinesim.jit.reference import by_reference
-from vinesim.state.layout import ARRIVAL, FINISH, NOTHING, PREEMPT, TIMER, View
 
 
 def decide(model, state, view):

@@ -3,8 +3,16 @@ the disk.
 
 For long runs, and for many runs that are as long together, the loop is compiled for exactly the features of the run,
 and the policy is inlined. Other runs share loops for more features (``features.rounded``), which ask the policy through
-a slot (core/slot.py). Both are made from the same functions and give the same bits. The name of each is a hash of all
-that it is made from (core/names.py), so an edited policy never runs its old code.
+a slot. Both are made from the same functions and give the same bits. The name of each is a hash of all that it is made
+from (core/code.py), so an edited policy never runs its old code.
+
+A slot is the address of the policy's function, of its options and of its arrays, which the loop is given. A further
+policy then costs its own code only. As all that is called, it is given other references to the model and the state than
+the loop reads (``jit/reference.py``): if it knew those, the loop would read the address of every array again after each
+answer, and a task would take a third longer under ``high``.
+
+Many runs of one model, one after another, are one call of ``run_block``, which is given the address of the loop that
+single runs of the policy take. Before each run only what the previous run changed is reset.
 """
 
 from functools import cache, cached_property
@@ -13,17 +21,169 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from vinesim.core import block, loop, slot, turn
-from vinesim.core.code import ANSWER, BLOCK, LOOP, SHARED_LOOP, Code, Own
-from vinesim.core.features import Features
-from vinesim.core.fingerprint import fingerprint
-from vinesim.core.names import digest_of
+from vinesim.core import loop, turn
+from vinesim.core.code import ANSWER, BLOCK, LOOP, SHARED_LOOP, Code, Own, digest_of, fingerprint
+from vinesim.core.features import CONSOLIDATES, Features
 from vinesim.core.special import Special
 from vinesim.core.state import layout_of
-from vinesim.jit.calls import arrays_at, record_at
+from vinesim.jit.calls import arrays_at, caller, record_at
+from vinesim.jit.intrinsics import copy_bytes
 from vinesim.jit.kernels import address_for, cached_kernel
-from vinesim.jit.reference import Arrays, ArraysType, Reference, arrays_type, record_type, words_of
+from vinesim.jit.reference import Arrays, ArraysType, Reference, arrays_type, by_reference, record_type, words_of
 from vinesim.state.arrays import MODEL, ModelArrays, StateArrays, ndim
+from vinesim.state.layout import AT_HORIZON, BROKEN, DROPPED, Action, View
+
+ACTION = types.NamedTuple((types.int64, types.int64, types.int64, types.int64, types.float64), Action)
+VIEW = (types.float64, types.int64, types.int64, types.int64, types.int64)  # the numbers of a View
+ADDRESSES = (types.int64, types.int64)  # of options and scratch
+call_policy = caller(ACTION)
+
+
+# The loop's side
+
+
+def both_addresses(decide_at, options_at):
+    """In place of the options."""
+    return decide_at, options_at
+
+
+def same_address(scratch_at):
+    """In place of the policy's arrays."""
+    return scratch_at
+
+
+def ask(model, state, view):
+    """Ask the policy in the slot. The loop calls this for ``decide``."""
+    decide_at, options_at = view.options
+    numbers = (
+        np.float64(view.now_us),
+        np.int64(view.event),
+        np.int64(view.unit),
+        np.int64(view.job),
+        np.int64(view.task),
+    )
+    return call_policy(decide_at, (model, state, *numbers, options_at, view.scratch))
+
+
+# The policy's side
+
+
+def decide(model, state, view):
+    raise NotImplementedError("the slot is not bound to a policy")
+
+
+record = arrays = decide  # what is at an address: the policy's options, its arrays
+
+
+def answer(model, state, now_us, event, unit, job, task, options_at, scratch_at):
+    """What is at the address in the slot: the policy, for which ``decide`` stands."""
+    options, scratch = record(options_at), arrays(scratch_at)
+    action = decide(model, state, View(now_us, event, unit, job, task, options, scratch))
+    number, n_tasks, place = np.int64(action.task), np.int64(action.n_tasks), np.int64(action.unit)
+    return Action(np.int64(action.kind), number, n_tasks, place, np.float64(action.until_us))
+
+
+WHOLE_RUN = 1 << 62  # events
+call_loop = caller(types.int64)
+
+
+def run_block(
+    model_arrays,
+    state_arrays,
+    decide_at,
+    options_at,
+    scratch_at,
+    horizon_us,
+    arrival,
+    arrival_us,
+    seeds,
+    fresh,
+    columns,
+    loop,
+):
+    """Run once for each seed, with the arrivals of its row if there is one; the model reads them from ``arrival``.
+
+    Stops after a run in which the policy broke its contract.
+    """
+    model, state = by_reference(model_arrays), by_reference(state_arrays)
+    n_tasks, is_clean = model.task_operations.shape[0], False
+    for k in range(seeds.shape[0]):
+        set_back(fresh.changed)
+        if not is_clean:
+            set_back(fresh.kept)
+        is_clean = False
+        if arrival_us.shape[0] > 0:
+            for job in range(arrival.shape[0]):
+                arrival[job] = arrival_us[k, job]
+        run = state.run[0]
+        run.random = seeds[k]
+        limits = (np.float64(horizon_us), np.inf, np.int64(WHOLE_RUN))
+        why = call_loop(loop, (model_arrays, state_arrays, decide_at, options_at, scratch_at, *limits))
+        columns.run[k] = run
+        columns.why[k] = why
+        if why == BROKEN:
+            return
+        is_done = run.n_done == n_tasks
+        is_clean = is_done and is_plain(state)
+        columns.is_plain[k] = is_clean
+        if not is_clean:
+            forget(state)
+        end_us = np.inf
+        if not is_done:
+            end_us = horizon_us if why == AT_HORIZON else min(run.now_us, horizon_us)
+        keep(state, columns, k, end_us)
+
+
+def set_back(rows):
+    for i in range(rows.shape[0]):
+        copy_bytes(rows[i, 0], rows[i, 1], rows[i, 2])
+
+
+def is_plain(state):
+    """Whether every task started on its own."""
+    plain = True
+    for task in range(state.task_unit.shape[0]):
+        plain &= state.task_unit[task] >= 0
+        if CONSOLIDATES:
+            plain &= state.task_follower[task] < 0
+    return plain
+
+
+def forget(state):
+    """Clear the times of tasks that did not start, which come from an earlier run."""
+    for task in range(state.task_unit.shape[0]):
+        if state.task_unit[task] < 0:
+            state.task_init_us[task] = np.nan
+            state.task_start_us[task] = np.nan
+            if state.task_unit[task] != DROPPED:
+                state.task_finish_us[task] = np.nan
+
+
+def keep(state, columns, k, end_us):
+    """Write the run's columns to row k."""
+    if columns.task_unit.shape[0] > 0:
+        for task in range(state.task_unit.shape[0]):
+            columns.task_unit[k, task] = state.task_unit[task]
+    if columns.task_init_us.shape[0] > 0:
+        copy_all(columns.task_init_us, k, state.task_init_us)
+    if columns.task_start_us.shape[0] > 0:
+        copy_until(columns.task_start_us, k, state.task_start_us, end_us)
+    if columns.task_finish_us.shape[0] > 0:
+        copy_until(columns.task_finish_us, k, state.task_finish_us, end_us)
+    if CONSOLIDATES and columns.task_follower.shape[0] > 0:
+        copy_all(columns.task_follower, k, state.task_follower)
+
+
+def copy_all(rows, k, values):
+    for i in range(values.shape[0]):
+        rows[k, i] = values[i]
+
+
+def copy_until(rows, k, times, end_us):
+    """Copy times, without those after the end of the run."""
+    for i in range(times.shape[0]):
+        rows[k, i] = times[i] if times[i] <= end_us else np.nan
+
 
 NUMBERS = (types.int64, types.int64, types.int64, types.float64, types.float64, types.int64)  # that the loop is given
 MODEL_TYPE = arrays_type(ModelArrays, [(np.dtype(row.dtype), ndim(row), "C", True) for row in MODEL])
@@ -66,16 +226,16 @@ def in_slot(code: Code) -> Loop:
     if name not in _loops:
         shared = _shared(code.rounded, code.name(SHARED_LOOP))
         special = Special(code.rounded, {"decide": code.decide, **_readers(code.own)})
-        names = special.bound_names(slot.answer)
-        answer = cached_kernel(slot.answer, name, names, ANSWER, no_cpython_wrapper=True)
-        fields = shared.fields | _read(special, slot.answer)
-        _loops[name] = shared._replace(policy=answer, fields=fields)
+        names = special.bound_names(answer)
+        made = cached_kernel(answer, name, names, ANSWER, no_cpython_wrapper=True)
+        fields = shared.fields | _read(special, answer)
+        _loops[name] = shared._replace(policy=made, fields=fields)
     return _loops[name]
 
 
 def _shared(features: Features, name: str) -> Loop:
     if name not in _loops:
-        names = {"decide": slot.ask, "options_of": slot.both_addresses, "scratch_of": slot.same_address}
+        names = {"decide": ask, "options_of": both_addresses, "scratch_of": same_address}
         special = Special(features, names)
         made = cached_kernel(loop.run_events, name, special.bound_names(loop.run_events), SHARED_LOOP)
         _loops[name] = Loop(features, _read(special, loop.run_events), made, None)
@@ -86,7 +246,7 @@ def block_for(features: Features) -> Any:
     """The kernel that does many runs, with the loop for these features whose address it is given."""
     name = digest_of(features, BLOCK)
     if name not in _blocks:
-        _blocks[name] = cached_kernel(block.run_block, name, Special(features, {}).bound_names(block.run_block), BLOCK)
+        _blocks[name] = cached_kernel(run_block, name, Special(features, {}).bound_names(run_block), BLOCK)
     return _blocks[name]
 
 
@@ -156,7 +316,7 @@ class Running:
 
 @cache  # Numba would look for it again in each run
 def _address_of(policy: Any, features: Features) -> int:
-    kinds = Reference(MODEL_TYPE.target), Reference(state_type(features).target), *slot.VIEW, *slot.ADDRESSES
+    kinds = Reference(MODEL_TYPE.target), Reference(state_type(features).target), *VIEW, *ADDRESSES
     return address_for(policy, kinds)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from vinesim.core import claims, node_tree
 from vinesim.core.bits import highest, lowest
-from vinesim.core.called import called
+from vinesim.core.features import called
 from vinesim.jit.intrinsics import keep_largest, not_negative
 from vinesim.state.layout import COLUMNS, FAN, FULL, OVERFULL, ROOT, SLACK
 

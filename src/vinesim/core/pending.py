@@ -4,8 +4,7 @@ import numpy as np
 
 from vinesim.core import dependencies, pools
 from vinesim.core.bits import insert, remove
-from vinesim.core.called import called
-from vinesim.core.features import AFTER, GANGS, GROUPS, QUOTAS
+from vinesim.core.features import AFTER, GANGS, GROUPS, QUOTAS, called
 from vinesim.core.tasks import (
     following_in_group,
     group,

@@ -7,8 +7,7 @@ Power caps go by the place of a unit instead, so the ledger keeps what they coun
 import numpy as np
 
 from vinesim.core import claims, gang_members
-from vinesim.core.called import called
-from vinesim.core.features import GANGS, QUOTAS
+from vinesim.core.features import GANGS, QUOTAS, called
 from vinesim.core.tasks import at_step, is_of_gang, next_step, task_type
 from vinesim.state.layout import OVERFULL, PENDING
 

@@ -1,20 +1,113 @@
-"""Requests of applications: each task on its own node that holds the application's data, the least busy first. The
-meaning, for the reader, is in engine/reference_trial.py. Source: Symphony paper, section IV-A5 (load balancer).
+"""The least busy node with room, for policies that balance requests over nodes; and requests of applications.
 
-No two tasks are at one node, so whether one has room does not depend on the others: nothing is held for a trial, except
-where they share the power of a rack with a cap.
+Of a large cluster the number of tasks on each node is kept, once for each processor type of which the node has a unit
+with room. A node that changes is noted (core/ledger.py) and counted again before the next question. The numbers are
+negated, so that the least busy node has the highest one. Of few nodes all with room are looked at, which costs less
+than noting changes.
+
+Each task of an application's request is on its own node that holds the application's data, the least busy first. The
+meaning, for the reader, is in engine/reference_trial.py. Source: Symphony paper, section IV-A5 (load balancer). No two
+tasks are at one node, so whether one has room does not depend on the others: nothing is held for a trial, except where
+they share the power of a rack with a cap.
 """
 
 import numpy as np
 
-from vinesim.core import claims, gang_members, least_busy, ledger
+from vinesim.core import changed_nodes, claims, gang_members, ledger
 from vinesim.core.bits import at_or_after
-from vinesim.core.called import called
-from vinesim.core.features import CAPS
-from vinesim.core.tasks import is_allowed, is_of_gang, next_attached
+from vinesim.core.changed_nodes import BLOCK, set_in_row
+from vinesim.core.features import CAPS, COUNTS_TASKS, called
+from vinesim.core.tasks import is_allowed, is_of_gang, next_attached, node_tasks
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state.layout import OF_REQUEST, PENDING
+from vinesim.state.layout import OF_REQUEST, PENDING, UNFIT
 from vinesim.state.shortcuts import is_room_local
+
+
+def has_own_order(model):
+    """Whether the policy orders the units itself: then no node has units side by side, none counts its tasks, and the
+    first unit is the least busy one."""
+    return model.node_first[-1] == 0
+
+
+def after_node(model, unit):
+    """The first unit of the next node."""
+    return np.int64(model.node_first[model.unit_node[unit] + 1])
+
+
+@called
+def count_tasks(model, state, node):
+    """Count the tasks on a node again."""
+    node = not_negative(node)
+    first, end, n_tasks = model.node_first[node], model.node_first[node + 1], node_tasks(model, state, node)
+    for p in range(model.affinity.shape[0]):
+        unit = at_or_after(state.free, state.free_1, state.free_2, p, first)
+        number = -n_tasks if unit >= 0 and unit < end else np.int64(UNFIT)
+        if state.node_busy[p, node] != number:
+            set_in_row(state.node_busy, state.node_busy_1, state.node_busy_2, p, node, number)
+
+
+@called
+def count_changed(model, state):
+    """Count the tasks again on the nodes that have changed; before the first question no change is noted."""
+    run = state.run[0]
+    seen = run.n_changes_counted
+    if seen == run.n_changes:
+        return
+    run.n_changes_counted = run.n_changes
+    changed_nodes.see(model, state)
+    changed_nodes.renew_changed(model, state, seen, count_tasks)
+
+
+@called
+def unit_on(model, state, task, p, first_on):
+    """The unit that ``first_on(model, state, task, p, low, high)`` finds among those of a node, [low, high), on the
+    node that runs the fewest tasks of those where it finds one; the first of several. -1: there is none."""
+    if has_own_order(model):
+        return first_on(model, state, task, p, np.int64(0), np.int64(model.unit_type.shape[0]))
+    if COUNTS_TASKS and state.node_busy.shape[1] > 0:
+        return unit_by_counts(model, state, task, not_negative(p), first_on)
+    return unit_of_all(model, state, task, p, first_on)
+
+
+@called
+def unit_of_all(model, state, task, p, first_on):
+    """Look at the nodes with room in order, until one is idle."""
+    best, fewest, n_units = np.int64(-1), np.int64(0), np.int64(model.unit_type.shape[0])
+    unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, np.int64(0)))
+    while unit >= 0:
+        begin, end = np.int64(model.node_first[model.unit_node[unit]]), after_node(model, unit)
+        n = node_tasks(model, state, model.unit_node[unit])
+        if best < 0 or n < fewest:
+            found = first_on(model, state, task, p, begin, end)
+            if found >= 0:
+                best, fewest = found, n
+                if n == 0:
+                    break
+        if end >= n_units:
+            break
+        unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, end))
+    return best
+
+
+@called
+def unit_by_counts(model, state, task, p, first_on):
+    count_changed(model, state)
+    counts, counts_1, counts_2 = state.node_busy, state.node_busy_1, state.node_busy_2
+    n_1, n = np.int64(counts_1.shape[1]), np.int64(counts.shape[1])
+    best, highest = np.int64(-1), np.int32(UNFIT)
+    for i in range(counts_2.shape[1]):
+        if counts_2[p, i] <= highest:
+            continue
+        for j in range(i * BLOCK, min((i + 1) * BLOCK, n_1)):
+            if counts_1[p, j] <= highest:
+                continue
+            for node in range(j * BLOCK, min((j + 1) * BLOCK, n)):
+                if counts[p, node] > highest:
+                    begin, end = np.int64(model.node_first[node]), np.int64(model.node_first[node + 1])
+                    unit = first_on(model, state, task, p, begin, end)
+                    if unit >= 0:
+                        best, highest = unit, counts[p, node]
+    return best
 
 
 def is_request(model, task):
@@ -54,7 +147,7 @@ def find_units(model, state, task, unit):
         member = next_attached(model, state, member)
         if member < 0:
             break
-        own = least_busy.unit_on(model, state, member, p, first_on)
+        own = unit_on(model, state, member, p, first_on)
     end, member = member, np.int64(task)
     while member != end:
         state.node_members[model.unit_node[gang_members.unit_of(model, state, member)]] = 0
@@ -71,7 +164,7 @@ def is_alike_request(model, state, task):
 def are_alike(model, state, task):
     """Whether nodes need only be counted for a request; not where units have their own order, in which a node's
     do not lie side by side."""
-    is_counted = is_room_local(model) and not least_busy.has_own_order(model)
+    is_counted = is_room_local(model) and not has_own_order(model)
     return is_counted and gang_members.are_all_alike(model, state, task)
 
 
@@ -85,7 +178,7 @@ def first_of_request(model, state, task, p):
 @called
 def least_busy_of_request(model, state, task, p):
     """The same on the least busy node: one look at whether there are enough is for all nodes."""
-    unit = least_busy.unit_on(model, state, task, p, first_on)
+    unit = unit_on(model, state, task, p, first_on)
     return unit if unit >= 0 and fits(model, state, task, unit) else np.int64(-1)
 
 
@@ -114,7 +207,7 @@ def has_nodes_besides(model, state, task, unit, p):
         other = first_on(model, state, task, p, low, n_units)
         if other < 0:
             return False
-        low = least_busy.after_node(model, other)
+        low = after_node(model, other)
         if model.unit_node[other] != model.unit_node[unit]:
             member = next_attached(model, state, member)
     return True

@@ -7,7 +7,6 @@ import numpy as np
 
 from vinesim.core import claims, gangs, node_index, pools, requests
 from vinesim.core.bits import at_or_after, at_or_before
-from vinesim.core.called import called
 from vinesim.core.features import (
     CAPS,
     DISAGGREGATED,
@@ -19,6 +18,7 @@ from vinesim.core.features import (
     RESERVED,
     SLOTS,
     WHOLE,
+    called,
 )
 from vinesim.core.tasks import data_node, is_allowed, is_of_gang, task_type
 from vinesim.jit.intrinsics import not_negative

@@ -10,7 +10,6 @@ import numpy as np
 
 from vinesim.core import calendar, claims, dependencies, gang_members, laws, ledger, pending, pools, requests
 from vinesim.core.bits import insert, remove
-from vinesim.core.called import called
 from vinesim.core.features import (
     AHEAD,
     BATCHING,
@@ -33,9 +32,9 @@ from vinesim.core.features import (
     SLOTS,
     TRACKS,
     WHOLE,
+    called,
 )
 from vinesim.core.laws import batching
-from vinesim.core.rules import OUT_OF_TIME
 from vinesim.core.tasks import (
     at_step,
     execution_us,
@@ -54,7 +53,7 @@ from vinesim.core.tasks import (
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import PREFILLED, WITHDRAWN
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, DROPPED, PENDING, RESTART, RESUME
+from vinesim.state.layout import ATTACHED, DROPPED, OUT_OF_TIME, PENDING, RESTART, RESUME
 
 # Slots
 

@@ -5,30 +5,85 @@ A kernel is a plain function in a plain module. Here each function that a loop r
 bound. So a kernel is written once and read from top to bottom, and a branch on a feature that a run does not need costs
 neither time nor compilation. A copy is kept under the function and the values of the features that it reaches: loops
 that differ in other features share it.
+
+Compiled queries trust their arguments: for a task or unit that does not exist they would read other memory. Tests
+show that the policies of the package never ask so. Any other policy calls a query through a guard, which raises
+IndexError as a NumPy array does. Numbers below 0 count from the end, as there.
 """
 
 import dis
 import inspect
 import types
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from vinesim.core import actions, claims, laws, nodes, pending, pools, rooms, segments, tasks, trial
 from vinesim.core import features as of_runs
+from vinesim.core.code import fingerprint
 from vinesim.core.features import Features
-from vinesim.core.fingerprint import fingerprint
-from vinesim.core.guards import guarded
-from vinesim.core.queries import BODIES
+from vinesim.core.laws import batching
 from vinesim.jit.kernels import bound_copy, part
 from vinesim.jit.parts import Part
+from vinesim.state import places, queries
+
+# the parameters that index arrays of the model
+PLACES = {
+    "task": "task_operations",
+    "unit": "unit_type",
+    "node": "node_rack",
+    "position": "task_operations",
+    "group": "group_task_type",
+    "processor_type": "affinity",
+}
+
+
+@lru_cache(maxsize=256)
+def guarded(query: Callable[..., Any]) -> Any:
+    """Return the query with checks of its arguments, or the query itself if it has none to check."""
+    parameters = inspect.signature(query).parameters
+    indices = [name for name in parameters if name in PLACES and "model" in parameters]
+    if not indices:
+        return query
+    bare = [p.replace(annotation=p.empty) for p in parameters.values()]
+    lines = [f"def guard{inspect.Signature(bare)}:"]
+    for name in indices:
+        length = f"len(model.{PLACES[name]})"
+        lines += [f"    if not -{length} <= {name} < {length}:", f"        raise IndexError('no such {name}')"]
+    lines.append(f"    return query({', '.join(parameters)})")
+    made: dict[str, Any] = {"query": query, "__name__": query.__module__}
+    exec("\n".join(lines), made)  # noqa: S102 - the text above, with the query's own parameters
+    return made["guard"]
+
 
 LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
 OWN = ("vinesim.core.", "vinesim.state.", "vinesim.model.step_times")  # modules whose kernels do not check bounds
 LOOPS = (
     "vinesim.core.loop",
-    "vinesim.core.slot",
+    "vinesim.core.loops",
     "vinesim.core.turn",
 )  # modules of which names are bound to other things
+
+ROOMS = (actions, tasks, pending, claims, pools, rooms, nodes, segments, laws, batching, trial)
+
+
+def _bodies() -> dict[Any, Any]:
+    """The compiled bodies of what policies may ask: of the queries of the public contract and of ``state/places.py``.
+
+    A query that is not there has the body that says what it means, in ``state/queries.py``; those that it calls are
+    answered by the bodies here.
+    """
+    asked = {f.__name__: f for f in (*vars(queries).values(), *vars(places).values()) if inspect.isfunction(f)}
+    own = {name: f for name, f in asked.items() if f.__module__ in (queries.__name__, places.__name__)}
+    found: dict[Any, Any] = {}
+    for room in ROOMS:
+        for name, body in vars(room).items():
+            if name in own and inspect.isfunction(body) and body.__module__ == room.__name__:
+                found.setdefault(own[name], body)
+    return found
+
+
+BODIES = _bodies()  # of each query that has one
 
 
 class Name(NamedTuple):

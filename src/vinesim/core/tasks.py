@@ -10,7 +10,6 @@ import numpy as np
 from vinesim.core import calendar, dependencies
 from vinesim.core.bits import at_or_after, contains
 from vinesim.core.calendar import DONE, next_engine_end_us
-from vinesim.core.called import called
 from vinesim.core.features import (
     AFTER,
     BATCHING,
@@ -24,6 +23,7 @@ from vinesim.core.features import (
     OVERHEAD,
     QUOTAS,
     TIMES,
+    called,
 )
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries

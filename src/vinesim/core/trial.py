@@ -4,8 +4,7 @@ The meaning, for the reader, is in engine/reference_trial.py and state/places.py
 import numpy as np
 
 from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, rooms
-from vinesim.core.called import called
-from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL
+from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL, called
 from vinesim.core.rooms import fits, forget_found
 from vinesim.core.tasks import at_step, end_of_members, gang_of, is_of_gang, next_step
 from vinesim.jit.intrinsics import not_negative

@@ -9,20 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.core.code import Code
-from vinesim.core.rules import ABANDONED, AT_HORIZON, AT_PAUSE, NO_EVENTS
 from vinesim.engine.compiling import NotCompiled, announce_compilation, timing_compilation
 from vinesim.engine.contract import BrokenContract, ErrorWithoutLine, OutOfTime
 from vinesim.engine.engine_choice import EngineChoice
 from vinesim.engine.outcome import collect, may_end_early, why_over
 from vinesim.engine.periods import PeriodClock
-from vinesim.engine.run import Run
-from vinesim.engine.watchdog import Progress, Watchdog
+from vinesim.engine.run import Progress, Run, Watchdog
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import NOT_PLACED
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, title_of
+from vinesim.state.layout import ABANDONED, AT_HORIZON, AT_PAUSE, NO_EVENTS
 from vinesim.state.model import Model
 
 CHUNK_S = 0.1  # how long the engine works before progress is reported

@@ -1,4 +1,4 @@
-"""Runs in blocks: many of one model in one call of a kernel (``core/block.py``), and then their numbers in one go.
+"""Runs in blocks: many of one model in one call of a kernel (``core/loops.py``), and then their numbers in one go.
 
 The policy is compiled once and the model built once. Each thread has one state. The kernel is given what it resets
 before each run, and where it writes their results.
@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vinesim.core.loops import Running, block_for, loop_for
-from vinesim.core.rules import AT_HORIZON, BROKEN
 from vinesim.core.state import build_state
-from vinesim.engine.code import code_of
+from vinesim.engine.engine_choice import code_of
 from vinesim.engine.outcome import may_share_units, take_dropped_us
-from vinesim.engine.watchdog import run_interruptibly
+from vinesim.engine.run import run_interruptibly
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
@@ -30,6 +29,7 @@ from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.arrays import IF_CUT_OFF, NEVER, RUN, STATE
 from vinesim.state.build import build_model
+from vinesim.state.layout import AT_HORIZON, BROKEN
 from vinesim.state.scratch import build_scratch
 
 NOT_RUN = -1

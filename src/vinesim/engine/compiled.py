@@ -8,19 +8,18 @@ import numpy as np
 
 from vinesim.core.code import Code
 from vinesim.core.loops import Running, loop_for
-from vinesim.core.rules import ABANDONED, BROKEN, GO_ON, NEED_CHANGES, NEED_ROOM
 from vinesim.core.state import build_state
 from vinesim.engine.changes import Changes
 from vinesim.engine.contract import broken, call_policy
 from vinesim.engine.outcome import with_killed
-from vinesim.engine.watchdog import Abandoned, run_interruptibly
+from vinesim.engine.run import Abandoned, run_interruptibly
 from vinesim.model.outage import Outage
 from vinesim.model.result import EarlyEnds, Serving
 from vinesim.model.scenario import Scenario
 from vinesim.model.step_times import step_us
 from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state.arrays import ARRIVES, MOVES, ORDER, STARTS
-from vinesim.state.layout import PENDING, STEP, TIMER
+from vinesim.state.layout import ABANDONED, BROKEN, GO_ON, NEED_CHANGES, NEED_ROOM, PENDING, STEP, TIMER
 
 COLUMNS = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
 OF_REQUESTS = ("task_scheduled_us", "task_first_us", "task_preempted")
@@ -48,9 +47,9 @@ class CompiledRun:
     def advance(
         self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
     ) -> int:
-        """Handle events; return why it stopped (core/rules.py), or ABANDONED if ``should_abandon``, which is called at
-        intervals, said so: then this run stays as it is, and a thread continues with it. Without ``should_abandon`` it
-        cannot be abandoned.
+        """Handle events; return why it stopped (state/layout.py), or ABANDONED if ``should_abandon``, which is called
+        at intervals, said so: then this run stays as it is, and a thread continues with it. Without ``should_abandon``
+        it cannot be abandoned.
         """
         try:
             if should_abandon is None:

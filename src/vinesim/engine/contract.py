@@ -13,13 +13,12 @@ from numbers import Real
 from types import FrameType, TracebackType
 from typing import Any
 
-from vinesim.core.rules import OUT_OF_TIME, RULES
 from vinesim.model.errors import InputError, PolicyError
 from vinesim.model.scalars import is_whole
 from vinesim.model.scenario import Scenario
 from vinesim.state import queries
 from vinesim.state.clock import out_of_time
-from vinesim.state.layout import Action, View
+from vinesim.state.layout import OUT_OF_TIME, RULES, Action, View
 
 
 class ErrorWithoutLine(PolicyError):
@@ -66,7 +65,7 @@ def place_of(decide: Callable[..., Any], model: Any, state: Any, view: View, act
 
 
 class BrokenContract(Exception):
-    """An action broke a rule of core/rules.py."""
+    """An action broke a rule of state/layout.py."""
 
     def __init__(self, rule: int, task: int, unit: int):
         self.rule, self.task, self.unit = rule, task, unit

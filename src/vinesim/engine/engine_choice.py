@@ -1,4 +1,4 @@
-"""Which of the two engines does a run where that is left to VineSim.
+"""The machine code that a run needs, and which of the two engines does it where that is left to VineSim.
 
 Both give the same bits, so this is a matter of time only. The reference engine begins at once. The compiled one does a
 task some hundred times faster, but its code for a policy must be loaded first, or compiled. How long the reference
@@ -10,11 +10,53 @@ take much more than twice what they take on the better engine.
 
 import math
 import time
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
-from vinesim.core.code import Code
+from vinesim.core.code import Code, Own
+from vinesim.core.features import features_of
+from vinesim.engine.outcome import may_end_early
 from vinesim.model.errors import InputError, Problem
-from vinesim.policies.contract import OnlinePolicy, Policy, title_of
+from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
+from vinesim.policies.declarations import functions_of
+from vinesim.state.scratch import build_options, build_scratch
+
+
+def code_of(scenario: Scenario, model: Any, policy: Policy, online: OnlinePolicy) -> Code:
+    """The code for a run of a scenario: ``online`` decides, or a batch policy from outside the loop; with the arrays
+    that are the policy's own."""
+    own = Own(build_options(online.values_of_options()), build_scratch(online.scratch, model))
+
+    def features() -> frozenset[str]:
+        return features_of(
+            scenario,
+            model,
+            queries_of(online.decide),
+            is_batch=isinstance(policy, BatchPolicy),
+            ends_early=may_end_early(scenario, online),
+            overcommits=policy.may_overcommit,
+            sees_all=online.sees_every_event,
+        )
+
+    return Code(online.decide, own, features)
+
+
+def queries_of(decide: Any) -> frozenset[str]:
+    """The names of the queries and answers that a policy's function calls; not of its own functions."""
+    return _queries_among(frozenset(functions_of(decide)))
+
+
+@lru_cache(1000)
+def _queries_among(functions: frozenset[Any]) -> frozenset[str]:
+    found = set()
+    for one in functions:
+        if one.__module__.startswith("vinesim.state."):
+            found.add(one.__name__)
+        elif "Action" in one.__code__.co_names:  # it makes its answers itself
+            found.add("Action")
+    return frozenset(found)
+
 
 Engine = Literal["auto", "compiled", "reference"]
 ENGINES = ("auto", "compiled", "reference")

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from vinesim.core.rules import RULES
 from vinesim.engine.contract import call_policy
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
@@ -15,7 +14,7 @@ from vinesim.model.time import FOREVER_US
 from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, title_of
 from vinesim.state.clock import stuck_period
-from vinesim.state.layout import has_shared_speed
+from vinesim.state.layout import RULES, has_shared_speed
 from vinesim.state.model import Model
 
 MAX_PERIODS = 10_000_000  # from one event to the next, if each must be processed

@@ -10,20 +10,22 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from vinesim.core import rules
-from vinesim.core.rules import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS
 from vinesim.engine.contract import BrokenContract, decision, place_of
 from vinesim.engine.reference_ends import hand_on, release, stop
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.engine.reference_trial import attached_to, is_of_gang
-from vinesim.state import queries
+from vinesim.state import layout, queries
 from vinesim.state.layout import (
     ARRIVAL,
+    AT_HORIZON,
+    AT_PAUSE,
     ATTACHED,
     DROP,
     DROPPED,
     FINISH,
     FULL,
+    GO_ON,
+    NO_EVENTS,
     NOTHING,
     PENDING,
     PREEMPT,
@@ -114,42 +116,42 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
 
 
 def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
-    """Raise BrokenContract with the number of the first rule that the action breaks (core/rules.py)."""
+    """Raise BrokenContract with the number of the first rule that the action breaks (state/layout.py)."""
     model, task, unit = state.model, action.task, action.unit
     n_arrived = int(model.job_first[state.next_job])
     rule = 0
     if task < 0 or task >= n_arrived:
-        rule = rules.UNKNOWN_TASK
+        rule = layout.UNKNOWN_TASK
     elif state.task_unit[task] != PENDING:
-        rule = rules.IS_ATTACHED if state.task_unit[task] == ATTACHED else rules.NOT_PENDING
+        rule = layout.IS_ATTACHED if state.task_unit[task] == ATTACHED else layout.NOT_PENDING
     elif action.kind == DROP:
         rule = 0
     elif not 0 <= unit < len(model.unit_type):
-        rule = rules.UNKNOWN_UNIT
+        rule = layout.UNKNOWN_UNIT
     elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
-        rule = rules.CANNOT_RUN
+        rule = layout.CANNOT_RUN
     elif not queries.is_up(model, state, unit):
-        rule = rules.IS_DOWN
+        rule = layout.IS_DOWN
     elif not queries.is_in_partition(model, state, task, unit):
-        rule = rules.OUTSIDE_PARTITION
+        rule = layout.OUTSIDE_PARTITION
     elif not queries.is_within_quotas(model, state, task):
-        rule = rules.OVER_QUOTA
+        rule = layout.OVER_QUOTA
     elif not queries.reservations_allow(model, state, task, unit):
-        rule = rules.IS_RESERVED
+        rule = layout.IS_RESERVED
     elif not queries.has_role(model, state, task, unit):
-        rule = rules.OTHER_ROLE
+        rule = layout.OTHER_ROLE
     elif not may_overcommit and not queries.fits(model, state, task, unit):
         is_over = is_held_back_by_cap(state, task, unit)
-        rule = rules.OVER_CAP if is_over else rules.NO_ROOM
+        rule = layout.OVER_CAP if is_over else layout.NO_ROOM
     elif may_overcommit and len(model.class_units) and not queries.rest_fits(model, state, task, unit):
-        rule = rules.NO_ROOM_FOR_THE_REST
+        rule = layout.NO_ROOM_FOR_THE_REST
     elif action.n_tasks != 1 and unit in state.engines.of_unit:
-        rule = rules.ON_ENGINE
+        rule = layout.ON_ENGINE
     elif action.n_tasks != 1:
         is_head = queries.first_pending(model, state, state.group_of(task)) == task
         most = queries.joinable(model, state, task, action.n_tasks)
         if action.n_tasks < 1 or not is_head or most < action.n_tasks:
-            rule = rules.NOT_A_HEAD
+            rule = layout.NOT_A_HEAD
     if rule:
         raise BrokenContract(rule, task, unit)
 
@@ -248,7 +250,7 @@ def run_events(
                 if action.kind == NOTHING:
                     state.timer_us = action.until_us
                     if not action.until_us > now:
-                        raise BrokenContract(rules.WAIT_NOT_LATER, -1, -1)
+                        raise BrokenContract(layout.WAIT_NOT_LATER, -1, -1)
                     break
                 if action.kind >= PREEMPT:
                     stop(state, action)

@@ -3,11 +3,10 @@
 import math
 from typing import Any
 
-from vinesim.core import rules
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.reference_trial import is_of_gang
 from vinesim.model.result import MOVED, PREEMPTED, PREFILLED, WITHDRAWN
-from vinesim.state import queries
+from vinesim.state import layout, queries
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action
 
 
@@ -174,13 +173,13 @@ def stop(state: Any, action: Action) -> None:
     """End the segment of the task that a policy preempts or moves."""
     task, rule = action.task, 0
     if not 0 <= task < int(state.model.job_first[state.next_job]) or not queries.is_running(state.model, state, task):
-        rule = rules.NOT_RUNNING
+        rule = layout.NOT_RUNNING
     elif state.progress.event[task] == state.n_events:
-        rule = rules.JUST_STARTED
+        rule = layout.JUST_STARTED
     elif action.kind == MOVE and state.followers[task]:
-        rule = rules.IS_CONSOLIDATED
+        rule = layout.IS_CONSOLIDATED
     elif action.kind == MOVE and is_of_gang(state, task):
-        rule = rules.IS_GANG
+        rule = layout.IS_GANG
     if rule:
         raise BrokenContract(rule, task, action.unit)
     keeps = int(state.model.preemption[0])

@@ -11,20 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.core import rules
 from vinesim.engine.changes import FailureClock
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.outcome import may_end_early, with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import interrupt, withdraw
 from vinesim.engine.reference_state import ReferenceState
-from vinesim.engine.watchdog import Abandoned, abandoned_when
+from vinesim.engine.run import Abandoned, abandoned_when
 from vinesim.model.outage import Outage, units_of
 from vinesim.model.result import FAILED, INTERRUPTED, EarlyEnds, Serving
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import OnlinePolicy, Policy
-from vinesim.state import queries
+from vinesim.state import layout, queries
 from vinesim.state.layout import ATTACHED, DOWN, HELD, OUTAGE, OVERFULL, PENDING, TIMER
 from vinesim.state.model import Model
 from vinesim.state.scratch import build_scratch, plain_options
@@ -59,13 +58,13 @@ class ReferenceRun:
                 while True:
                     stop_us = math.inf if self._outages is None else self._outages.next_us
                     why = self._run_events(horizon_us, min(pause_us, stop_us), max_events)
-                    if why != rules.AT_PAUSE or self._outages is None:
+                    if why != layout.AT_PAUSE or self._outages is None:
                         return why
                     if self.n_done == len(self.state.task_unit) or (self._outages.only_fails and self.is_idle):
-                        return rules.NO_EVENTS
+                        return layout.NO_EVENTS
                     self._outages.tick()
         except Abandoned:
-            return rules.ABANDONED
+            return layout.ABANDONED
 
     def _run_events(self, horizon_us: float, pause_us: float, max_events: int) -> int:
         return run_events(
@@ -100,15 +99,15 @@ class ReferenceRun:
         moved = [(int(tasks[i]), int(units[i])) for i in np.flatnonzero(moves)]
         for task, unit in moved:
             if unit >= len(model.unit_type):
-                raise BrokenContract(rules.UNKNOWN_UNIT, task, unit)
+                raise BrokenContract(layout.UNKNOWN_UNIT, task, unit)
             if model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
-                raise BrokenContract(rules.CANNOT_RUN, task, unit)
+                raise BrokenContract(layout.CANNOT_RUN, task, unit)
             if state.is_shared(state.task_unit[task]) or state.is_shared(unit):
-                raise BrokenContract(rules.SHARES_SPEED, task, unit)
+                raise BrokenContract(layout.SHARES_SPEED, task, unit)
             self._move(task, unit)
         for task, unit in moved:
             if state.unit_load[unit] > model.unit_capacity[unit] * OVERFULL and not self._may_overcommit:
-                raise BrokenContract(rules.NO_ROOM, task, unit)
+                raise BrokenContract(layout.NO_ROOM, task, unit)
         for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
             if unit >= 0 and state.task_unit[task] == PENDING:
                 start(state, queries.start(task, unit), self._may_overcommit)

@@ -12,9 +12,8 @@ from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
 from vinesim.engine.reference_batching import Engines
 from vinesim.engine.reference_ends import Progress
-from vinesim.engine.reference_pools import Draws, HeldQuotas
 from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang, trial
-from vinesim.engine.reference_waits import Ahead, Dependencies
+from vinesim.engine.reference_waits import Ahead, Dependencies, Draws, HeldQuotas
 from vinesim.state import places, queries
 from vinesim.state.expected import is_admitted
 from vinesim.state.layout import PENDING

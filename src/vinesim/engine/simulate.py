@@ -10,10 +10,9 @@ import numpy as np
 
 from vinesim.core.code import Code
 from vinesim.engine.attempt import Attempt
-from vinesim.engine.code import code_of
 from vinesim.engine.contract import ErrorWithoutLine
-from vinesim.engine.engine_choice import Engine, EngineChoice, check_engine
-from vinesim.engine.watchdog import Progress
+from vinesim.engine.engine_choice import Engine, EngineChoice, check_engine, code_of
+from vinesim.engine.run import Progress
 from vinesim.formats.results.table import Table
 from vinesim.metrics import applications
 from vinesim.metrics.labels import labels_of

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.engine_choice import Engine
+from vinesim.engine.run import Progress
 from vinesim.engine.simulate import code_for, online_policy_for, simulate
-from vinesim.engine.watchdog import Progress
 from vinesim.explore.state import Changes, Explored
 from vinesim.explore.view import COMPARED, numbers_of, view_of
 from vinesim.formats.results.table import Table

@@ -12,27 +12,8 @@ import numpy as np
 from vinesim.core.code import Own
 from vinesim.core.features import of_live
 from vinesim.core.loops import MODEL_TYPE, state_type, turn_for
-from vinesim.core.rules import BROKEN
 from vinesim.core.state import build_state
-from vinesim.engine.code import queries_of
-from vinesim.engine.compiling import announce_compilation
-from vinesim.engine.contract import BrokenContract, broken, call_policy
-from vinesim.jit.reference import Arrays, words_of
-from vinesim.live.columns import along_groups
-from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order
-from vinesim.live.grant import Grant, Place
-from vinesim.live.registration import Cluster, Registration, compiled, registration
-from vinesim.live.renumbering import moved_scratch, moved_state, moved_window, surviving
-from vinesim.live.saving import packed, signature, unpacked
-from vinesim.model.application import Application
-from vinesim.model.streams import stream_seed
-from vinesim.model.workload import ONE_SLOT
-from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.state.arrays import FIELDS
-from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER
-from vinesim.state.model import ROWS, Model
-from vinesim.state.scratch import FACTOR, TASK_COUNT, build_options, build_scratch
-from vinesim.state.window import (
+from vinesim.core.turn import (
     ANSWER,
     ARRIVE,
     CLOSE,
@@ -45,6 +26,24 @@ from vinesim.state.window import (
     WITHDRAW,
     empty_window,
 )
+from vinesim.engine.compiling import announce_compilation
+from vinesim.engine.contract import BrokenContract, broken, call_policy
+from vinesim.engine.engine_choice import queries_of
+from vinesim.jit.reference import Arrays, words_of
+from vinesim.live.columns import along_groups
+from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order
+from vinesim.live.grant import Grant, Place
+from vinesim.live.registration import Cluster, Registration, compiled, registration
+from vinesim.live.renumbering import moved_scratch, moved_state, moved_window, surviving
+from vinesim.live.saving import packed, signature, unpacked
+from vinesim.model.application import Application
+from vinesim.model.streams import stream_seed
+from vinesim.model.workload import ONE_SLOT
+from vinesim.policies.contract import OnlinePolicy, title_of
+from vinesim.state.arrays import FIELDS
+from vinesim.state.layout import BROKEN, DROP, NOTHING, OUTAGE, TIMER
+from vinesim.state.model import ROWS, Model
+from vinesim.state.scratch import FACTOR, TASK_COUNT, build_options, build_scratch
 
 LEAST_TASKS = 4096  # length of the first window
 SAVED = (  # the rest follows from it

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vinesim.core.rules import WAIT_NOT_LATER
 from vinesim.engine.contract import BrokenContract, decision
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
@@ -18,7 +17,19 @@ from vinesim.model.application import Application
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.state.layout import ARRIVAL, DOWN, DROP, DROPPED, FINISH, OUTAGE, PENDING, TIMER, Action, View
+from vinesim.state.layout import (
+    ARRIVAL,
+    DOWN,
+    DROP,
+    DROPPED,
+    FINISH,
+    OUTAGE,
+    PENDING,
+    TIMER,
+    WAIT_NOT_LATER,
+    Action,
+    View,
+)
 from vinesim.state.scratch import plain_options
 
 

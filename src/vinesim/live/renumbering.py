@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.core.turn import Window, empty_window
 from vinesim.state import bit_levels
 from vinesim.state.layout import DROPPED, PENDING
 from vinesim.state.scratch import EVENT_OF_TASK, FACTOR, TASK_COUNT, TASK_ID
-from vinesim.state.window import Window, empty_window
 
 OF_TASKS = {  # columns of the state that turns use, and what they hold for a task that has not arrived
     "task_unit": PENDING,

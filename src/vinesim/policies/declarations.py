@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.core.fingerprint import is_own
+from vinesim.core.code import is_own
 from vinesim.formats.source.renamed import RENAMED
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of

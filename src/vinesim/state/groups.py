@@ -13,9 +13,8 @@ from vinesim.model.reservation import admission_of_jobs
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.state.demand import demands
-from vinesim.state.demand_classes import DemandClasses
+from vinesim.state.demand_classes import DemandClasses, coded, first_rows
 from vinesim.state.gangs import gang_codes
-from vinesim.state.numbering import coded, first_rows
 from vinesim.state.partitions import Quotas
 
 GROUP_KEYS = (

@@ -15,7 +15,6 @@ import pytest
 import vinesim as vs
 from tests.loops import copy_loops
 from tests.properties.equivalence import unlike
-from vinesim.core import rules
 from vinesim.core.code import SHARED_LOOP, Code
 from vinesim.core.loops import block_for
 from vinesim.engine import attempt, blocks, engine_choice
@@ -25,6 +24,7 @@ from vinesim.engine.simulate import code_for
 from vinesim.jit import machine_code
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
+from vinesim.state import layout
 from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 
 ROOT = Path(__file__).parents[3]
@@ -358,8 +358,7 @@ def test_a_policy_that_never_answers_is_left_on_the_reference_engine_too():
 def test_the_digest_needs_no_compiler():
     code = (
         "import sys\n"
-        "from vinesim.core.fingerprint import fingerprint\n"
-        "from vinesim.core.names import digest_of as of\n"
+        "from vinesim.core.code import digest_of as of, fingerprint\n"
         "digest_of = lambda decide: of(frozenset(), fingerprint(decide))\n"
         "from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl\n"
         "from vinesim.policies.online.high import High\n"
@@ -400,4 +399,4 @@ def test_with_many_units_it_takes_over_while_a_decision_lasts(monkeypatch, n_uni
     center = vs.Datacenter(zeros, zeros, range(n_units), (vs.ProcessorType("P"),))
     with pytest.raises(TookOver):
         vs.simulate(vs.Scenario(center, work, Thoughtful, affinity=[[1.0]]))
-    assert (ends[-1] == rules.ABANDONED) == (n_units >= attempt.MANY_UNITS)
+    assert (ends[-1] == layout.ABANDONED) == (n_units >= attempt.MANY_UNITS)

@@ -10,8 +10,8 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.endless import N_STARTED, Endless
-from vinesim.engine import attempt, code, compiled, watchdog
-from vinesim.engine.watchdog import Abandoned, run_interruptibly
+from vinesim.engine import attempt, compiled, engine_choice, run
+from vinesim.engine.run import Abandoned, run_interruptibly
 
 
 def test_work_is_done_on_other_threads_and_its_results_come_in_order():
@@ -49,7 +49,7 @@ def test_a_thread_that_handles_no_signals_does_it_itself():
 
 @pytest.mark.parametrize("wrong", [Abandoned, KeyboardInterrupt])
 def test_work_that_is_left_ends_on_its_own_and_its_thread_with_it(monkeypatch, wrong):
-    monkeypatch.setattr(watchdog, "LOOK_S", 0.001)
+    monkeypatch.setattr(run, "LOOK_S", 0.001)
     end, ended = threading.Event(), threading.Event()
 
     def work():
@@ -61,11 +61,11 @@ def test_work_that_is_left_ends_on_its_own_and_its_thread_with_it(monkeypatch, w
             return True
         raise wrong
 
-    n_idle = len(watchdog._idle)
+    n_idle = len(run._idle)
     with pytest.raises(wrong):
         run_interruptibly([work], look)
     assert not ended.is_set()
-    assert len(watchdog._idle) == max(0, n_idle - 1)
+    assert len(run._idle) == max(0, n_idle - 1)
     end.set()
     assert ended.wait(60)
     assert run_interruptibly([lambda: 1]) == [1]
@@ -81,16 +81,16 @@ def scenario(n=20):
 @pytest.fixture
 def thoughts(monkeypatch):
     """The policy's arrays of the runs of a test; at its end they may answer."""
-    made, build = [], code.build_scratch
+    made, build = [], engine_choice.build_scratch
 
     def kept(declared, model):
         made.append(build(declared, model))
         return made[-1]
 
-    monkeypatch.setattr(code, "build_scratch", kept)
-    monkeypatch.setattr(watchdog, "LOOK_S", 0.01)
-    monkeypatch.setattr(watchdog, "LEAVE_S", 0.05)
-    monkeypatch.setattr(watchdog, "SAY_S", 0.0)
+    monkeypatch.setattr(engine_choice, "build_scratch", kept)
+    monkeypatch.setattr(run, "LOOK_S", 0.01)
+    monkeypatch.setattr(run, "LEAVE_S", 0.05)
+    monkeypatch.setattr(run, "SAY_S", 0.0)
     yield made
     for scratch in made:
         if "enough" in scratch._fields:
@@ -114,7 +114,7 @@ def test_a_run_whose_policy_does_not_answer_can_be_stopped(thoughts):
         name: column.tobytes() for name, column in result.outcome.__dict__.items() if isinstance(column, np.ndarray)
     }
     thoughts[-1].enough[0] = 1
-    idle = {worker.thread for worker in watchdog._idle}
+    idle = {worker.thread for worker in run._idle}
     for thread in threading.enumerate():
         if thread.name == "vinesim-kernel" and thread not in idle:
             thread.join(60)  # it ends its chunk
@@ -127,7 +127,7 @@ def test_ctrl_c_in_a_script_says_where_it_was(thoughts, monkeypatch):
     def interrupt(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(watchdog.Watchdog, "should_abandon", interrupt)
+    monkeypatch.setattr(run.Watchdog, "should_abandon", interrupt)
     with pytest.raises(KeyboardInterrupt) as error:
         vs.simulate(scenario(), engine="compiled")
     assert "under the policy test_endless" in error.value.__notes__[0]
@@ -161,7 +161,7 @@ def test_a_debugger_can_be_used_after_plain_python_was_watched(is_left):
     """A request to stop that is taken back where none waits makes Python 3.11 hang in its next traced call."""
     code = (
         "import sys\n"
-        "from vinesim.engine.watchdog import Abandoned, abandoned_when\n"
+        "from vinesim.engine.run import Abandoned, abandoned_when\n"
         "try:\n"
         f"    with abandoned_when(lambda: {is_left}):\n"
         f"        while {is_left}:\n"

@@ -14,7 +14,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from tests.loops import copy_loops
-from vinesim.core import names
+from vinesim.core import code
 from vinesim.jit import kernels, machine_code
 from vinesim.model.errors import InputWarning
 
@@ -42,7 +42,7 @@ def imported(file):
 
 
 def test_the_hash_is_of_all_that_the_kernels_import():
-    hashed = set(names.files())
+    hashed = set(code.files())
     for file in hashed - {PACKAGE / "core" / "state.py"}:  # it allocates, and nothing in it is compiled
         for module in imported(file):
             parts = module.split(".")

@@ -12,9 +12,8 @@ task, and changes only if a task before it is withdrawn.
 
 import numpy as np
 
-from vinesim.core import calendar, ledger, linked
-from vinesim.core.called import called
-from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, CURVES, EARLY, SHARED
+from vinesim.core import calendar, ledger
+from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, CURVES, EARLY, SHARED, called
 from vinesim.core.laws import batching, shared
 
 
@@ -88,19 +87,19 @@ def takes_ahead(model, unit):
 
 def free_us(state, unit):
     """When a unit is done with all that it was given so far."""
-    last = linked.last_of(state, unit)
+    last = shared.last_on_unit(state, unit)
     return state.slot[last].end_us if last >= 0 else state.run[0].now_us
 
 
 def join_in_turn(state, slot, unit, end_us):
-    linked.append(state, slot, unit)
+    shared.add_to_unit(state, slot, unit)
     return join_alone(state, slot, end_us)
 
 
 def leave_in_turn(model, state, slot, unit, is_due):
     leave_alone(state, slot, is_due)
     following = np.int64(state.slot[slot].next_on_unit)
-    linked.remove(state, slot, unit)
+    shared.remove_from_unit(state, slot, unit)
     if EARLY and not is_due:
         close_up(state, unit, following)
     return True

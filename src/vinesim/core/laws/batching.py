@@ -7,8 +7,7 @@ nothing but the sum of their times, as ``laws/stretches.py`` says.
 import numpy as np
 
 from vinesim.core.calendar import DONE, OTHERS, first_engine_to_end, next_engine_end_us, set_engine_end
-from vinesim.core.called import called
-from vinesim.core.features import BATCHING, DISAGGREGATED
+from vinesim.core.features import BATCHING, DISAGGREGATED, called
 from vinesim.core.laws import blocks
 from vinesim.core.laws.steps import (
     admit,

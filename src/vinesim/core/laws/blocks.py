@@ -8,7 +8,7 @@ a prefix is always a chain from its first block on (``chain``), and so is what i
 
 import numpy as np
 
-from vinesim.core.called import called
+from vinesim.core.features import called
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import BLOCK_TOKENS, BLOCKS
 

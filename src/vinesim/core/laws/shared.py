@@ -8,16 +8,48 @@ map (a CPU runs several requests); egalitarian processor sharing.
 
 By curves the tasks of a unit get different shares. So the clock of the unit stands still, and ``due`` is what is left
 of each task, which is brought up to date when a task joins or leaves.
+
+The segments on a unit are a list of their slots, in the order in which the unit was given them; units that take tasks
+one after another have it too.
 """
 
 import numpy as np
 
-from vinesim.core import calendar, linked, tasks
-from vinesim.core.called import called
-from vinesim.core.features import LIMITS
-from vinesim.core.rules import OUT_OF_TIME
+from vinesim.core import calendar, tasks
+from vinesim.core.features import LIMITS, called
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries
+from vinesim.state.layout import OUT_OF_TIME
+
+
+def add_to_unit(state, slot, unit):
+    """Enter a slot at the end of the list of a unit."""
+    last = last_on_unit(state, unit)
+    state.slot[slot].next_on_unit = -1
+    if last < 0:
+        state.work_first[unit] = slot
+    else:
+        state.slot[last].next_on_unit = slot
+
+
+def remove_from_unit(state, slot, unit):
+    """Take a slot out of the list of a unit."""
+    last, other = np.int64(-1), np.int64(state.work_first[unit])
+    while other != slot:
+        last, other = other, np.int64(state.slot[other].next_on_unit)
+    if last < 0:
+        state.work_first[unit] = state.slot[slot].next_on_unit
+    else:
+        state.slot[last].next_on_unit = state.slot[slot].next_on_unit
+
+
+def last_on_unit(state, unit):
+    """The last slot of a unit; -1 if there is none."""
+    last, other = np.int64(-1), np.int64(state.work_first[unit])
+    while other >= 0:
+        last, other = other, np.int64(state.slot[other].next_on_unit)
+    return last
+
 
 ANY = -1  # task: all have the same speed
 
@@ -47,7 +79,7 @@ def join(model, state, slot, unit, load, service_us):
 def leave(model, state, slot, unit, load, is_due):
     take_out(state, slot, unit, is_due)
     advance(model, state, unit)
-    linked.remove(state, slot, unit)
+    remove_from_unit(state, slot, unit)
     return requeue(model, state, unit, load, first_due(state, unit))
 
 
@@ -75,7 +107,7 @@ def enter(state, slot, unit, service_us):
     """Enter a slot, whose end is unknown, into the list of those on a unit, in the order of their starts."""
     one = state.slot[slot]
     one.due, one.end_us = state.work_done[unit] + service_us, np.inf
-    linked.append(state, slot, unit)
+    add_to_unit(state, slot, unit)
 
 
 def take_out(state, slot, unit, is_due):
@@ -146,7 +178,7 @@ def join_by_curves(model, state, slot, unit, load, service_us):
 def leave_by_curves(model, state, slot, unit, load, is_due):
     take_out(state, slot, unit, is_due)
     advance_each(model, state, unit)
-    linked.remove(state, slot, unit)
+    remove_from_unit(state, slot, unit)
     return requeue(model, state, unit, load, first_done(model, state, unit, load))
 
 

@@ -11,14 +11,12 @@ stretch.
 import numpy as np
 
 from vinesim.core.calendar import DONE, OTHERS, set_engine_end
-from vinesim.core.called import called
-from vinesim.core.features import DISAGGREGATED
+from vinesim.core.features import DISAGGREGATED, called
 from vinesim.core.laws import blocks
 from vinesim.core.laws.blocks import limit
-from vinesim.core.rules import OUT_OF_TIME
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.step_times import step_us
-from vinesim.state.layout import BLOCK_TOKENS, BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS, RESUMES, STEP
+from vinesim.state.layout import BLOCK_TOKENS, BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS, OUT_OF_TIME, RESUMES, STEP
 
 
 def blocks_for(n_tokens, block_tokens):

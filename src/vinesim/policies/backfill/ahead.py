@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.backfill.changes import insert_change, take_change, task_of
-from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave, waits
+from vinesim.policies.backfill.base import IN_ORDER, enter, insert_change, leave, take_change, task_of, waits
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
 from vinesim.state.places import (

@@ -14,10 +14,19 @@ from vinesim.policies.backfill.ahead import (
     start_now,
     update,
 )
-from vinesim.policies.backfill.base import Backfill, is_between_passes
-from vinesim.policies.backfill.changes import task_of, to_be_indexed
-from vinesim.policies.backfill.earliest import EARLIEST, ask_for, earliest, look_up_needs, sort_units, unit_at_once
-from vinesim.policies.backfill.unit_changes import add_row_change, end_on_us, find_gap, take_row_change
+from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of, to_be_indexed
+from vinesim.policies.backfill.earliest import (
+    EARLIEST,
+    add_row_change,
+    ask_for,
+    earliest,
+    end_on_us,
+    find_gap,
+    look_up_needs,
+    sort_units,
+    take_row_change,
+    unit_at_once,
+)
 from vinesim.state.expected import held_until_on_us
 from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place

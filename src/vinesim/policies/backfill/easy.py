@@ -9,9 +9,18 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
 from vinesim.policies.backfill.base import Backfill, is_between_passes
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
-from vinesim.policies.backfill.index import index_again
-from vinesim.policies.backfill.profile import cancel, earliest_begin, has_room_for, reserve, unit_now
-from vinesim.policies.backfill.waiting import SCRATCH, TASKS, start_now, update
+from vinesim.policies.backfill.profile import (
+    SCRATCH,
+    TASKS,
+    cancel,
+    earliest_begin,
+    has_room_for,
+    index_again,
+    reserve,
+    start_now,
+    unit_now,
+    update,
+)
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import least_of
 from vinesim.state.queries import demand, fits, next_pending, nothing, task_type

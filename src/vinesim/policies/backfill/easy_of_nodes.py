@@ -1,4 +1,11 @@
-"""EASY backfilling of tasks that hold several units, and of gangs."""
+"""EASY backfilling of tasks that hold several units, and of gangs.
+
+The first task that waits gets a shadow time: when it fits, if what runs ends as expected. What ends after that may
+start only if it leaves the first task a place at that time. If that task has slots (``slots.py``), something later
+goes to where it takes the fewest of them. If the first one is a gang of tasks that differ, the later one goes to its
+usual place if the first one can then be placed again, or else to one next to the place that was found for the first
+one.
+"""
 
 import math
 from collections.abc import Mapping
@@ -9,17 +16,187 @@ from vinesim.policies.backfill.ahead import (
     AHEAD,
     AS_EXPECTED,
     NO_CHANGE,
+    begin_at,
     can_be_alike,
     fit_by,
     look_up_expected,
     restore_capacities,
     start_now,
+    suppose_more,
     update,
 )
-from vinesim.policies.backfill.base import Backfill, is_between_passes
-from vinesim.policies.backfill.past_shadow import PAST_SHADOW, unit_past_shadow
-from vinesim.policies.backfill.shadow import cancel, free_at_shadow, note_ended, reserve
+from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
+from vinesim.policies.backfill.slots import (
+    CHEAPEST,
+    SLOTS,
+    add_freed,
+    add_taken,
+    begin_counting,
+    cheapest_unit,
+    count_slots,
+    find_best,
+    forget_slots,
+    forget_taken,
+    is_by_node,
+    lead_to_cheapest,
+    leaves_slots,
+    n_alike,
+)
+from vinesim.state.expected import held_until_on_us, next_reservation_end_us
+from vinesim.state.places import end_of_members, first_row, is_member, note_place
 from vinesim.state.queries import group, is_within_quotas, next_with_room, nothing
+
+SHADOW: Mapping[str, tuple[str, str]] = {
+    **SLOTS,
+    "reserved_for": ("i8", "one"),  # 1 + the task with the reservation, 0 = none
+    "is_firm": ("u1", "one"),  # nothing runs longer than expected, so it need not be made again at each event
+    "shadow_us": ("f8", "one"),
+}
+
+
+def cancel(model: Any, scratch: Any) -> None:
+    """Cancel the reservation."""
+    if scratch.reserved_for[0] > 0:
+        forget_slots(model, scratch)
+    scratch.reserved_for[0], scratch.is_firm[0] = 0, 0
+
+
+def reserve(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
+    """Let tasks end as expected until the task fits, and keep its slots, or its place, from then on. Returns whether it
+    ever does; a task for which its quotas leave no room reserves nothing. ``look_up_expected`` must have been called
+    for it."""
+    if not is_within_quotas(model, state, task):
+        return False
+    change = int(scratch.change_first[0])
+    is_firm = change == 0 or scratch.change_us[change - 1] > now_us
+    begin_counting(model, state, scratch, task)
+    unit, shadow_us = -1, now_us
+    while unit < 0:
+        end_us = max(now_us, scratch.change_us[change - 1]) if change > 0 else math.inf
+        shadow_us = min(end_us, next_reservation_end_us(model, shadow_us))
+        if shadow_us == math.inf:
+            break
+        begin_at(model, state, shadow_us)
+        if shadow_us == end_us:
+            change = let_end(model, state, scratch, task, change, now_us)
+        count_where_reserved(model, state, scratch, task)
+        if scratch.n_items[0] == 0 or find_best(model, state, scratch, task):
+            unit = fit_by(model, state, scratch, task, shadow_us, -math.inf, math.inf)
+    if unit >= 0:
+        scratch.reserved_for[0], scratch.shadow_us[0], scratch.is_firm[0] = task + 1, shadow_us, is_firm
+        if scratch.n_items[0] == 0:
+            note_place(model, state, scratch, task, unit)
+    else:
+        forget_slots(model, scratch)
+    restore_capacities(model, state, scratch)
+    return unit >= 0
+
+
+def count_where_reserved(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Count the slots of the nodes that are ever reserved: there they depend on the time."""
+    if len(model.reserved_first) > 0 and scratch.n_items[0] > 0:
+        for node in range(len(model.node_rack)):
+            if model.reserved_first[node] < model.reserved_first[node + 1]:
+                count_slots(model, state, scratch, task, node)
+
+
+def let_end(model: Any, state: Any, scratch: Any, task: int, change: int, now_us: float) -> int:
+    """Let tasks find what ends at the time of a change, and count the slots there. Returns the change after that."""
+    first, time_us = change, max(now_us, scratch.change_us[change - 1])
+    while change > 0 and max(now_us, scratch.change_us[change - 1]) == time_us:
+        other = task_of(change)
+        for row in range(first_row(model, other), first_row(model, other + 1)):
+            unit = int(scratch.row_unit[row])
+            add_freed(scratch, unit, scratch.row_amount[row])
+            suppose_more(model, state, scratch, unit, scratch.freed[unit])
+        change = int(scratch.change_next[change - 1])
+    last = -1
+    while first != change and scratch.n_items[0] > 0:
+        other = task_of(first)
+        node = int(model.unit_node[scratch.row_unit[first_row(model, other)]])
+        if node != last:
+            count_slots(model, state, scratch, task, node)
+        last, first = node, int(scratch.change_next[first - 1])
+    return change
+
+
+def note_ended(model: Any, scratch: Any, task: int) -> None:
+    """Record that a running task no longer frees anything by the shadow time: it has, or it ends after it."""
+    if scratch.reserved_for[0] > 0 and scratch.change_us[2 * task + 1] <= scratch.shadow_us[0]:
+        for row in range(first_row(model, task), first_row(model, task + 1)):
+            scratch.freed[scratch.row_unit[row]] -= scratch.row_amount[row]
+
+
+def free_at_shadow(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Record what a task, with its gang, that starts now frees by the shadow time."""
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member) and scratch.change_us[2 * member + 1] <= scratch.shadow_us[0]:
+            for row in range(first_row(model, member), first_row(model, member + 1)):
+                add_freed(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+
+
+PAST_SHADOW: Mapping[str, tuple[str, str]] = {**SHADOW, **CHEAPEST}
+
+
+def unit_past_shadow(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> int:
+    """Return the unit on which a task, whose usual place is on ``unit``, may start next to the first one; -1 if there
+    is none. Units keep the capacities that the task is to find."""
+    first, shadow_us = int(scratch.reserved_for[0]) - 1, scratch.shadow_us[0]
+    if scratch.n_items[0] == 0:
+        return place_past_shadow(model, state, scratch, task, unit, now_us)
+    if end_of_members(model, state, task) == task + 1:
+        unit = cheapest_unit(model, state, scratch, task, first, now_us, shadow_us)
+    else:
+        n = n_alike(model, state, task)
+        if is_by_node(model, state, task, n):
+            unit = lead_to_cheapest(model, state, scratch, task, first, n, now_us, shadow_us)
+    if unit < 0:
+        return -1
+    note_place(model, state, scratch, task, unit)
+    take_beyond(model, state, scratch, task, now_us)
+    return unit if leaves_slots(model, state, scratch, first) else -1
+
+
+def take_beyond(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
+    """Suppose that what a task, with its gang, would hold beyond the shadow time in the place that was noted is
+    taken."""
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member):
+            begin, end = first_row(model, member), first_row(model, member + 1)
+            own = int(scratch.row_unit[begin])
+            if held_until_on_us(model, state, member, own, now_us) > scratch.shadow_us[0]:
+                for row in range(begin, end):
+                    add_taken(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+
+
+def place_past_shadow(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> int:
+    """Do this where the first task has a particular place."""
+    first, shadow_us = int(scratch.reserved_for[0]) - 1, scratch.shadow_us[0]
+    note_place(model, state, scratch, task, unit)
+    take_beyond(model, state, scratch, task, now_us)
+    for i in range(int(scratch.n_freed[0])):
+        suppose_more(model, state, scratch, int(scratch.freed_unit[i]), scratch.freed[scratch.freed_unit[i]])
+    for i in range(int(scratch.n_taken[0])):
+        other = int(scratch.taken_unit[i])
+        suppose_more(model, state, scratch, other, scratch.freed[other] - scratch.taken[other])
+    forget_taken(scratch)
+    look_up_expected(model, state, scratch, first)
+    again = fit_by(model, state, scratch, first, shadow_us, -math.inf, math.inf)
+    if again >= 0:
+        note_place(model, state, scratch, first, again)
+        restore_capacities(model, state, scratch)
+        return unit
+    restore_capacities(model, state, scratch)
+    for member in range(first, end_of_members(model, state, first)):
+        if is_member(model, state, first, member):
+            for row in range(first_row(model, member), first_row(model, member + 1)):
+                add_taken(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+    for i in range(int(scratch.n_taken[0])):
+        other = int(scratch.taken_unit[i])
+        suppose_more(model, state, scratch, other, -max(0.0, scratch.taken[other] - scratch.freed[other]))
+    forget_taken(scratch)
+    look_up_expected(model, state, scratch, task)
+    return fit_by(model, state, scratch, task, now_us, shadow_us, math.inf)
 
 
 @dataclass(frozen=True)
@@ -28,7 +205,7 @@ class EasyBackfillOfNodes(Backfill):
 
     The shadow time of the first task that does not fit is the earliest of the expected ends of what runs at which it
     fits, with its gang, if nothing else starts. Something later in the queue may start now if it ends by then, or where
-    it leaves the first task a place at that time: any place, not a particular one (``slots.py``, ``past_shadow.py``).
+    it leaves the first task a place at that time: any place, not a particular one (``slots.py``).
     The shadow time is kept until the task starts, something ends earlier or later than expected, or a node goes down or
     comes up. A task for which its quotas leave no room is passed over and reserves nothing, as in Slurm.
     """

@@ -7,8 +7,8 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, may_use, milli_left
+from vinesim.state.demand_classes import coded, first_rows
 from vinesim.state.model import classes_of_tasks
-from vinesim.state.numbering import coded, first_rows
 
 COVERED = 0.95  # of all pods are of typical kinds
 MOST_TYPES = 63  # of processors: a set of them is one 63-bit mask
