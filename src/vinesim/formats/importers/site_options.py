@@ -75,6 +75,10 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     flags = settings.get("priorityflags", "").upper().split(",")
     if "NO_FAIR_TREE" in flags:
         found["fair_tree"] = False
+    if "SMALL_RELATIVE_TO_TIME" in flags:
+        found["small_relative_to_time"] = True
+    if settings.get("priorityfavorsmall", "NO").upper() == "YES":
+        found["priority_favor_small"] = True
     found |= _preemption(settings)
     found["nodes"], known = _runs(nodes), {node.name for node in nodes.nodes}
     is_lln = "cr_lln" in settings.get("selecttypeparameters", "").lower().split(",")

@@ -45,6 +45,7 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "gracetime": "GraceTime",
 }
 CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
+PRIORITY_FLAGS = ("", "NO_FAIR_TREE", "SMALL_RELATIVE_TO_TIME")  # that the policy has
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
@@ -81,7 +82,7 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
     if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
         flags = settings["priorityflags"].upper().split(",")
-        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in ("", "NO_FAIR_TREE")})
+        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in PRIORITY_FLAGS})
     if (
         "topology" in settings.get("topologyplugin", "")
         and not settings["topologyplugin"].endswith(("none", "default"))
