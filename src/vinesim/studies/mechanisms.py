@@ -135,6 +135,7 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "reservations": _options(lambda options: {"reservations": {}} if options.get("reservations") else {}),
     "features": _requests("constraint"),
     "named and excluded nodes": _requests("nodelist|exclude"),
+    "least loaded nodes first (LLN)": _options(_without("partitions.lln")),
     "node weights": _options(_without("nodes.weight")),
     "heterogeneous jobs": _attributes("component"),
     "dependencies": _attributes("dependency"),

@@ -68,6 +68,7 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
     kind = ("partition_prio", "qos")[seed >= 9]
     conf = CONF.replace("priority/basic", weights) + f"PreemptType=preempt/{kind}\nPreemptMode={mode}\n"
     conf += "TopologyPlugin=topology/tree\n" * (seed % 2)
+    conf = conf.replace("Nodes=ALL", "Nodes=ALL LLN=YES") if seed % 4 == 1 else conf
     site = write_site(folder / "site", past, conf, squeue=queue, qos=QOS.format(most=2 if seed % 2 else ""))
     (site / "topology.conf").write_text(TREE)
     scenario = read_scenario(write_snapshot(site, folder / "queue.parquet").scenario)

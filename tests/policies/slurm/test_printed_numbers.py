@@ -129,15 +129,15 @@ CPUS, MEMORY, GPUS = 16, 64000, 4  # of a node
 
 
 @pytest.mark.parametrize(
-    ("name", "favours", "is_normal"),
+    ("name", "is_by_time", "favours_small", "is_normal"),
     [
-        ("num_prio", priority.LARGE, True),
-        ("num_prio_small", priority.SMALL, True),
-        ("num_prio_reltime", priority.RELATIVE, True),
-        ("num_prio_nonormal", priority.LARGE, False),
+        ("num_prio", False, False, True),
+        ("num_prio_small", False, True, True),
+        ("num_prio_reltime", True, False, True),
+        ("num_prio_nonormal", False, False, False),
     ],
 )
-def test_multifactor_priority(name, favours, is_normal):
+def test_multifactor_priority(name, is_by_time, favours_small, is_normal):
     seen = set()
     for row in rows_of(name):
         asked, is_first = tres(row["req_tres"]), row["job"] not in seen
@@ -146,15 +146,15 @@ def test_multifactor_priority(name, favours, is_normal):
         n_nodes = float(nodes[1]) if nodes else 1.0
         is_whole = "--exclusive" in row["sbatch"] and not is_first
         cpus = CPUS * n_nodes if is_whole else asked["cpu"]
-        if favours == priority.RELATIVE:
-            n_nodes = max(n_nodes, np.ceil(cpus / CPUS))
+        limit_min = float(row["limit_min"])
+        of_size = priority.size(n_nodes, cpus, limit_min, 4, 4 * CPUS, is_by_time, favours_small)
         n_of_partition = 2 if row["partition"] == "r" else 4
 
         def part(value, whole, of=priority.of_resource, is_normal=is_normal):
             return of(value, whole) if is_normal else value
 
         columns = {
-            "jobsize": 1000 * priority.size(n_nodes, cpus, float(row["limit_min"]), 4, 4 * CPUS, favours),
+            "jobsize": 1000 * of_size,
             "partition_factor": 1000 * part(FACTORS[row["partition"]], 10.0, priority.of_largest),
             "qos_factor": 1000 * part(QOS[row["qos"]], 100.0, priority.of_largest),
             "assoc": 100 * part(ASSOCIATIONS.get(row["user"], 0.0), 500.0, priority.of_largest),

@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 
+from tests.small_site import job, write_site
+from vinesim.formats.importers.slurm_site import import_site
+from vinesim.policies.documents import read_scenario
+from vinesim.policies.registry import resolve
 from vinesim.policies.slurm.priority import (
-    LARGE,
-    RELATIVE,
-    SMALL,
     age,
     of_largest,
     of_resource,
@@ -22,11 +24,49 @@ def test_age_counts_up_to_whole_minutes():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "cpus", "favours", "expected"),
-    [(2, 32, LARGE, 0.5), (1, 1, LARGE, 0.1328125), (1, 4, SMALL, 0.84375), (2, 32, RELATIVE, 2 / 3 / 4)],
+    ("nodes", "cpus", "is_by_time", "favours_small", "expected"),
+    [
+        (2, 32, False, False, 0.5),
+        (1, 1, False, False, 0.1328125),
+        (1, 4, False, True, 0.84375),
+        (2, 32, True, False, 2 / 3 / 4),
+        (1, 24, True, False, 1.5 / 3 / 4),
+        (1, 24, True, True, 1.0 - 1.5 / 3 / 4),
+    ],
 )
-def test_size_on_four_nodes_of_16_cpus(nodes, cpus, favours, expected):
-    assert size(nodes, cpus, 3.0, 4, 64, favours) == pytest.approx(expected)
+def test_size_on_four_nodes_of_16_cpus(nodes, cpus, is_by_time, favours_small, expected):
+    assert size(nodes, cpus, 3.0, 4, 64, is_by_time, favours_small) == pytest.approx(expected)
+
+
+ASKED = (
+    ("-n1", 10), ("-n5", 10), ("-n10", 10), ("-n11", 10), ("-n17", 10), ("-n21", 10), ("-N2 -n2", 10), ("-N3 -n3", 7),
+    ("-n40", 1), ("-N2 -n32", 10), ("-n5", 1),
+)  # fmt: skip
+PRINTED = [2500, 2500, 2500, 2750, 4250, 5250, 5000, 10714, 100000, 8000, 25000]  # by sprio, of these jobs
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("PriorityFlags=SMALL_RELATIVE_TO_TIME\n", PRINTED),
+        ("PriorityFlags=SMALL_RELATIVE_TO_TIME\nPriorityFavorSmall=YES\n", [100000 - size for size in PRINTED]),
+        ("PriorityFavorSmall=YES\n", [86250, 81250, 75000]),
+        ("PriorityFavorSmall=NO\n", [13750, 18750, 25000]),
+    ],
+)
+def test_sizes_of_a_site(tmp_path, lines, expected):
+    """Two nodes of 4 CPUs and two of 16: a job of 11 needs 1.1 nodes of the mean one."""
+    conf = (
+        "NodeName=a[1-2] CPUs=4 RealMemory=8000\nNodeName=b[1-2] CPUs=16 RealMemory=8000\n"
+        "PartitionName=batch Nodes=ALL\nPriorityType=priority/multifactor\nPriorityWeightJobSize=100000\n"
+    )
+    rows = [job(i, i, 60, wish, limit=limit) for i, (wish, limit) in enumerate(ASKED)]
+    report = import_site(write_site(tmp_path / "site", rows, conf + lines), tmp_path / "site.parquet").report
+    assert not any("Priority" in name for name in report.numbers["not_modelled"])
+    assert "parameters_not_read" not in report.numbers
+    scenario = read_scenario(tmp_path / "site.yaml")
+    found = vars(resolve(scenario.policy, scenario.options).suited_to(scenario))["arrays"]["job_fixed_share"]
+    assert np.rint(found[: len(expected)]).tolist() == expected
 
 
 def test_parts():

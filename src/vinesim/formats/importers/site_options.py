@@ -75,9 +75,14 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     flags = settings.get("priorityflags", "").upper().split(",")
     if "NO_FAIR_TREE" in flags:
         found["fair_tree"] = False
+    if "SMALL_RELATIVE_TO_TIME" in flags:
+        found["small_relative_to_time"] = True
+    if settings.get("priorityfavorsmall", "NO").upper() == "YES":
+        found["priority_favor_small"] = True
     found |= _preemption(settings)
     found["nodes"], known = _runs(nodes), {node.name for node in nodes.nodes}
-    found["partitions"] = {one.name: _partition(one.values) for one in nodes.partitions if one.nodes}
+    is_lln = "cr_lln" in settings.get("selecttypeparameters", "").lower().split(",")
+    found["partitions"] = {one.name: _partition(one.values, is_lln) for one in nodes.partitions if one.nodes}
     if counts := licences(settings.get("licenses", "")):
         found["licenses"] = counts
     if has_switches(site):
@@ -170,7 +175,7 @@ def _mode(text: str) -> str:
     return next((mode for mode in text.lower().split(",") if mode in ("requeue", "cancel", "suspend")), "off")
 
 
-def _partition(values: dict[str, str]) -> dict[str, Any]:
+def _partition(values: dict[str, str], is_lln: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if (tier := values.get("prioritytier", "1")) != "1":
         found["priority_tier"] = int(tier)
@@ -181,6 +186,8 @@ def _partition(values: dict[str, str]) -> dict[str, Any]:
         found["max_time"] = longest_s / 60.0
     if mode := values.get("preemptmode"):
         found["preempt_mode"] = _mode(mode)
+    if is_lln or values.get("lln", "NO").upper() == "YES":
+        found["lln"] = True
     return found
 
 

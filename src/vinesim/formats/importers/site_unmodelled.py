@@ -44,6 +44,8 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "exclusiveuser": "ExclusiveUser",
     "gracetime": "GraceTime",
 }
+CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
+PRIORITY_FLAGS = ("", "NO_FAIR_TREE", "SMALL_RELATIVE_TO_TIME")  # that the policy has
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
@@ -80,7 +82,7 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
     if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
         flags = settings["priorityflags"].upper().split(",")
-        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in ("", "NO_FAIR_TREE")})
+        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in PRIORITY_FLAGS})
     if (
         "topology" in settings.get("topologyplugin", "")
         and not settings["topologyplugin"].endswith(("none", "default"))
@@ -91,8 +93,12 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         found["CompleteWait"] = n
     if settings.get("epilog"):
         found["Epilog: takes no time"] = n
-    if not settings.get("selecttypeparameters", "CR_Core_Memory").upper().startswith(("CR_CORE_MEMORY", "CR_CPU_MEM")):
-        found[f"SelectTypeParameters={settings['selecttypeparameters']}, taken as CR_Core_Memory"] = n
+    selects = settings.get("selecttypeparameters", "CR_Core_Memory")
+    if not CORES_AND_MEMORY & set(selects.upper().split(",")):
+        found[f"SelectTypeParameters={selects}, taken as CR_Core_Memory"] = n
+    for word in selects.split(","):
+        if word.upper() in ("CR_PACK_NODES", "CR_ONE_TASK_PER_CORE"):
+            found[f"SelectTypeParameters={word}"] = n
     by_partition = Counter(name for one in jobs for name in one.job.partitions)
     sharing = Counter(name for one in jobs if "oversubscribe" in one.job.options for name in one.job.partitions)
     for entry in site.config.entries.get("partitionname", []):
@@ -101,8 +107,6 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         if mode.startswith(("YES", "FORCE")) and not mode.endswith(":1"):
             of_mode = by_partition if mode.startswith("FORCE") else sharing  # YES: those that ask for it
             found[f"partition {name}: OverSubscribe={mode}: jobs do not share CPUs"] = of_mode[name]
-        if entry.values.get("lln", "NO").upper() == "YES":
-            found[f"partition {name}: LLN"] = by_partition[name]
         for key, words in OF_PARTITIONS.items():
             if entry.values.get(key, "").upper() not in ("", "ALL", "UNLIMITED", "0", "NONE", "NO"):
                 found[f"partition {name}: {words}"] = by_partition[name]

@@ -29,6 +29,7 @@ from vinesim.model.errors import InputError, Problem
 MOST_NAMES, MOST_LINES = 12, 5  # of parameters in a line, of numbers of lines
 READ = frozenset((  # parameters of slurm.conf that the model looks at
     *WEIGHTS, *DURATIONS, "schedulerparameters", "overtimelimit", "prioritytype", "priorityweighttres", "priorityflags",
+    "priorityfavorsmall",
     "preempttype", "preemptmode", "preemptexempttime", "topologyplugin", "completewait", "prolog", "epilog",
     "selecttypeparameters", "licenses", "schedulertype",
 ))  # fmt: skip

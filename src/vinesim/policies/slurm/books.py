@@ -22,6 +22,7 @@ BEFORE = {
     "part_nodes": "i8",  # [P W]
     "part_tier": "i8",  # [P]
     "part_longest_us": "f8",  # [P]
+    "part_least_loaded": "?",  # [P] LLN
     # classes of jobs for preemption: partitions, or QOS
     "job_class": "i8",  # [J] its QOS; -1: the partition that it runs in
     "class_may": "?",  # [C C] whether jobs of one may preempt those of another
@@ -175,6 +176,7 @@ DURING = {
     "may": "i8",  # [W] nodes that a job may have
     "not_closed": "i8",  # [W] those that no closed partition has
     "chosen": "i8",  # [W] those that a job is about to get
+    "is_least_loaded": "?",  # it takes the least loaded nodes first
     "most_leaves": "i8",  # switches that it may have
     "leaf_nodes": "i8",  # [leaves] usable nodes
     "leaf_cpus": "i8",  # ... their CPUs

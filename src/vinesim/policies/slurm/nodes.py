@@ -3,13 +3,14 @@
 Lowest weight first. In a class of equal weight, nodes are seen as runs of consecutive ones that can be used: the run
 that suffices with the fewest CPUs is taken, and in it, if one node will do, the node with the fewest free CPUs, else
 nodes from its low end. If no run suffices, the largest are combined. With switches it is their leaves that count, not
-runs (``switches.py``). Nodes that a job names come first, then those of the same run. Source: what Slurm
-22.05 was seen to do (select/cons_tres with cores and memory).
+runs (``switches.py``), with LLN the loads of nodes (``least_loaded.py``). Nodes that a job names come first, then those
+of the same run. Source: what Slurm 22.05 was seen to do (select/cons_tres with cores and memory).
 
 ``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], GPUs by type [N K].
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
+from vinesim.policies.slurm.least_loaded import choose_least_loaded
 from vinesim.policies.slurm.node_sets import WORD
 from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, is_named, take, take_named
 
@@ -108,6 +109,8 @@ def choose_up_to(s, request, n, weight, free_cpus):
         return 0
     if most < n_in and largest_together(s, n, most) < need:
         return 0
+    if s.is_least_loaded[0]:
+        return choose_least_loaded(s, request, n, need, least, most, free_cpus)
     if s.n_leaves[0] > 0:
         return choose_below_switches(s, request, n, need, least, most, free_cpus)
     n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)

@@ -32,12 +32,13 @@ class Slurm(OnlinePolicy):
     ``priority_type`` basic or multifactor, ``priority_weight_age``, ``priority_weight_fair_share``,
     ``priority_weight_job_size``, ``priority_weight_partition``, ``priority_weight_qos``, ``priority_weight_tres``,
     ``priority_max_age``, ``priority_decay_half_life``, ``priority_calc_period`` (s), ``fair_tree`` or the classic
-    fair share. Preemption: ``preempt_type``, ``preempt_mode``, ``preempt_youngest_first``, ``preempt_exempt_time``
-    (s). ``over_time_limit`` (min), ``requeue_delay`` (s). ``start_s`` is when the log begins, s since 1970. Things
-    with names are mappings by name: ``qos``, ``accounts``, ``partitions``, ``nodes``, ``reservations``, ``topology``
-    (switches, each with its nodes or switches, for whose number a job waits ``max_switch_wait`` s), as in
-    ``options.qos.short.max_jobs_per_user``, ``options.accounts.phys.grp_tres.cpu`` or
-    ``options.partitions.batch.max_time`` (min). ``licenses`` has the number of each, as in
+    fair share, ``priority_favor_small``, ``small_relative_to_time``. Preemption: ``preempt_type``, ``preempt_mode``,
+    ``preempt_youngest_first``, ``preempt_exempt_time`` (s). ``over_time_limit`` (min), ``requeue_delay`` (s).
+    ``start_s`` is when the log begins, s since 1970. Things with names are mappings by name: ``qos``, ``accounts``,
+    ``partitions``, ``nodes``, ``reservations``, ``topology`` (switches, each with its nodes or switches, for whose
+    number a job waits ``max_switch_wait`` s), as in ``options.qos.short.max_jobs_per_user``,
+    ``options.accounts.phys.grp_tres.cpu``, ``options.partitions.batch.max_time`` (min) or
+    ``options.partitions.batch.lln`` (true: the least loaded nodes first). ``licenses`` has the number of each, as in
     ``options.licenses.matlab``. Jobs are those of an imported site: what they ask for is their attributes. The phases
     of Slurm's clocks are drawn from the seed, so replications differ as Slurm's own runs do.
 
@@ -83,6 +84,8 @@ class Slurm(OnlinePolicy):
     priority_decay_half_life: float = 604800.0
     priority_calc_period: float = 300.0
     fair_tree: bool = True
+    priority_favor_small: bool = False
+    small_relative_to_time: bool = False
     preempt_type: Literal["none", "partition_prio", "qos"] = "none"
     preempt_mode: Literal["off", "cancel", "requeue", "suspend"] = "off"
     preempt_youngest_first: bool = False

@@ -13,10 +13,11 @@ from vinesim.formats.slurm.values import COUNTED, duration_s, licences
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION, Workload
-from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_S
+from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
 from vinesim.policies.slurm.prepare_nodes import Places
+from vinesim.policies.slurm.priority import size
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
@@ -69,7 +70,8 @@ class Jobs:
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
             of_request[request], np.array([not one for one in parts]) | lacks, lacks,
             _request_arrays(requests, places, policy.max_switch_wait) | _job_arrays(work, policy, limit_us)
-            | _before(work, places, problems) | _priorities(policy, places, requests, request, parts, qos, of_request)
+            | _before(work, places, problems)
+            | _priorities(policy, places, requests, request, parts, qos, of_request, limit_us)
             | _dependencies(work) | _licences(work, policy.licenses) | _components(work),
         )  # fmt: skip
 
@@ -108,7 +110,7 @@ def _tres(one: Request) -> list[float]:
 
 
 def _request_arrays(requests: list[Request], places: Places, longest_wait_s: float) -> dict[str, Any]:
-    sizes, size = np.unique([max(one.per_node, 1) * one.cpus for one in requests], return_inverse=True)
+    sizes, of_request = np.unique([max(one.per_node, 1) * one.cpus for one in requests], return_inverse=True)
     return nodes_of_requests(requests, places) | {
         "request_cpus": [one.n_cpus for one in requests],
         "request_step": [one.cpus for one in requests],
@@ -123,7 +125,7 @@ def _request_arrays(requests: list[Request], places: Places, longest_wait_s: flo
         "request_by_node": [one.is_by_node for one in requests],
         "request_switches": [one.switches for one in requests],
         "request_switch_wait": [min(one.switch_wait_s, longest_wait_s) for one in requests],
-        "request_size": size,
+        "request_size": of_request,
         "size_cpus": sizes,
     }
 
@@ -225,15 +227,18 @@ def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str
 
 def _priorities(
     policy: "Slurm", places: Places, requests: list[Request], request: np.ndarray, parts: list[list[int]],
-    qos: list[str], tres: np.ndarray,
+    qos: list[str], tres: np.ndarray, limit_us: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the constant parts of a job's priority: its size and QOS, and by partition."""
     n_nodes, n_cpus = len(places.cpus), places.cpus.sum()
-    size = np.array([(max(1, one.least_nodes) / n_nodes + one.n_cpus / n_cpus) / 2.0 for one in requests])
+    asked = np.array([(max(1, one.least_nodes), one.n_cpus) for one in requests])[request]
+    limit_min = np.maximum(limit_us / US_PER_MINUTE, 1.0)
+    is_by_time, favours_small = policy.small_relative_to_time, policy.priority_favor_small
+    of_size = size(asked[:, 0], asked[:, 1], limit_min, n_nodes, n_cpus, is_by_time, favours_small)
     given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
     largest = max(given.values(), default=0.0) or 1.0
     of_qos = np.array([given.get(name, 0.0) / largest for name in qos])
-    fixed = policy.priority_weight_job_size * size[request] + policy.priority_weight_qos * of_qos
+    fixed = policy.priority_weight_job_size * of_size + policy.priority_weight_qos * of_qos
     factors = [float(one.get("priority_job_factor", 1.0)) for one in places.options]
     most = max(factors, default=1.0) or 1.0
     gpus = places.kinds.sum(axis=1) if len(places.kind_names) else np.zeros(n_nodes)

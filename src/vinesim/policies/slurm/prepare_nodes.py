@@ -97,6 +97,7 @@ class Places:
             "part_nodes": packed(self.part_nodes),
             "part_tier": tiers,
             "part_longest_us": [float(one.get("max_time", np.inf)) * US_PER_MINUTE for one in self.options],
+            "part_least_loaded": [bool(one.get("lln", False)) for one in self.options],
             "reservation_begin_us": [begin * US_PER_S for begin, _, _ in spans],
             "reservation_end_us": [end * US_PER_S for _, end, _ in spans],
             "reservation_nodes": packed([nodes for _, _, nodes in spans]) if spans else [],

@@ -5,8 +5,6 @@ Source: the manual page "Multifactor Priority Plugin", and what Slurm 22.05 was 
 
 import numpy as np
 
-LARGE, SMALL, RELATIVE = range(3)  # jobs that the size favours; RELATIVE: those with many nodes for their time limit
-
 
 def whole_minutes(seconds):
     """The longest age that counts, as Slurm keeps it: in whole minutes, rounded up."""
@@ -18,17 +16,15 @@ def age(waited_s, max_age_s):
     return min(1.0, max(0.0, waited_s) / max_age_s) if max_age_s > 0.0 else 0.0
 
 
-def size(n_nodes, n_cpus, limit_min, cluster_nodes, cluster_cpus, favours):
-    """The size of a job, as a part of the cluster.
+def size(n_nodes, n_cpus, limit_min, cluster_nodes, cluster_cpus, is_by_time, favours_small):
+    """The size of a job, as a part of the cluster, or the rest of the cluster where small jobs are favoured.
 
     The mean of the parts of its nodes, as many as it asked for, at least 1, and its CPUs: all of a node that it has to
-    itself, which are counted from the first calculation on. RELATIVE: the nodes that it needs for its CPUs, divided by
-    the minutes of its limit; CPUs do not count.
+    itself, which are counted from the first calculation on. By time: the larger part, by minute of its limit.
     """
-    if favours == RELATIVE:
-        return n_nodes / limit_min / cluster_nodes
-    part = (n_nodes / cluster_nodes + n_cpus / cluster_cpus) / 2.0
-    return 1.0 - part if favours == SMALL else part
+    of_nodes, of_cpus = n_nodes / cluster_nodes, n_cpus / cluster_cpus
+    part = np.maximum(of_nodes, of_cpus) / limit_min if is_by_time else (of_nodes + of_cpus) / 2.0
+    return 1.0 - part if favours_small else part
 
 
 def of_largest(value, largest):

@@ -1,0 +1,62 @@
+"""Nodes of partitions with LLN, or of a cluster with CR_LLN: a job takes the least loaded ones first.
+
+Nodes that it names, then of the lowest weight those with the largest share of free CPUs, then the first. Neither runs
+of nodes nor switches count, nor that one node would do. If as many nodes as a job may have lack CPUs, it is tried again
+without the one that could give it the fewest. Source: what Slurm 22.05 was seen to do.
+"""
+
+from vinesim.policies.slurm.switches import is_named, take, take_named
+
+
+def choose_least_loaded(s, request, n, need, least, most, free_cpus):
+    """Take nodes for a job, of n usable ones. Returns how many; 0: there is no room."""
+    for _ in range(n):
+        n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
+        while (left_cpus > 0 or left_nodes > 0) and n_got < most:
+            i = least_loaded(s, n, free_cpus)
+            if i < 0:
+                return 0
+            left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
+            n_got, left_nodes = n_got + 1, left_nodes - 1
+        if left_cpus <= 0 and left_nodes <= 0:
+            return n_got
+        put_back(s, n, n_got)
+        smallest = smallest_unnamed(s, request, n)
+        if smallest < 0:
+            return 0
+        s.use_is_in[smallest] = False
+    return 0
+
+
+def least_loaded(s, n, free_cpus):
+    """The node to take next, as an index of usable nodes; -1: there is none."""
+    found = -1
+    for i in range(n):
+        if s.use_is_in[i] and (found < 0 or is_before(s, s.use_node[i], s.use_node[found], free_cpus)):
+            found = i
+    return found
+
+
+def is_before(s, node, other, free_cpus):
+    """Whether a node is taken before another, whose number is lower."""
+    if s.node_weight[node] != s.node_weight[other]:
+        return s.node_weight[node] < s.node_weight[other]
+    return free_cpus[node] * s.node_cpus[other] > free_cpus[other] * s.node_cpus[node]
+
+
+def put_back(s, n, n_got):
+    """Let the nodes that were taken be usable again."""
+    for k in range(n_got):
+        for i in range(n):
+            if s.use_node[i] == s.got_node[k]:
+                s.use_is_in[i] = True
+
+
+def smallest_unnamed(s, request, n):
+    """The usable node with the fewest CPUs for a job that does not name it, as an index; -1: there is none."""
+    found = -1
+    for i in range(n):
+        is_fewer = found < 0 or s.use_cpus[i] < s.use_cpus[found]
+        if s.use_is_in[i] and is_fewer and not is_named(s, request, s.use_node[i]):
+            found = i
+    return found
