@@ -269,10 +269,26 @@ def test_the_command_says_what_intervals_are_made_of(tmp_path, monkeypatch):
         return found.output
 
     assert "of 2 jobs: as simulated, often too narrow; 1 earlier forecasts are too few" in said()
-    assert "0 earlier forecasts are too few" in said("--no-calibrate")
+    assert "often too narrow; no earlier forecasts" in said("--no-calibrate")
     monkeypatch.setattr(start_calibration, "LEAST", 1)
     assert "widened to hold 8 of 10 starts of 1 earlier forecasts" in said()
     assert max(map(len, said().splitlines())) <= 80
     as_json = json.loads(said("--json"))
     assert (as_json["n_snapshots"], as_json["n_earlier"]) == (1, 1)
     assert any(one["calibrated"] for one in as_json["jobs"])
+
+
+def test_the_table_has_all_columns_where_reasons_are_long(tmp_path):
+    """In 80 columns; of what Slurm says, the reason without its details."""
+    rows = [*RUNNING, row(12, reason="ReqNodeNotAvail, UnavailableNodes:c[1-2]"), row(13, reason="AssocGrpCpuLimit")]
+    site = site_with(tmp_path, *rows)
+    done = CliRunner().invoke(app, ["start-times", str(site), "--replications", "1", "--no-calibrate"])
+    lines = done.output.splitlines()
+    head = next(line.split() for line in lines if "partition" in line)
+    assert head == ["job", "user", "partition", "CPUs", "start", "from", "to", "Slurm", "reason"]
+    shown = {line.split()[0]: line.split() for line in lines if line.split()[:1] in (["12"], ["13"])}
+    assert [shown[job][1:4] + shown[job][-1:] for job in ("12", "13")] == [
+        ["ann", "batch", "4", "ReqNodeNotAvail"], ["ann", "batch", "4", "AssocGrpCpuLimit"]
+    ]  # fmt: skip
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("no earlier forecasts") for line in lines)

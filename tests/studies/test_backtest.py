@@ -10,13 +10,15 @@ from typer.testing import CliRunner
 
 import vinesim as vs
 from tests.small_site import job, write_site
+from vinesim.cli.backtest import print_backtest
 from vinesim.cli.main import app
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.model.errors import InputError
+from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.pages.backtest import backtest_page
 from vinesim.policies.documents import read_scenario
 from vinesim.report.page import render
-from vinesim.studies.backtest import backtest, in_use, order_of
+from vinesim.studies.backtest import Backtest, backtest, in_use, order_of
 from vinesim.studies.eligible import eligible_s
 from vinesim.studies.mechanisms import SWITCHES, without_all, without_each
 from vinesim.studies.waterfall import waterfall
@@ -134,7 +136,8 @@ def test_the_page_has_all_of_it(site):
     scenario = read_scenario(site)
     found = backtest(scenario, 2, engine="reference")
     html = render(backtest_page(found, waterfall(scenario, found, 1, engine="reference"), "<my site>"))
-    for words in ("Back-test of &lt;my site&gt;", found.trust(), "Mean wait by user", "without dependencies", "job 2"):
+    title = "how well does slurm predict the waits of &lt;my site&gt;?"
+    for words in (title, found.trust(), "Mean wait by user", "without dependencies", '<th scope="row">2</th>'):
         assert words.replace("'", "&#x27;") in html
 
 
@@ -175,3 +178,45 @@ def test_the_folder_of_a_site_is_to_be_imported_first(tmp_path):
     found = CliRunner().invoke(app, ["backtest", str(tmp_path)])
     assert isinstance(found.exception, InputError)
     assert f"vinesim import slurm {tmp_path} -o site.parquet" in str(found.exception)
+
+
+def printed(found, capsys):
+    """What the command prints, its lines without spaces at the end."""
+    print_backtest(found.as_document())
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def backtest_by_hour(hours, predicted_s=((100.0,), (100.0,))):
+    """A back-test whose jobs waited for 2,000.4 s, of these hours."""
+    n = len(hours)
+    zeros = np.zeros(n)
+    work = Workload(zeros.astype(int), np.arange(n + 1), zeros, zeros + 1, zeros, zeros.astype(int), zeros.astype(int),
+                    np.full(n, NO_PREFERENCE), attributes={"start_s": zeros.astype(int)},
+                    attribute_words={"start_s": ("2000.4",)})  # fmt: skip
+    scenario = replace(vs.read_scenario("examples/quickstart.yaml"), workload=work)
+    waits_s = np.array(predicted_s) * np.ones((len(predicted_s), n))
+    return Backtest(scenario, np.arange(n), np.full(n, 2000.4), waits_s, waits_s, np.ones(n), n,
+                    {"hour": np.array([f"{hour:02d}" for hour in hours])})  # fmt: skip
+
+
+def test_hours_are_in_their_order_and_those_not_shown_are_counted(capsys):
+    """Of 14 hours, the two with fewest jobs are left out; the log has no date."""
+    lines = printed(backtest_by_hour([*range(14), *range(2, 14), 13]), capsys)
+    shown = [line.split()[-5:] for line in lines if line.endswith("!")]
+    assert [row[0] for row in shown] == [f"{hour:02d}" for hour in range(2, 14)]
+    assert any(line.split() == ["2", "more"] for line in lines)
+    assert "Hours and days count from the beginning of the log, which has no date." in lines
+
+
+def test_runs_that_are_equal_have_no_range(capsys):
+    """Neither in the terminal nor on the page; runs that differ have one."""
+    equal = backtest_by_hour([0, 1])
+    lines = printed(equal, capsys)
+    assert "A job is off by 1,900 s in the mean; all runs are equal." in lines
+    assert not any("highest" in line for line in lines)
+    html = render(backtest_page(equal, None, "log"))
+    assert "highest run" not in html
+    assert "all runs are equal" in html
+    two = backtest_by_hour([0, 1], ((100.0,), (300.0,)))
+    assert "highest run" in render(backtest_page(two, None, "log"))
+    assert any("highest" in line for line in printed(two, capsys))

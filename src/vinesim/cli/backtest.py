@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 WHAT, RESULT = "backtest", "backtest.json"  # in origin.json, and the file with all of it
 REPLICATIONS = 10
 WIDTH = 80
-MOST_GROUPS = 12  # shown of each kind
+MOST_GROUPS = 12  # shown of each kind, those with most jobs
+RANGE = {"lowest": "low_s", "highest": "high_s"}  # of the runs
+WHOLE_S = 1000.0  # from here on seconds have no decimals
+TEXTS = ("", "job", "group", "of", "why")
 
 
 def register(app: typer.Typer) -> None:
@@ -132,13 +135,14 @@ def print_backtest(found: dict[str, Any]) -> None:
     from vinesim.cli.console import Console
 
     console = Console(width=min(Console().width, WIDTH))
-    console.print(f"{found['jobs']:,} of {found['jobs_started']:,} jobs, {found['replications']} runs")
+    runs = f"{found['replications']:,} run{'s' * (found['replications'] != 1)}"
+    console.print(f"{found['jobs']:,} of {found['jobs_started']:,} jobs, {runs}")
     console.print(_overall(found))
-    band = "" if found["band_s"] is None else f"; two runs differ by {found['band_s']:.1f} s"
-    one = f"in a single run by {found['error_of_one_s']:.1f} s"
-    console.print(f"A job is off by {found['error_s']:.1f} s in the mean, {one}{band}.")
+    console.print(f"A job is off by {_s(found['error_s'])} s in the mean{_in_single_runs(found)}.")
     console.print(f"Order of the starts: rank correlation {found['order']:.3f}")
     console.print(_groups(found["groups"]))
+    if not found["is_dated"]:
+        console.print("Hours and days count from the beginning of the log, which has no date.")
     console.print(_furthest(found["furthest"]))
     if "waterfall" in found:
         console.print(_waterfall(found["waterfall"]))
@@ -150,50 +154,69 @@ def _table(title: str, *columns: str) -> "Table":
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for name in columns:
-        table.add_column(name, justify="left" if name in ("", "group", "user", "why") else "right", overflow="ellipsis")
+        table.add_column(name, justify="left" if name in TEXTS else "right", overflow="ellipsis")
     return table
 
 
 def _overall(found: dict[str, Any]) -> "Table":
     table = _table("Waits, s", "", *found["actual_s"])
     for name in ("actual", "predicted"):
-        table.add_row(name, *(f"{value:.1f}" for value in found[f"{name}_s"].values()))
+        table.add_row(name, *map(_s, found[f"{name}_s"].values()))
     return table
 
 
+def _s(value: float | None) -> str:
+    """Return seconds with as many digits as mean something."""
+    return "-" if value is None else f"{value:,.1f}" if abs(value) < WHOLE_S else f"{value:,.0f}"
+
+
+def _in_single_runs(found: dict[str, Any]) -> str:
+    """Say how far single runs are off, and from each other, where there are several that differ."""
+    if found["band_s"] is None:
+        return ""
+    if found["band_s"] == 0.0:
+        return "; all runs are equal"
+    return f", in a single run by {_s(found['error_of_one_s'])} s; two runs differ by {_s(found['band_s'])} s"
+
+
 def _groups(rows: list[dict[str, Any]]) -> "Table":
-    table = _table("Mean waits by group, s", "", "group", "jobs", "actual", "predicted", "lowest", "highest", "outside")
-    shown: dict[str, int] = {}
-    for row in rows:
-        shown[row["by"]] = shown.get(row["by"], 0) + 1
-        if shown[row["by"]] <= MOST_GROUPS:
-            values = (f"{row[name]:.1f}" for name in ("actual_s", "predicted_s", "low_s", "high_s"))
-            by = row["by"] if shown[row["by"]] == 1 else ""
-            table.add_row(by, row["group"], f"{row['jobs']:,}", *values, "" if row["is_near"] else "!")
+    has_range = any(row["low_s"] < row["high_s"] for row in rows)
+    names = {"actual": "actual_s", "predicted": "predicted_s"} | (RANGE if has_range else {})
+    table = _table("Mean waits by group, s", "", "group", "jobs", *names, "outside")
+    for by in dict.fromkeys(row["by"] for row in rows):
+        mine = [row for row in rows if row["by"] == by]
+        jobs = [-row["jobs"] for row in mine]
+        for place, i in enumerate(sorted(sorted(range(len(mine)), key=jobs.__getitem__)[:MOST_GROUPS])):
+            row = mine[i]
+            values = (_s(row[name]) for name in names.values())
+            name = row["group"] or "none"
+            table.add_row("" if place else by, name, f"{row['jobs']:,}", *values, "" if row["is_near"] else "!")
+        if len(mine) > MOST_GROUPS:
+            table.add_row("", f"{len(mine) - MOST_GROUPS:,} more", "", *("" for _ in names), "")
     return table
 
 
 def _furthest(rows: list[dict[str, Any]]) -> "Table":
-    table = _table("Furthest off, s", "", "actual", "predicted", "user", "group", "why")
+    table = _table("Furthest off, s", "job", "actual", "predicted", "CPUs", "of", "why")
     for row in rows:
-        of = ", ".join(row[name].strip() for name in ("partition", "qos", "CPUs") if row.get(name))
-        table.add_row(f"job {row['job_id']}", f"{row['actual_s']:.0f}", f"{row['predicted_s']:.0f}",
-                      row.get("user", ""), of, row["why"])  # fmt: skip
+        of = ", ".join(row[name] for name in ("user", "partition", "qos") if row.get(name))
+        waits = (f"{row[name]:,.0f}" for name in ("actual_s", "predicted_s"))
+        table.add_row(str(row["job_id"]), *waits, row.get("CPUs", ""), of, row["why"])
     return table
 
 
 def _waterfall(found: dict[str, Any]) -> "Table":
     table = _table("Without each mechanism: how far the mean job is off, s", "", "off by", "more", "mean wait")
-    table.add_row("the model", f"{found['error_s']:.1f}", "", "")
+    table.add_row("the model", _s(found["error_s"]), "", "")
     for row in found["without"]:
         table.add_row(f"without {row['mechanism']}", *_shown(row))
-    none_s = found["error_without_any_s"]
-    table.add_row("without any", "-" if none_s is None else f"{none_s:.1f}", "", "")
+    table.add_row("without any", _s(found["error_without_any_s"]), "", "")
     return table
 
 
 def _shown(row: dict[str, Any]) -> list[str]:
-    names = ("error_s", "contributes_s", "mean_s")
-    return ["-" if row[name] is None else f"{row[name]:{'+' * (name == names[1])}.1f}" for name in names]
+    more_s = row["contributes_s"]
+    sign = "+" if more_s is not None and more_s >= 0 else ""
+    return [_s(row["error_s"]), sign + _s(more_s), _s(row["mean_s"])]

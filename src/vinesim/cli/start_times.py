@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -78,20 +78,20 @@ def print_start_times(found: "StartTimes", user: str | None) -> None:
     console = Console(width=min(Console().width, WIDTH))
     jobs = [one for one in found.jobs if user in (None, one.user)]
     say(f"{_date(found.time_s, 0.0)}: {len(found.jobs):,} jobs wait, {found.n_running:,} run")
-    table = Table(box=SIMPLE, pad_edge=False)
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False, padding=0)
     for name in ("job", "user", "partition", "CPUs", "start", "from", "to", "Slurm", "reason"):
         is_text = name in ("job", "user", "partition", "reason")
         least = {"start": 8, "from": 8, "to": 8, "Slurm": 8, "job": 6, "user": 4, "CPUs": 4}.get(name, 5)
-        table.add_column(name, justify="left" if is_text else "right", min_width=least, no_wrap=True)
+        justify: Literal["left", "right"] = "left" if is_text else "right"
+        table.add_column(name, justify=justify, min_width=least, no_wrap=name != "reason", overflow="ellipsis")
     for one in jobs[:MOST_SHOWN]:
         times = [_date(s, found.time_s) for s in (one.median_s, one.low_s, one.high_s)]
         planned = "-" if one.planned_s is None else _date(one.planned_s, found.time_s)
-        table.add_row(one.job, one.user, one.partition, f"{one.cpus:,}", *times, planned, one.reason)
+        table.add_row(one.job, one.user, one.partition, f"{one.cpus:,}", *times, planned, one.reason.split(",")[0])
     console.print(table)
     if len(jobs) > MOST_SHOWN:
         say(f"and {len(jobs) - MOST_SHOWN:,} more: --json has all")
-    past = f"the parts of their limits that {found.n_past:,} jobs before used"
-    say(f"{found.n_replications} simulations; run times from {past}")
+    say(f"{found.n_replications:,} simulations; run times as parts of limits, drawn from {found.n_past:,} earlier jobs")
     say("from, to: 8 of 10 starts are between; -: never, as far as is known")
     for line in _made_of(found):
         say(line)
@@ -106,7 +106,7 @@ def _made_of(found: "StartTimes") -> Iterator[str]:
     if n:
         yield f"of {n:,} jobs: widened to hold 8 of 10 starts of {found.n_earlier:,} earlier forecasts"
     if n < len(found.jobs):
-        too_few = f"{found.n_earlier:,} earlier forecasts are too few"
+        too_few = f"{found.n_earlier:,} earlier forecasts are too few" if found.n_snapshots else "no earlier forecasts"
         yield f"of {len(found.jobs) - n:,} jobs: as simulated, often too narrow; {too_few}"
 
 

@@ -16,6 +16,9 @@ from vinesim.studies.waterfall import Waterfall
 
 N_INTERVALS = 150
 MOST_DOTS = 4000
+RANGE = {"lowest run": "low_s", "highest run": "high_s"}
+TITLES = {"qos": "QOS", "hour": "hour of arrival", "day": "day of arrival"}  # other groups are called what they are
+NO_DATE = " Hours and days count from the beginning of the log, which has no date."
 LONG_OPTION = 200  # letters of the options that are shown
 
 
@@ -31,7 +34,7 @@ def backtest_page(found: Backtest, steps: Waterfall | None, name: str) -> Conten
         Section("summary", "Summary", _summary(document)),
         Section("jobs", "Job by job", ""),
         Section("usage", "Over time", ""),
-        Section("groups", "By group", _groups(document["groups"])),
+        Section("groups", "By group", _groups(document["groups"], found.is_dated)),
         Section("furthest", "Furthest off", _furthest(found, document["furthest"], steps)),
     ]
     if steps is not None:
@@ -39,7 +42,7 @@ def backtest_page(found: Backtest, steps: Waterfall | None, name: str) -> Conten
     sections.append(Section("provenance", "Provenance", facts(_provenance(found))))
     options = found.scenario.options or {}
     return Content(
-        title=f"Back-test of {name}",
+        title=f"Back-test: how well does {found.scenario.policy} predict the waits of {name}?",
         lead=document["trust"],
         sections=sections,
         data={"start": options.get("start_s") or None, "backtest": _data(found)},
@@ -49,12 +52,13 @@ def backtest_page(found: Backtest, steps: Waterfall | None, name: str) -> Conten
 
 def _summary(document: Mapping[str, Any]) -> str:
     means = [document[of]["mean"] for of in ("actual_s", "predicted_s")]
-    band_s = document["band_s"]
+    band_s, n = document["band_s"], document["replications"]
+    of_band = "a run of a perfect model is off as much" if band_s else "all runs are equal" if n > 1 else "one run only"
     items = [
         ("Mean wait, actual", _time(means[0]), f"{document['jobs']:,} of {document['jobs_started']:,} jobs"),
-        ("Mean wait, predicted", _time(means[1]), f"{document['replications']:,} runs"),
+        ("Mean wait, predicted", _time(means[1]), f"{n:,} run{'s' * (n != 1)}"),
         ("A job is off by", _time(document["error_s"]), "mean of the absolute errors"),
-        ("Two runs differ by", "-" if band_s is None else _time(band_s), "a run of a perfect model is off as much"),
+        ("Two runs differ by", _time(band_s), of_band),
         ("Order of the starts", f"{document['order']:.3f}", "rank correlation"),
     ]
     rows = [
@@ -64,19 +68,21 @@ def _summary(document: Mapping[str, Any]) -> str:
     return figures(items) + table("Waits", ["", "mean", *QUANTILES], rows)
 
 
-def _groups(rows: list[dict[str, Any]]) -> str:
+def _groups(rows: list[dict[str, Any]], is_dated: bool) -> str:
     kinds = list(dict.fromkeys(row["by"] for row in rows))
-    text = "Marked means lie more than 10 % outside those of the runs. Groups with few jobs differ by chance."
-    head = ["", "jobs", "actual", "predicted", "lowest run", "highest run", ""]
-    found = note(text)
+    has_range = any(row["low_s"] < row["high_s"] for row in rows)
+    names = {"actual": "actual_s", "predicted": "predicted_s"} | (RANGE if has_range else {})
+    head = ["", "jobs", *names, ""]
+    text = "An actual mean is marked if it is more than 10 % outside the range of the runs. "
+    found = note(text + "Groups with few jobs differ by chance." + ("" if is_dated else NO_DATE))
     for kind in kinds:
         lines = [
             [row["group"] or "none", f"{row['jobs']:,}",
-             *(_time(row[key]) for key in ("actual_s", "predicted_s", "low_s", "high_s")),
+             *(_time(row[key]) for key in names.values()),
              "" if row["is_near"] else "outside"]
             for row in rows if row["by"] == kind
         ]  # fmt: skip
-        found += table(f"Mean wait by {kind}", head, lines)
+        found += table(f"Mean wait by {TITLES.get(kind, kind)}", head, lines)
     return found if kinds else note("All jobs are of one group.")
 
 
@@ -104,9 +110,11 @@ def _furthest(found: Backtest, rows: list[dict[str, Any]], steps: Waterfall | No
             why += f"; nearer without {name}"
         of = ", ".join(str(row[by]).strip() for by in ("user", "partition", "qos") if row.get(by))
         lines.append(
-            [f"job {row['job_id']}", _time(row["actual_s"]), _time(row["predicted_s"]), row.get("CPUs", ""), of, why]
+            [str(row["job_id"]), _time(row["actual_s"]), _time(row["predicted_s"]), row.get("CPUs", ""), of, why]
         )
-    return table("Jobs", ["", "actual", "predicted", "CPUs", "of", "why"], lines, is_caption_seen=False, has_texts=True)
+    return table(
+        "Jobs", ["job", "actual", "predicted", "CPUs", "of", "why"], lines, is_caption_seen=False, has_texts=True
+    )
 
 
 def _provenance(found: Backtest) -> list[tuple[str, str]]:
@@ -151,7 +159,7 @@ def _data(found: Backtest) -> dict[str, Any]:
 
 
 def _time(s: float | None) -> str:
-    return "-" if s is None else format_time_us(s * 1e6)
+    return "-" if s is None else "0 s" if s == 0.0 else format_time_us(s * 1e6)
 
 
 def _more(s: float | None) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from vinesim.engine.engine_choice import Engine
 from vinesim.engine.simulate import simulate
 from vinesim.formats.source.clock import Clock
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.metrics.tables import Tables
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
@@ -26,6 +27,7 @@ from vinesim.studies.eligible import eligible_s
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 MOST_FURTHEST = 10  # jobs shown
 NEAR = 0.1  # a group's mean may be this far outside the band
+ORDERED = ("CPUs", "hour", "day")  # what has an order of its own
 ROUNDING_S = 1e-6  # a start this close to a second is at it
 SIZES = (1, 2, 8, 32, 128, 512, np.inf)  # CPUs
 
@@ -75,12 +77,12 @@ class Backtest:
         return float(np.abs(self.predicted_s - others).mean())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield actual and predicted means by group, the largest first."""
+        """Yield actual and predicted means by group: sizes and times in their order, others with most jobs first."""
         for by, words in self.groups.items():
             names, code, counts = np.unique(words, return_inverse=True, return_counts=True)
             if len(names) < 2:
                 continue
-            for g in np.argsort(-counts, kind="stable"):
+            for g in sorted(range(len(names)), key=_place_by(by, names, counts)):
                 mine = code == g
                 means = self.predicted_s[:, mine].mean(axis=1)
                 actual = float(self.actual_s[mine].mean())
@@ -106,8 +108,8 @@ class Backtest:
         """Say how a job is off."""
         low, high, actual = self.predicted_s[:, i].min(), self.predicted_s[:, i].max(), self.actual_s[i]
         if low <= actual <= high:
-            return f"the runs differ: {low:.0f} to {high:.0f}"
-        return "every run starts it " + ("sooner" if high < actual else "later")
+            return f"runs differ: {low:,.0f} to {high:,.0f} s"
+        return ("sooner" if high < actual else "later") + " in every run"
 
     def as_document(self) -> dict[str, Any]:
         """Return all of it for programs."""
@@ -129,7 +131,13 @@ class Backtest:
             "groups": list(self.rows()),
             "furthest": self.furthest(),
             "trust": self.trust(),
+            "is_dated": self.is_dated,
         }
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether the log says when it began; else its hours and days count from its beginning."""
+        return bool(_start_s(self.scenario))
 
     @property
     def actual_start_s(self) -> np.ndarray:
@@ -150,9 +158,10 @@ class Backtest:
         words = f"{_grade(off, 0.1, 0.25)} for means (off by {off * 100:.0f} %)"
         if rows:
             far = 1 - near / len(rows)
-            words += f", {_grade(far, 0.1, 0.4)} for groups ({near} of {len(rows)} means within 10 % of the runs')"
+            count = f"{near} of {len(rows)} means are within 10 % of the range of the runs"
+            words += f", {_grade(far, 0.1, 0.4)} for groups ({count})"
         if not self.band_s > 0:
-            return f"The model is {words}; a single job is off by {self.error_s:.0f} s."
+            return f"The model is {words}; a single job is off by {format_time_us(self.error_s * 1e6)}."
         single = self.error_s / self.band_s
         return (
             f"The model is {words}, and {_grade(single, 1.2, 2.0)} for single jobs (off by {single:.1f} times what two "
@@ -231,11 +240,24 @@ def _groups(scenario: Scenario) -> dict[str, np.ndarray]:
     if work.user is not None:
         found["user"] = [work.user_names[code] for code in work.user.tolist()]
     found["CPUs"] = [_size(n) for n in cpus_of(work).tolist()]
-    start_s = Clock(scenario.start_date).start_s or float((scenario.options or {}).get("start_s", 0.0))
+    start_s = _start_s(scenario)
     at_s = [start_s + us / 1e6 for us in work.arrival_us.tolist()]
     found["hour"] = [f"{int(s // 3600.0) % 24:02d}" for s in at_s]
     found["day"] = [f"{datetime.fromtimestamp(s, UTC):%Y-%m-%d}" if start_s else f"{int(s // 86400.0)}" for s in at_s]
     return {by: np.array(words, str) for by, words in found.items() if any(words)}
+
+
+def _start_s(scenario: Scenario) -> float:
+    """Return when a log begins, s since 1970; 0: it has no date."""
+    return Clock(scenario.start_date).start_s or float((scenario.options or {}).get("start_s", 0.0))
+
+
+def _place_by(by: str, names: np.ndarray, counts: np.ndarray) -> Callable[[int], tuple[int, str]]:
+    """Return by what groups are sorted."""
+    if by not in ORDERED:
+        return lambda g: (-int(counts[g]), "")
+    first = [name.removeprefix("over ").split("-")[0] for name in names.tolist()]  # of 3-8, 3
+    return lambda g: (int(first[g]), str(names[g]))
 
 
 def cpus_of(work: Workload) -> np.ndarray:

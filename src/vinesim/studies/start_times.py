@@ -107,11 +107,11 @@ def start_times(
     for reason, lines in site.unread.get("queue", {}).items():
         text = f"{site.files['queue']}: {reason}: {len(lines):,} lines are left out, from line {lines[0]} on"
         warnings.warn(text, InputWarning, stacklevel=2)
-    simulate = _Simulations(site, seed, later, engine, on_run)
-    found, ends_s = simulate(at_s, n, submit_until_s)
+    simulations = Simulations(site, seed, later, engine, on_run)
+    found, ends_s = simulations.ends(at_s, n, submit_until_s)
     now_s = found.queue.time_s
     times = earlier_times(site, now_s) if calibrate else []
-    earlier = joined(simulate.earlier(times, min(n, REPLICATIONS), now_s))
+    earlier = joined(simulations.earlier(times, min(n, REPLICATIONS), now_s))
     ends_s, calibrated = widened(ends_s, earlier)
     jobs = [
         StartTime(
@@ -129,17 +129,17 @@ def start_times(
 
 
 @dataclass
-class _Simulations:
+class Simulations:
     """Simulates a site from its snapshots on."""
 
     site: Site
-    seed: int
-    later: bool
-    engine: Engine
-    on_run: Callable[[int], None] | None
+    seed: int = 0
+    later: bool = True
+    engine: Engine = "auto"
+    on_run: Callable[[int], None] | None = None
     n_runs: int = 0
 
-    def __call__(self, at_s: float | None, n: int, submit_until_s: float) -> tuple[SiteSnapshot, np.ndarray]:
+    def ends(self, at_s: float | None, n: int, submit_until_s: float = np.inf) -> tuple[SiteSnapshot, np.ndarray]:
         """Return a snapshot, and the low end, the median and the high end of each job in it, s after it."""
         with tempfile.TemporaryDirectory() as made:
             found = write_snapshot(self.site, Path(made) / "queue.parquet", at_s, later=self.later)
@@ -162,7 +162,7 @@ class _Simulations:
         known = times_by_job(self.site)
         for time_s in times:
             try:
-                found, ends_s = self(time_s, n, np.inf)
+                found, ends_s = self.ends(time_s, n)
             except NothingPending:
                 continue
             starts = [start_by(known, one.name, time_s, now_s) for one in found.queue.jobs]

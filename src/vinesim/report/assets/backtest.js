@@ -18,7 +18,8 @@
   function spec() {
     const isWait = of === "wait", log = axis === "log";
     const truth = isWait ? jobs.actual : jobs.actual_rank, model = isWait ? jobs.predicted : jobs.predicted_rank;
-    const [unit, size] = isWait ? unitOf(1e6 * Math.max(1, ...truth, ...model)) : ["", 1e6];
+    // powers of ten are read in s: 0.001 d is no time
+    const [unit, size] = !isWait ? ["", 1e6] : log ? ["s", 1e6] : unitOf(1e6 * Math.max(1, ...truth, ...model));
     const least = isWait && log ? 1e6 / size : 0; // what does not wait has no place on a logarithmic axis: 1 s
     const at = (v) => Math.max(least, (v * 1e6) / size);
     const order = truth.map((_, i) => i).sort((a, b) => truth[a] - truth[b]);
