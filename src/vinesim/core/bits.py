@@ -26,14 +26,16 @@ def insert(words, words_1, words_2, row, i):
 
 
 def remove(words, words_1, words_2, row, i):
+    """Returns the word that the member was in, without it."""
     w = not_negative(i >> 6)
     left = words[row, w] & ~(ONE << np.uint64(i & 63))
     words[row, w] = left
     if left == ZERO:
-        left = words_1[row, w >> 6] & ~(ONE << np.uint64(w & 63))
-        words_1[row, w >> 6] = left
-        if left == ZERO:
+        left_1 = words_1[row, w >> 6] & ~(ONE << np.uint64(w & 63))
+        words_1[row, w >> 6] = left_1
+        if left_1 == ZERO:
             words_2[row, w >> 12] &= ~(ONE << np.uint64((w >> 6) & 63))
+    return left
 
 
 def contains(words, row, i):

@@ -8,6 +8,7 @@ import numpy as np
 
 from vinesim.core.bits import at_or_after, insert, remove
 from vinesim.core.features import AFTER, called
+from vinesim.jit.intrinsics import not_negative
 
 
 def next_job(model, state):
@@ -20,7 +21,7 @@ def next_job(model, state):
 
 def next_arrival_us(model, state):
     """When that is."""
-    run, job = state.run[0], next_job(model, state)
+    run, job = state.run[0], not_negative(next_job(model, state))
     if job >= model.job_arrival_us.shape[0]:
         return np.inf
     return max(model.job_arrival_us[job], run.now_us) if AFTER else model.job_arrival_us[job]

@@ -170,9 +170,8 @@ def enter_row(state, row, unit):
 
 def leave_row(state, row, unit):
     """The first unit with room is kept: most searches are for it."""
-    remove(state.free, state.free_1, state.free_2, row, unit)
+    rest = remove(state.free, state.free_1, state.free_2, row, unit)
     if unit == state.lowest[row]:
-        rest = state.free[row, unit >> 6]
         state.lowest[row] = ((unit >> 6) << 6) + lowest(rest) if rest != ZERO else after(state, row, unit)
 
 

@@ -14,6 +14,7 @@ from vinesim.core.tasks import (
     next_attached,
     oldest_of_groups,
 )
+from vinesim.jit.intrinsics import not_negative
 from vinesim.model.workload import NO_GANG
 from vinesim.state.layout import ATTACHED, DROPPED, HELD, PENDING
 
@@ -41,7 +42,7 @@ def first_within_quotas(model, state, head):
 def arrive(model, state):
     """ARRIVAL: the tasks of the next job, or the first one of a gang, become pending. Returns the job."""
     run = state.run[0]
-    job = dependencies.next_job(model, state)
+    job = not_negative(dependencies.next_job(model, state))
     first, end = model.job_first[job], model.job_first[job + 1]
     if AFTER:
         dependencies.note_arrival(model, state, job)

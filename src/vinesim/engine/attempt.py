@@ -25,9 +25,9 @@ from vinesim.state.layout import ABANDONED, AT_HORIZON, AT_PAUSE, NO_EVENTS
 from vinesim.state.model import Model
 
 CHUNK_S = 0.1  # how long the engine works before progress is reported
-BRIEF_S = CHUNK_S / 10  # the next one is up to four times as long
-FIRST_CHUNK = 1 << 8  # events, and no fewer later; how long they take is not known yet
-FIRST_TRIED = 1 << 3  # the same where the other engine may take over: one event may take the reference engine a second
+BRIEF_S = CHUNK_S / 10  # the next one may be CHUNK_S long
+FIRST_CHUNK, GROWTH = 1 << 8, 16.0  # events, and no fewer later: how long they take is not known yet; the next are more
+FIRST_TRIED, SLOW_GROWTH = 1 << 3, 4.0  # the same where the other engine may take over: an event may take it a second
 MANY_UNITS = 1000  # from here on a single decision may take it longer than the compiled engine takes for all
 
 
@@ -127,7 +127,7 @@ class Attempt:
         scenario, model, n_tasks = self.scenario, self.model, self.scenario.workload.n_tasks
         answers = self.online.decide.__module__.startswith("vinesim.")
         is_long = self.choice.may_switch and len(model.unit_type) >= MANY_UNITS  # perhaps, each decision
-        fewest = FIRST_TRIED if self.choice.may_switch else FIRST_CHUNK
+        fewest, growth = (FIRST_TRIED, SLOW_GROWTH) if self.choice.may_switch else (FIRST_CHUNK, GROWTH)
 
         def should_abandon() -> bool:
             return self.choice.seems_too_slow(run.n_events) or watchdog.should_abandon()
@@ -155,7 +155,7 @@ class Attempt:
                     return why_over(scenario, model, run)
             took = time.perf_counter() - begun
             is_watched = is_watched or (clock is None and took >= BRIEF_S)
-            chunk = max(fewest, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
+            chunk = max(fewest, min(1 << 30, int(chunk * min(growth, max(0.25, CHUNK_S / max(took, 1e-9))))))
             if watchdog.report_progress():
                 return ExitReason.INTERRUPTED, ""
             if self.choice.is_too_slow(run.n_events):

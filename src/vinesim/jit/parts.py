@@ -27,9 +27,12 @@ class _PartLibrary(JITCodeLibrary):
     """The LLVM code of a part, without that of what it calls: the loop links each part once."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Simplify what is going to be inlined, perhaps in several places; the rest is optimised once, in the loop."""
+        """Take variables off the stack in what is going to be inlined, perhaps in several places: that makes the code
+        short. The rest is done once, in the loop."""
         ll_module.data_layout = self._codegen._data_layout
-        passes, builder = self._codegen._function_pass_manager()
+        passes, builder = ll.create_new_function_pass_manager(), self._codegen._pass_builder()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
         for function in ll_module.functions:
             if not function.is_declaration and b"alwaysinline" in b" ".join(function.attributes):
                 passes.run(function, builder)
