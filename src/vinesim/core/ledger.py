@@ -218,14 +218,14 @@ def change_power(model, state, unit, holders, level):
     """Let a unit be held by a number of tasks that add up to a level; the number of its holders is changed after
     this."""
     if has_caps(model):
-        change_draw(model, state, unit, holders, level_for)
+        change_draw(model, state, unit, holders, level)
 
 
 @called
 def change_draw(model, state, unit, holders, level):
     one = state.unit[unit]
-    more = draw_of(model, unit, holders > 0, level_for) - draw_of(model, unit, one.holders > 0, state.unit_level[unit])
-    state.unit_level[unit] = level_for
+    more = draw_of(model, unit, holders > 0, level) - draw_of(model, unit, one.holders > 0, state.unit_level[unit])
+    state.unit_level[unit] = level
     state.pool_mw[model.node_rack[one.node]] += more
     state.pool_mw[model.cap_mw.shape[0] - 1] += more
 

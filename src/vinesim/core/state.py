@@ -15,7 +15,6 @@ from vinesim.state.power import empty_mw
 from vinesim.state.shortcuts import is_start_alike
 
 BUCKETS = 8 * 256  # of the calendar: a level a byte
-TIMES = ("task_init_us", "task_start_us", "task_finish_us")
 
 
 @cache
@@ -112,18 +111,8 @@ def _rooms(model: Any) -> tuple[int, int]:
     return ROOT + n_above + n_leaves, -(-n_columns // COLUMNS) * COLUMNS
 
 
-def build_state(
-    model: Any,
-    features: Features,
-    seed: int,
-    sees_all: bool = False,
-    overcommits: bool = False,
-    is_read_early: bool = True,
-) -> Any:
-    """Return the state before the first event: every unit idle, no job arrived.
-
-    ``is_read_early`` says that the times of tasks may be read before these start: they are NaN then, else anything.
-    """
+def build_state(model: Any, features: Features, seed: int, sees_all: bool = False, overcommits: bool = False) -> Any:
+    """Return the state before the first event: every unit idle, no job arrived."""
     allocation = _allocation(features)
     sizes = {name: SIZES[name](model, features) for name in allocation.sizes}
     made = allocation.empty.copy()
@@ -133,7 +122,7 @@ def build_state(
             made[name] = np.zeros(shape, dtype)
         else:
             made[name] = np.empty(shape, dtype)
-            if fill is not None and (is_read_early or name not in TIMES):
+            if fill is not None:
                 made[name].fill(fill)
     _begin(made, model, seed)
     made["run"]["sees_all"], made["run"]["overcommits"] = sees_all, overcommits

@@ -33,9 +33,7 @@ class CompiledRun:
         self.model, self._decide = model, online.decide
         made = loop_for(code, scenario.workload.n_tasks)
         self.features, self.scratch = made.features, code.own.scratch
-        is_own = online.decide.__module__.startswith("vinesim.")  # which read no times of tasks that have not started
-        flags = (online.sees_every_event, policy.may_overcommit, not is_own)
-        self.state = build_state(model, made.features, seed, *flags)
+        self.state = build_state(model, made.features, seed, online.sees_every_event, policy.may_overcommit)
         self._changes = Changes(scenario, model) if "CHANGES" in code.features else None
         if self._changes is not None:
             self.state = self.state._replace(listed=self._changes.listed())
@@ -175,7 +173,7 @@ class CompiledRun:
         return due
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Return the task columns that the run filled, and of tasks that have not started perhaps any times."""
+        """Return the task columns that the run filled."""
         return {name: getattr(self.state, name) for name in COLUMNS}
 
     def held(self) -> tuple[np.ndarray, np.ndarray]:

@@ -37,7 +37,6 @@ def collect(
     run was cut off has no finish, and one whose data was still in transfer has no start."""
     columns, dropped_us = run.columns(), None
     if reason is not ExitReason.ALL_DONE or may_drop or scenario.workload.withdraw_us is not None:
-        forget_times(columns)
         dropped_us = take_dropped_us(columns, may_drop)
     early, early_held = run.early_ends() if ends_early else None, None
     held = _held(model, run) if len(model.class_units) else None
@@ -88,13 +87,6 @@ def collect(
         serving=_serving(run, end_us) if len(model.engine_unit) else None,
         dropped_us=dropped_us,
     )
-
-
-def forget_times(columns: dict[str, np.ndarray]) -> None:
-    """Clear the times of tasks that did not start; the finish of those that were dropped is when that was."""
-    has_not_started = columns["task_unit"] < 0
-    columns["task_init_us"][has_not_started] = columns["task_start_us"][has_not_started] = np.nan
-    columns["task_finish_us"][has_not_started & (columns["task_unit"] != DROPPED)] = np.nan
 
 
 def take_dropped_us(columns: dict[str, np.ndarray], may_drop: bool) -> np.ndarray | None:

@@ -1,14 +1,12 @@
 """The façade: why runs end, and what a caller sees on the way."""
 
 import gc
-import types
 
 import numpy as np
 import pytest
 
 import vinesim as vs
 import vinesim.policies
-from vinesim.core import state
 from vinesim.policies.identity import content_id
 
 
@@ -39,31 +37,6 @@ def test_a_horizon_cuts_running_tasks_off(engine):
     assert tasks["start_us"][2] == 50.0
     assert result.summary["jobs"]["finished"] == 1
     assert result.summary["utilization"]["overall"] == 1.0
-
-
-class Reader(vs.policies.OnlinePolicy):
-    """Starts a task if it has no times yet."""
-
-    name = "test_reader"
-
-    @staticmethod
-    def decide(model, state, view):
-        task = vs.policies.oldest_pending(model, state)
-        unit = vs.policies.first_free(model, state, task)
-        if unit < 0 or state.task_start_us[task] == state.task_start_us[task]:
-            return vs.policies.nothing()
-        return vs.policies.start(task, unit)
-
-
-@pytest.mark.parametrize("policy", ["high", "fcfs", Reader])
-def test_tasks_that_have_not_started_have_no_times(monkeypatch, policy):
-    """Whatever memory held before."""
-    monkeypatch.setattr(state, "np", types.SimpleNamespace(**vars(np) | {"empty": lambda *size: np.ones(*size)}))
-    case = scenario(horizon_us=60.0, policy=policy)
-    found, expected = (vs.simulate(case, engine=engine).outcome for engine in ("compiled", "reference"))
-    assert np.isnan(found.task_start_us).sum() > 0
-    for name in ("task_unit", "task_init_us", "task_start_us", "task_finish_us"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])

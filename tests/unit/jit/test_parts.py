@@ -167,7 +167,7 @@ def test_fewer_passes_make_the_same_code(source, monkeypatch):
         kept = compiled(in_three_levels, {"middle": made})
         words = np.zeros((1, 2), np.uint64)
         assert kept(words, words, words, 0, 70) == -1
-        (one,) = made.overloads.values()
+        (one,) = kept.overloads.values()
         return [line.opcode for body in one.library._final_module.functions for block in body.blocks
                 for line in block.instructions]  # fmt: skip
 
