@@ -23,10 +23,10 @@ from vinesim.policies.backfill.earliest import (
     end_on_us,
     find_gap,
     look_up_needs,
-    sort_units,
     take_row_change,
     unit_at_once,
 )
+from vinesim.policies.structures.by_type import sort_by_type
 from vinesim.state.expected import held_until_on_us
 from vinesim.state.layout import OUTAGE, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
@@ -69,7 +69,7 @@ class ConservativeBackfillOfNodes(Backfill):
         scratch, now_us = view.scratch, view.now_us
         restore_capacities(model, state, scratch)
         if scratch.is_begun[0] == 0:
-            sort_units(model, scratch)
+            sort_by_type(model, scratch)
             expect_again(model, state, scratch)
             scratch.is_begun[0] = 1
         if view.task >= 0 and scratch.is_running[view.task] == 1:

@@ -27,6 +27,7 @@ from vinesim.policies.backfill.ahead import (
 )
 from vinesim.policies.backfill.base import insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.policies.backfill.slots import n_alike
+from vinesim.policies.structures.by_type import BY_TYPE
 from vinesim.policies.structures.select import kth_least
 from vinesim.state.expected import next_reservation_end_us
 from vinesim.state.layout import OVERFULL
@@ -179,25 +180,13 @@ def next_end_us(model: Any, scratch: Any, after_us: float) -> float:
 
 EARLIEST: Mapping[str, tuple[str, str]] = {
     **UNIT_CHANGES,
-    "of_type": ("i4", "units"),  # those of each type
-    "type_end": ("i4", "types"),
+    **BY_TYPE,
     "takes_us": ("f8", "tasks*types"),  # how long a task, with its gang, takes on each type, or UNABLE
     "n_units": ("i8", "tasks"),  # that it needs of a type at least
     "is_simple": ("u1", "tasks"),  # that number of units with a gap is all that it needs
     "n_open": ("i8", "types"),  # units, or parts of them, with a gap at a time
     "later_us": ("f8", "units"),
 }
-
-
-def sort_units(model: Any, scratch: Any) -> None:
-    """List the units of each type."""
-    n = 0
-    for p in range(len(model.affinity)):
-        for unit in range(len(model.unit_type)):
-            if model.unit_type[unit] == p:
-                scratch.of_type[n] = unit
-                n += 1
-        scratch.type_end[p] = n
 
 
 def look_up_needs(model: Any, state: Any, scratch: Any, task: int) -> None:
@@ -262,28 +251,25 @@ def find_gaps(model: Any, state: Any, scratch: Any, task: int, begin_us: float, 
     the task is not asked for on other types any more."""
     restore_capacities(model, state, scratch)
     renew_chances(model, state, scratch)
-    low = 0
     for p in range(len(model.affinity)):
-        high = int(scratch.type_end[p])
         if scratch.expected[p] != UNABLE:
-            if not has_chances(model, state, scratch, task, low, high, before_us):
+            if not has_chances(model, state, scratch, task, p, before_us):
                 scratch.expected[p] = UNABLE
             else:
-                for i in range(low, high):
-                    unit = int(scratch.of_type[i])
+                for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
+                    unit = int(scratch.unit_at[i])
                     if scratch.chance_us[unit] < before_us:
                         find_gap(model, state, scratch, task, unit, max(begin_us, scratch.chance_us[unit]))
                     else:
                         scratch.gap_us[unit] = math.inf
-        low = high
 
 
-def has_chances(model: Any, state: Any, scratch: Any, task: int, low: int, high: int, before_us: float) -> bool:
+def has_chances(model: Any, state: Any, scratch: Any, task: int, p: int, before_us: float) -> bool:
     """Whether enough units of a type may have room before a time."""
     n, needed = 0, int(scratch.n_units[task])
-    for i in range(low, high):
-        if scratch.chance_us[scratch.of_type[i]] < before_us:
-            n += n_slots(model, state, task, int(scratch.of_type[i]), needed)
+    for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
+        if scratch.chance_us[scratch.unit_at[i]] < before_us:
+            n += n_slots(model, state, task, int(scratch.unit_at[i]), needed)
             if n >= needed:
                 return True
     return False
@@ -293,37 +279,25 @@ def possible_from(model: Any, state: Any, scratch: Any, task: int, begin_us: flo
     """Return the first time, not before ``begin_us``, at which enough units of a type have a gap; infinite if that is
     not before ``before_us``."""
     while begin_us < before_us:
-        is_enough, following_us, low = False, math.inf, 0
+        is_enough, following_us = False, math.inf
         for p in range(len(model.affinity)):
-            high = int(scratch.type_end[p])
             scratch.n_open[p] = 0
             if scratch.expected[p] != UNABLE:
-                from_us = enough_from(model, state, scratch, task, p, low, high, begin_us, before_us)
+                from_us = enough_from(model, state, scratch, task, p, begin_us, before_us)
                 is_enough = is_enough or from_us == begin_us
                 following_us = min(following_us, from_us)
-            low = high
         if is_enough:
             return begin_us
         begin_us = following_us
     return math.inf
 
 
-def enough_from(
-    model: Any,
-    state: Any,
-    scratch: Any,
-    task: int,
-    p: int,
-    low: int,
-    high: int,
-    begin_us: float,
-    before_us: float,
-) -> float:
+def enough_from(model: Any, state: Any, scratch: Any, task: int, p: int, begin_us: float, before_us: float) -> float:
     """Count the gaps of the units of a type at a time. Returns the time, or one before which they cannot be enough,
     infinite if they are not before ``before_us``."""
     n, n_later, most = 0, 0, 1
-    for i in range(low, high):
-        unit = int(scratch.of_type[i])
+    for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
+        unit = int(scratch.unit_at[i])
         if scratch.gap_us[unit] <= begin_us and not has_gap(model, state, scratch, task, unit, begin_us):
             find_gap(model, state, scratch, task, unit, begin_us)
         if scratch.gap_us[unit] <= begin_us:
@@ -365,19 +339,18 @@ def unit_from(model: Any, state: Any, scratch: Any, task: int, begin_us: float, 
             return -1
         if scratch.is_simple[task] == 0:
             suppose_peaks(model, state, scratch, begin_us, is_now, until_us)
-        best, low = -1, 0
+        best = -1
         for p in range(len(model.affinity)):
-            high, is_supposed = int(scratch.type_end[p]), False
+            is_supposed = False
             for i in range(n if is_enough(scratch, task, p) else 0):
                 at = i if n > 1 else -1
                 if end_at_us(model, scratch, task, p, at, begin_us) == until_us:
                     if scratch.is_simple[task] == 1 and not is_supposed:
-                        suppose_gaps(model, state, scratch, task, low, high, begin_us, is_now, until_us)
+                        suppose_gaps(model, state, scratch, p, begin_us, is_now, until_us)
                         is_supposed = True
                     unit = first_free(model, state, task, p, at)
                     if unit >= 0 and (best < 0 or unit < best):
                         best = unit
-            low = high
         if best >= 0:
             return best
         restore_capacities(model, state, scratch)
@@ -409,12 +382,11 @@ def suppose_peaks(model: Any, state: Any, scratch: Any, begin_us: float, is_now:
             suppose_more(model, state, scratch, unit, -peak(scratch, unit, begin_us, is_now, until_us))
 
 
-def suppose_gaps(
-    model: Any, state: Any, scratch: Any, task: int, low: int, high: int, begin_us: float, is_now: bool, until_us: float
-) -> None:
-    """Do this for some units, as far as it matters for a task that needs nothing else: others have no gap for it."""
-    for i in range(low, high):
-        unit = int(scratch.of_type[i])
+def suppose_gaps(model: Any, state: Any, scratch: Any, p: int, begin_us: float, is_now: bool, until_us: float) -> None:
+    """Do this for the units of a type, as far as it matters for a task that needs nothing else: others have no gap for
+    it."""
+    for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
+        unit = int(scratch.unit_at[i])
         if scratch.gap_us[unit] > begin_us:
             if room(model, state, unit) > 0.0:
                 suppose_more(model, state, scratch, unit, -model.unit_capacity[unit])
