@@ -8,10 +8,11 @@ kernel whose policy never answers never returns.
 import ctypes
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -251,29 +252,30 @@ def run_interruptibly(works: list[Callable[[], Any]], look: Callable[[], bool] |
 @contextmanager
 def abandoned_when(look: Callable[[], bool]) -> Iterator[None]:
     """Raise :class:`Abandoned` in plain Python on this thread when ``look``, called by another one, returns True."""
-    here, is_over, is_asked = ctypes.c_ulong(threading.get_ident()), threading.Event(), False
+    here, is_over = ctypes.c_ulong(threading.get_ident()), threading.Event()
 
     def watch() -> None:
-        nonlocal is_asked
+        is_asked = False
         while not is_over.wait(LOOK_S):
-            if look():
-                is_asked = True
+            is_asked = is_asked or look()
+            if is_asked:  # again and again: what is raised in a callback of the garbage collector is lost
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Abandoned))
-                return
 
     watcher = threading.Thread(target=watch, name="vinesim-look", daemon=True)
+    report_lost = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if lost.exc_type is Abandoned else report_lost(lost)
     watcher.start()
-    is_left = False
     try:
         yield
-    except Abandoned:
-        is_left = True
-        raise
     finally:
-        is_over.set()
-        watcher.join()
-        if is_asked and not is_left:  # it came too late; with none to take back, Python 3.11 hangs in a debugger
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(here, None)
+        while watcher.is_alive():
+            with suppress(Abandoned):  # asked once more
+                is_over.set()
+                watcher.join()
+        with suppress(Abandoned):
+            for _ in range(2):  # the next turn of a loop raises what was asked at the end
+                pass
+        sys.unraisablehook = report_lost
 
 
 def _is_interruptible() -> bool:

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.endless import N_STARTED, Endless
 from vinesim.engine import attempt, compiled, engine_choice, run
-from vinesim.engine.run import Abandoned, run_interruptibly
+from vinesim.engine.run import LOOK_S, Abandoned, abandoned_when, run_interruptibly
 
 
 def test_work_is_done_on_other_threads_and_its_results_come_in_order():
@@ -158,7 +160,7 @@ def test_small_runs_of_policies_that_answer_need_no_thread(monkeypatch):
 
 @pytest.mark.parametrize("is_left", [False, True])
 def test_a_debugger_can_be_used_after_plain_python_was_watched(is_left):
-    """A request to stop that is taken back where none waits makes Python 3.11 hang in its next traced call."""
+    """A request to stop that is taken back where none waits would make Python 3.11 hang in its next traced call."""
     code = (
         "import sys\n"
         "from vinesim.engine.run import Abandoned, abandoned_when\n"
@@ -173,3 +175,31 @@ def test_a_debugger_can_be_used_after_plain_python_was_watched(is_left):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == ("left\n" if is_left else "")
+
+
+def test_what_a_callback_loses_is_asked_again():
+    """Python swallows, with a message, what is raised in a callback that it calls while it frees an object."""
+
+    class Freed:
+        pass
+
+    def last_words(_):
+        lost.append(True)
+        until = time.monotonic() + 3 * LOOK_S
+        while time.monotonic() < until:
+            pass
+
+    lost, held, before = [], [Freed()], sys.unraisablehook
+    watched = weakref.ref(held[0], last_words)
+
+    def work():
+        with abandoned_when(lambda: True):
+            held.clear()
+            while True:
+                pass
+
+    with pytest.raises(Abandoned):
+        work()
+    assert lost
+    assert watched() is None
+    assert sys.unraisablehook is before
