@@ -17,7 +17,7 @@ from tests.live.test_processes import run, up
 from vinesim.live.agent import device_process
 from vinesim.live.client import LiveError
 from vinesim.live.manager.channel import Channel
-from vinesim.live.wire.board import ORDER_BYTES, Bell, Board, Post, emptied, rung
+from vinesim.live.wire.board import ORDER_BYTES, AgentBoard, Bell, Board, emptied, rung
 from vinesim.live.wire.piping import taken
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a board needs memory without a name")
@@ -56,8 +56,8 @@ class Agent:
 
 
 @pytest.fixture
-def post():
-    one = Post(4)
+def owned():
+    one = AgentBoard(4)
     one.last = one.board.generation = 1
     yield one
     one.close()
@@ -70,10 +70,10 @@ def bell():
     one.close()
 
 
-def device_of(post, bell):
+def device_of(owned, bell):
     """The board as its device has it."""
-    message = {"unit": 3, "generation": post.last, "board": post.device_address, "bell": bell.address}
-    found = device_process.Post(message)
+    message = {"unit": 3, "generation": owned.last, "board": owned.device_address, "bell": bell.address}
+    found = device_process.DeviceBoard(message)
     found.open_to(message)
     return found
 
@@ -82,50 +82,50 @@ def order(attempt, **more):
     return {"op": "run", "attempt": attempt, **more}
 
 
-def test_an_order_reaches_its_device_and_its_end_the_manager(post, bell):
-    device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
+def test_an_order_reaches_its_device_and_its_end_the_manager(owned, bell):
+    device, channel = device_of(owned, bell), Channel(owned.address, 1, Agent(), 7)
     channel.send(order(5), order(6, word="x" * 100))
     first, second = device.orders()
     assert (first["attempt"], second["word"]) == (5, "x" * 100)
     assert device.orders() == []  # they are seen once
     device.begin(first, 1000.5)
-    assert [(one.attempt, one.begun_us) for one in post.board.found(1)] == [(5, 1000), (6, 0)]
+    assert [(one.attempt, one.begun_us) for one in owned.board.found(1)] == [(5, 1000), (6, 0)]
     assert device.finish(first, {"outcome": "done"})
     assert int.from_bytes(emptied(bell.file), "little") == 3
     assert channel.ends() == [{"attempt": 5, "epoch": 7, "outcome": "done"}]
     assert channel.ends() == []
     channel.free()
-    assert [one.attempt for one in post.board.found(1)] == [6]
+    assert [one.attempt for one in owned.board.found(1)] == [6]
 
 
-def test_the_end_of_an_order_whose_board_is_closed_is_said_to_the_agent(post, bell):
-    device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
+def test_the_end_of_an_order_whose_board_is_closed_is_said_to_the_agent(owned, bell):
+    device, channel = device_of(owned, bell), Channel(owned.address, 1, Agent(), 7)
     channel.send(order(5), order(6))
     one, other = device.orders()
-    post.board.generation = 0
+    owned.board.generation = 0
     assert not device.finish(one, {"outcome": "done"})
-    post.board.generation = 2
+    owned.board.generation = 2
     assert not device.finish(other, {"outcome": "done"})
     assert not emptied(bell.file)
 
 
-def test_an_order_that_comes_after_the_board_was_closed_is_not_taken_and_is_left(post, bell):
-    device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
+def test_an_order_that_comes_after_the_board_was_closed_is_not_taken_and_is_left(owned, bell):
+    device, channel = device_of(owned, bell), Channel(owned.address, 1, Agent(), 7)
     channel.send(order(5))
     assert [one["attempt"] for one in device.orders()] == [5]
-    post.board.generation = 0
+    owned.board.generation = 0
     channel.send(order(6))
     assert device.orders() == []
     assert [one["attempt"] for one in channel.left([5])] == [6]
 
 
-def test_what_finds_no_place_goes_to_the_agent_with_all_that_follows(post):
+def test_what_finds_no_place_goes_to_the_agent_with_all_that_follows(owned):
     agent = Agent()
-    channel = Channel(post.address, 1, agent, 7)
+    channel = Channel(owned.address, 1, agent, 7)
     channel.send(order(1), order(2, word="x" * ORDER_BYTES), order(3))
     channel.send(order(4))
     assert [one["attempt"] for one in agent.given] == [2, 3, 4]
-    full = Channel(post.address, 1, agent, 7)
+    full = Channel(owned.address, 1, agent, 7)
     full.send(*(order(attempt) for attempt in range(5, 10)))
     assert [one["attempt"] for one in agent.given] == [2, 3, 4, 8, 9]
 
@@ -145,8 +145,8 @@ class Words:
 
 
 @pytest.mark.parametrize("n_read", range(5))
-def test_an_order_is_seen_although_its_slot_is_written_while_it_is_read(post, bell, n_read):
-    device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
+def test_an_order_is_seen_although_its_slot_is_written_while_it_is_read(owned, bell, n_read):
+    device, channel = device_of(owned, bell), Channel(owned.address, 1, Agent(), 7)
     channel.send(order(5))
     assert device.finish(device.orders()[0], {"outcome": "done"})
 
@@ -162,8 +162,8 @@ def test_an_order_is_seen_although_its_slot_is_written_while_it_is_read(post, be
     assert [one["attempt"] for one in [*seen, *device.orders()]] == [6]
 
 
-def test_an_end_that_is_too_long_or_that_nobody_hears_is_said_to_the_agent(post, bell):
-    device, channel = device_of(post, bell), Channel(post.address, 1, Agent(), 7)
+def test_an_end_that_is_too_long_or_that_nobody_hears_is_said_to_the_agent(owned, bell):
+    device, channel = device_of(owned, bell), Channel(owned.address, 1, Agent(), 7)
     channel.send(order(5), order(6))
     one, other = device.orders()
     assert not device.finish(one, {"why": "x" * 10_000})
@@ -172,20 +172,20 @@ def test_an_end_that_is_too_long_or_that_nobody_hears_is_said_to_the_agent(post,
     assert not device.finish(other, {"outcome": "done"})
 
 
-def test_the_board_of_another_process_that_got_its_number_is_not_opened(post):
+def test_the_board_of_another_process_that_got_its_number_is_not_opened(owned):
     with pytest.raises(FileNotFoundError, match="gone"):
-        Board.at(post.address | {"memory": [post.address["memory"][0], 1]})
+        Board.at(owned.address | {"memory": [owned.address["memory"][0], 1]})
 
 
-def test_a_device_takes_an_order_once_from_the_board_and_its_agent(post, bell):
+def test_a_device_takes_an_order_once_from_the_board_and_its_agent(owned, bell):
     """The agent takes over an order that its device has seen, and gives it again."""
     reads, writes = os.pipe()
     said, stream = io.BytesIO(), os.fdopen(reads, "rb", buffering=0)
     inbox = device_process.Inbox(stream, device_process.Device(said))
-    channel = Channel(post.address, 1, Agent(), 7)
+    channel = Channel(owned.address, 1, Agent(), 7)
     say = device_process.piped
     os.write(
-        writes, say({"op": "board", "unit": 0, "generation": 1, "board": post.device_address, "bell": bell.address})
+        writes, say({"op": "board", "unit": 0, "generation": 1, "board": owned.device_address, "bell": bell.address})
     )
     run_ = {"commands": {}, "unit": 0}
     channel.send(order(5, **run_))

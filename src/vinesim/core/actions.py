@@ -126,7 +126,7 @@ def broken_rule(model, state, action):
         return IS_ATTACHED if GANGS and state.task_unit[task] == ATTACHED else NOT_PENDING
     if action.kind == DROP:
         return 0
-    if unit < 0 or unit >= model.unit_type.shape[0]:
+    if unit < 0 or unit >= state.unit.shape[0]:
         return UNKNOWN_UNIT
     unit = not_negative(unit)
     if model.affinity[not_negative(state.unit[unit].type), task_type(model, state, task)] <= 0.0:

@@ -42,6 +42,18 @@ def contains(words, row, i):
     return (words[row, i >> 6] >> np.uint64(i & 63)) & ONE != ZERO
 
 
+def first(words, words_1, words_2, row):
+    """Return the smallest member; -1 if there is none."""
+    t = np.int64(0)
+    while words_2[row, not_negative(t)] == ZERO:
+        t += 1
+        if t == words_2.shape[1]:
+            return -1
+    v = not_negative((t << 6) + lowest(words_2[row, not_negative(t)]))
+    w = not_negative((v << 6) + lowest(words_1[row, v]))
+    return (w << 6) + lowest(words[row, w])
+
+
 def at_or_after(words, words_1, words_2, row, i):
     """Return the smallest member that is i or more; -1 if there is none."""
     w = i >> 6

@@ -15,7 +15,7 @@ them rises and falls together.
 
 import numpy as np
 
-from vinesim.core.bits import ZERO, at_or_after, insert, lowest, remove
+from vinesim.core.bits import ZERO, first, insert, lowest, remove
 from vinesim.core.features import CAPS, COUNTS_FREE, EVERYWHERE, INDEX, NOTES_NODES, TRIALS, WHOLE, called
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
@@ -172,13 +172,9 @@ def leave_row(state, row, unit):
     """The first unit with room is kept: most searches are for it."""
     rest = remove(state.free, state.free_1, state.free_2, row, unit)
     if unit == state.lowest[row]:
-        state.lowest[row] = ((unit >> 6) << 6) + lowest(rest) if rest != ZERO else after(state, row, unit)
-
-
-@called
-def after(state, row, unit):
-    found = at_or_after(state.free, state.free_1, state.free_2, row, unit)
-    return np.int64(found) if found >= 0 else np.int64(state.unit.shape[0])
+        word = (unit >> 6) << 6
+        found = word + lowest(rest) if rest != ZERO else first(state.free, state.free_1, state.free_2, row)
+        state.lowest[row] = found if found >= 0 else state.unit.shape[0]
 
 
 def count_free(model, state, p, unit, change):

@@ -191,36 +191,33 @@ def first_at_tier(model, state, task, p, distance):
 
 
 def fastest_free(model, state, task):
-    task_class, best, best_speed = task_type(model, state, task), np.int64(-1), 0.0
+    task_class, best = task_type(model, state, task), np.int64(-1)
     if WHOLE:
         return first_of_fastest(model, state, task_class)
     for i in range(model.ranking.shape[1]):
         p = np.int64(model.ranking[task_class, i])
-        if p < 0 or (best >= 0 and model.affinity[p, task_class] < best_speed):
+        if p < 0:
             break
-        p = not_negative(p)
-        unit = first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
+        unit = first_with_room(model, state, task, not_negative(p), 0, model.unit_type.shape[0])
         if unit >= 0 and (best < 0 or unit < best):
-            best, best_speed = unit, model.affinity[p, task_class]
+            best = unit
+        if best >= 0 and not model.is_tied[task_class, i]:
+            break
     return best
 
 
 def first_of_fastest(model, state, task_class):
     """The first idle unit of the fastest type that has any; of types of one speed the first of all."""
-    i, n, n_units = np.int64(0), model.ranking.shape[1], state.unit.shape[0]
-    while i < n:
+    i = np.int64(0)
+    while i < model.ranking.shape[1]:
         p = np.int64(model.ranking[task_class, i])
         if p < 0:
-            return np.int64(-1)
+            break
         best = state.lowest[not_negative(p)]
-        if best < n_units:
-            i += 1
-            while i < n:
-                q = np.int64(model.ranking[task_class, i])
-                if q < 0 or model.affinity[not_negative(q), task_class] < model.affinity[not_negative(p), task_class]:
-                    break
-                best = min(best, state.lowest[not_negative(q)])
+        if best < state.unit.shape[0]:
+            while model.is_tied[task_class, not_negative(i)]:
                 i += 1
+                best = min(best, state.lowest[not_negative(np.int64(model.ranking[task_class, not_negative(i)]))])
             return best
         i += 1
     return np.int64(-1)

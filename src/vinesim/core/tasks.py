@@ -262,7 +262,7 @@ def has_one_group(state):
 def oldest_of_groups(model, state, task):
     """The first of the oldest pending tasks of the groups that is ``task`` or younger; -1 if there is none."""
     if has_one_group(state):
-        head = state.group_head[0]
+        head = not_negative(state.group_head[0])
         return head if task <= head < state.run[0].n_arrived else np.int64(-1)
     return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, task))
 

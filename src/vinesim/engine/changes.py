@@ -5,7 +5,7 @@ import heapq
 import math
 from collections import defaultdict
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,33 +62,72 @@ class FailureClock:
         return ended, begun
 
 
+class Step(NamedTuple):
+    """What happens at an instant: nodes come up, then nodes go down, then jobs are withdrawn."""
+
+    up: list[Outage]
+    down: list[tuple[Outage, int]]  # and why
+    cut: list[Reservation]  # those that begin, and interrupt tasks
+    over: list[Reservation]
+    withdrawn: list[int]
+    ended: list[int]  # failures of these, by their numbers
+    begun: list[int]
+
+
+class ChangeClock:
+    """What changes nodes and jobs in one run, instant by instant."""
+
+    def __init__(self, scenario: Scenario):
+        self.failures = FailureClock(scenario)
+        listed: dict[float, Step] = defaultdict(lambda: Step([], [], [], [], [], [], []))
+        for outage in scenario.outages:
+            listed[outage.down_us].down.append((outage, INTERRUPTED))
+            listed[outage.up_us].up.append(outage)
+        for one in scenario.reservations:
+            if one.interrupts:
+                listed[one.start_us].cut.append(one)
+            listed[one.end_us].over.append(one)
+        if scenario.workload.withdraw_us is not None:
+            for job in np.flatnonzero(scenario.workload.withdraw_us < math.inf).tolist():
+                listed[float(scenario.workload.withdraw_us[job])].withdrawn.append(job)
+        listed.pop(math.inf, None)  # never
+        self._listed, self._times = listed, sorted(listed, reverse=True)  # the next one is the last
+
+    @property
+    def n_listed(self) -> int:
+        """Return how many instants are left that are known ahead."""
+        return len(self._times)
+
+    @property
+    def next_us(self) -> float:
+        """Return when something happens next; infinite if nothing does."""
+        return min(self._times[-1] if self._times else math.inf, self.failures.next_us)
+
+    @property
+    def only_fails(self) -> bool:
+        """Whether nodes can only fail from now on, which starts nothing."""
+        return not self._times and self.failures.n_down == 0
+
+    def step(self) -> Step:
+        """Return what happens next."""
+        at_us, had = self.next_us, self.failures.had
+        ended, begun = self.failures.at(at_us)
+        if self._times and self._times[-1] == at_us:
+            self._times.pop()
+        step = self._listed.pop(at_us, Step([], [], [], [], [], [], []))
+        up, down = step.up + [had[i] for i in ended], [(had[i], FAILED) for i in begun] + step.down
+        return step._replace(up=up, down=down, ended=ended, begun=begun)
+
+
 class Changes:
     """The list for one run, as far as it is known."""
 
     def __init__(self, scenario: Scenario, model: Any):
-        self._failures = FailureClock(scenario)
+        self._clock = ChangeClock(scenario)
         places = zip(model.node_rack.tolist(), model.node_shelf.tolist(), strict=True)
         self._node = {place: node for node, place in enumerate(places)}
         self._n_down = np.zeros(len(self._node), np.int64)  # outages and failures of each node
-        self._begins: dict[float, list[Outage]] = defaultdict(list)
-        self._ends: dict[float, list[Outage]] = defaultdict(list)
-        self._withdrawn: dict[float, list[int]] = defaultdict(list)
-        for outage in scenario.outages:
-            self._begins[outage.down_us].append(outage)
-            if outage.up_us < math.inf:
-                self._ends[outage.up_us].append(outage)
-        self._cuts: dict[float, list[Reservation]] = defaultdict(list)  # reservations that begin and interrupt tasks
-        for one in scenario.reservations:
-            if one.interrupts:
-                self._cuts[one.start_us].append(one)
-        self._over = {one.end_us for one in scenario.reservations if one.end_us < math.inf}
         self._places = model.node_rack, model.node_shelf
-        at = scenario.workload.withdraw_us
-        for job in np.flatnonzero(at < math.inf).tolist() if at is not None else ():
-            self._withdrawn[float(at[job])].append(job)  # type: ignore[index]
-        self._times = sorted(
-            {*self._begins, *self._ends, *self._withdrawn, *self._cuts, *self._over}, reverse=True
-        )  # the next one is the last
         self._rows: list[Row] = []
         self._n_steps = 0
         self._began: list[int] = []  # of each failure: its row
@@ -96,51 +135,34 @@ class Changes:
 
     def listed(self) -> np.ndarray:
         """Return the list with some more steps, the last row MORE if there are further ones."""
-        for _ in range(len(self._times) + STEPS_AT_ONCE):
-            if self._next_us == math.inf:
+        clock, more = self._clock, list[Row]()
+        for _ in range(clock.n_listed + STEPS_AT_ONCE):
+            if clock.next_us == math.inf:
                 break
             self._add_step()
-        more = [(self._next_us, self._n_steps, MORE, 0, 0, 0, self._only_fails)] if self._next_us < math.inf else []
+        if clock.next_us < math.inf:
+            more = [(clock.next_us, self._n_steps, MORE, 0, 0, 0, clock.only_fails)]
         return np.array(self._rows + more, CHANGE)
 
     def failures_before(self, row: int) -> tuple[Outage, ...]:
         """Return the failures in the rows before one; those that are not over there are up at infinity."""
-        had = [one for one, began in zip(self._failures.had, self._began, strict=True) if began < row]
+        had = [one for one, began in zip(self._clock.failures.had, self._began, strict=True) if began < row]
         is_over = [self._ended.get(i, row) < row for i in range(len(had))]
         return tuple(one if over else replace(one, up_us=math.inf) for one, over in zip(had, is_over, strict=True))
 
-    @property
-    def _next_us(self) -> float:
-        return min(self._times[-1] if self._times else math.inf, self._failures.next_us)
-
-    @property
-    def _only_fails(self) -> bool:
-        """Whether nodes can only fail from now on, which starts nothing."""
-        return not self._times and self._failures.n_down == 0
-
     def _add_step(self) -> None:
-        """Nodes come up, then nodes go down, then jobs are withdrawn."""
-        at_us, only_fails = self._next_us, self._only_fails
-        ended, begun = self._failures.at(at_us)
-        had = self._failures.had
-        up, down, withdrawn = [had[i] for i in ended], [(had[i], FAILED) for i in begun], list[int]()
-        cut, is_over = list[Reservation](), False
-        if self._times and self._times[-1] == at_us:
-            self._times.pop()
-            up, withdrawn = self._ends[at_us] + up, self._withdrawn[at_us]
-            cut, is_over = self._cuts[at_us], at_us in self._over
-            down += [(outage, INTERRUPTED) for outage in self._begins[at_us]]
-        self._ended |= dict.fromkeys(ended, len(self._rows))
-        self._began += [len(self._rows)] * len(begun)
-        rows = [(outage, UP, 0) for outage in up]
-        rows += [(outage, GOES_DOWN, why if outage.running == "requeue" else 0) for outage, why in down]
+        at_us, only_fails, step = self._clock.next_us, self._clock.only_fails, self._clock.step()
+        self._ended |= dict.fromkeys(step.ended, len(self._rows))
+        self._began += [len(self._rows)] * len(step.begun)
+        rows = [(outage, UP, 0) for outage in step.up]
+        rows += [(outage, GOES_DOWN, why if outage.running == "requeue" else 0) for outage, why in step.down]
         for outage, what, why in rows:
             node = self._node[outage.rack, outage.shelf]
             self._n_down[node] += 1 if what == GOES_DOWN else -1
             self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
-        cut_nodes = [int(node) for one in cut for node in np.flatnonzero(one.has(*self._places))]
-        same = [(node, GOES_DOWN, INTERRUPTED) for node in cut_nodes] + [(0, UP, 0)] * is_over
+        cut_nodes = [int(node) for one in step.cut for node in np.flatnonzero(one.has(*self._places))]
+        same = [(node, GOES_DOWN, INTERRUPTED) for node in cut_nodes] + [(0, UP, 0)] * bool(step.over)
         for node, what, why in same:  # nodes stay as they are: tasks leave them, or others may start there
             self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
-        self._rows += [(at_us, self._n_steps, WITHDRAWS, job, 0, 0, only_fails) for job in withdrawn]
+        self._rows += [(at_us, self._n_steps, WITHDRAWS, job, 0, 0, only_fails) for job in step.withdrawn]
         self._n_steps += 1

@@ -4,14 +4,13 @@ That is: nodes go down and come up, jobs are withdrawn.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from vinesim.engine.changes import FailureClock
+from vinesim.engine.changes import ChangeClock
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.outcome import may_end_early, with_killed
 from vinesim.engine.reference import arrive, run_events, start
@@ -19,7 +18,7 @@ from vinesim.engine.reference_ends import interrupt, withdraw
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.engine.run import Abandoned, abandoned_when
 from vinesim.model.outage import Outage, units_of
-from vinesim.model.result import FAILED, INTERRUPTED, EarlyEnds, Serving
+from vinesim.model.result import INTERRUPTED, EarlyEnds, Serving
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import OnlinePolicy, Policy
@@ -43,7 +42,7 @@ class ReferenceRun:
         self._may_overcommit = policy.may_overcommit
         self._sees_every_event = online.sees_every_event
         self._preempts = online.preempts
-        self._outages = OutageClock(self, model, scenario) if scenario.has_changes else None
+        self._pauses = Pauses(self, model, scenario) if scenario.has_changes else None
 
     def compile(self) -> None:
         """Do nothing: nothing is compiled."""
@@ -56,13 +55,13 @@ class ReferenceRun:
         try:
             with nullcontext() if should_abandon is None else abandoned_when(should_abandon):
                 while True:
-                    stop_us = math.inf if self._outages is None else self._outages.next_us
+                    stop_us = math.inf if self._pauses is None else self._pauses.clock.next_us
                     why = self._run_events(horizon_us, min(pause_us, stop_us), max_events)
-                    if why != layout.AT_PAUSE or self._outages is None:
+                    if why != layout.AT_PAUSE or self._pauses is None:
                         return why
-                    if self.n_done == len(self.state.task_unit) or (self._outages.only_fails and self.is_idle):
+                    if self.n_done == len(self.state.task_unit) or (self._pauses.clock.only_fails and self.is_idle):
                         return layout.NO_EVENTS
-                    self._outages.tick()
+                    self._pauses.tick()
         except Abandoned:
             return layout.ABANDONED
 
@@ -87,7 +86,7 @@ class ReferenceRun:
         return self.state.ahead.column()
 
     def failures(self) -> tuple[Outage, ...]:
-        return () if self._outages is None else tuple(self._outages.failures.had)
+        return () if self._pauses is None else tuple(self._pauses.clock.failures.had)
 
     def pending(self) -> np.ndarray:
         return np.array(self.state.pending, np.int64)
@@ -222,72 +221,34 @@ class ReferenceRun:
         return np.array(sorted(task for behind in self.state.followers.values() for task in behind), np.int64)
 
 
-class OutageClock:
-    """The pauses of one run: when the next one is, and what is done in it."""
+class Pauses:
+    """The pauses of one run, and what is done in them."""
 
     def __init__(self, run: Any, model: Model, scenario: Scenario):
-        self.run, self.failures = run, FailureClock(scenario)
+        self.run, self.clock = run, ChangeClock(scenario)
         self._job_gang, self._task_job = model.job_gang, model.task_job
         self._rack, self._shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
         self._n_down = np.zeros(len(model.unit_node), np.int32)  # outages and failures of each unit's node
-        self._ends: dict[float, list[Outage]] = defaultdict(list)
-        self._begins: dict[float, list[Outage]] = defaultdict(list)
-        self._withdrawn: dict[float, list[int]] = defaultdict(list)
-        for outage in scenario.outages:
-            self._begins[outage.down_us].append(outage)
-            if outage.up_us < math.inf:
-                self._ends[outage.up_us].append(outage)
-        self._reservations = scenario.reservations
-        cuts = {one.start_us for one in scenario.reservations if one.interrupts}
-        over = {one.end_us for one in scenario.reservations if one.end_us < math.inf}
-        withdraw_us = scenario.workload.withdraw_us
-        if withdraw_us is not None:
-            for job in np.flatnonzero(withdraw_us < math.inf).tolist():
-                self._withdrawn[float(withdraw_us[job])].append(job)
-        self._times = sorted({*self._begins, *self._ends, *self._withdrawn, *cuts, *over})
-        self._n_done = 0
         self._last_us, self._last = -math.inf, np.empty(0, np.int64)  # when tasks were interrupted last, and which
-
-    @property
-    def next_us(self) -> float:
-        """Return when something happens next; infinite if nothing does."""
-        listed = self._times[self._n_done] if self._n_done < len(self._times) else math.inf
-        return min(listed, self.failures.next_us)
-
-    @property
-    def only_fails(self) -> bool:
-        """Whether nodes can only fail from now on, which starts nothing."""
-        return self._n_done == len(self._times) and self.failures.n_down == 0
 
     def tick(self) -> None:
         """Bring nodes up, then take nodes down, then withdraw jobs; then the policy must be called."""
-        time_us = self.next_us
+        time_us, step = self.clock.next_us, self.clock.step()
         self.run.set_clock(time_us)
-        ended, begun = ([self.failures.had[i] for i in some] for some in self.failures.at(time_us))
-        is_listed = self._n_done < len(self._times) and self._times[self._n_done] == time_us
-        withdrawn = []
-        if is_listed:
-            ended, withdrawn = self._ends[time_us] + ended, self._withdrawn[time_us]
-            self._n_done += 1
-        listed = self._begins[time_us] if is_listed else []
-        for outage in ended:
+        for outage in step.up:
             self._count(outage, -1)
-        for outage in (*listed, *begun):
-            self._count(outage, 1)
         why = np.zeros(len(self._n_down), np.int64)
-        for outages, reason in ((begun, FAILED), (listed, INTERRUPTED)):
-            for outage in outages:
-                if outage.running == "requeue":
-                    why[units_of(outage, self._rack, self._shelf)] = reason
-        cut = [one for one in self._reservations if one.interrupts and one.start_us == time_us]
-        for one in cut:
+        for outage, reason in step.down:
+            self._count(outage, 1)
+            if outage.running == "requeue":
+                why[units_of(outage, self._rack, self._shelf)] = reason
+        for one in step.cut:
             why[one.has(self._rack, self._shelf)] = INTERRUPTED
-        is_over = any(one.end_us == time_us for one in self._reservations)  # then others may start there
-        is_outage = bool(ended or begun or listed or cut or is_over)
+        is_outage = bool(step.up or step.down or step.cut or step.over)  # where one is over, others may start
         if is_outage:
             self._interrupt(why, time_us)
-        if withdrawn:
-            self.run.withdraw(np.array(withdrawn, np.int64))
+        if step.withdrawn:
+            self.run.withdraw(np.array(step.withdrawn, np.int64))
         self.run.ask(is_outage)
 
     def _count(self, outage: Outage, change: int) -> None:

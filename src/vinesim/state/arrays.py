@@ -58,6 +58,7 @@ MODEL = (
     Fixed(
         "ranking", "T,P", "i4", "types", "deployed types that can run the task type, fastest first, -1 after the last"
     ),
+    Fixed("is_tied", "T,P", "?", "types", "the next type of the ranking is as fast"),
     Fixed("runs_everywhere", "T", "?", "types", "every deployed type can run the task type"),
     Fixed("type_resource", "P,Q", "f8", "resources", "what a unit of the type provides, -1 = it has no such resource"),
     Fixed("type_ahead", "P", "i4", "ahead", "tasks that a unit takes while it computes another; or [0] if none does"),
@@ -375,10 +376,10 @@ NEVER = "never"  # each element is written before it is read
 
 STATE = (
     Changing("run", "1", RUN, "", 0, "clock and counters"),
-    Changing("task_unit", "N", "i4", "", PENDING, "where the task runs or ran, or PENDING, ATTACHED, HELD, DROPPED"),
     Changing("task_init_us", "N", "f8", "LATER", np.nan, "when the unit was free for it", IF_CUT_OFF),
     Changing("task_start_us", "N", "f8", "", np.nan, "when its data was there too", IF_CUT_OFF),
     Changing("task_finish_us", "N", "f8", "", np.nan, "when it finishes, as far as known, or was dropped", IF_CUT_OFF),
+    Changing("task_unit", "N", "i4", "", PENDING, "where the task runs or ran, or PENDING, ATTACHED, HELD, DROPPED"),
     Changing("task_granted_us", "N", "f8", "AHEAD", np.nan, "when it was given to the unit"),
     Changing("task_follower", "N", "i4", "CONSOLIDATES", -1, "the next follower of the same leader, -1 = none"),
     Changing("task_slot", "N", "i4", "TRACKS", -1, "its segment, -1 = it does not run, or as a follower"),

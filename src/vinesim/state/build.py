@@ -131,16 +131,17 @@ class Parts:
             overhead_us = None if overhead_us is None else overhead_us[:, classes.task_type]
         n_types, n_task_types = affinity.shape
         deployed = np.flatnonzero(np.bincount(self.unit_type))
-        speed = affinity[deployed]
-        n_able = (speed > 0).sum(axis=0)
-        by_speed = deployed[np.argsort(-speed, axis=0, kind="stable").T]
-        ranking = np.full((n_task_types, n_types), -1, np.int32)
-        ranking[:, : len(deployed)] = np.where(np.arange(len(deployed)) < n_able[:, np.newaxis], by_speed, -1)
+        slowness = -affinity.T[:, deployed]
+        order, ranked = slowness.argsort(axis=1, kind="stable"), np.sort(slowness)
+        ranking, is_tied = np.full((n_task_types, n_types), -1, np.int32), np.zeros((n_task_types, n_types), bool)
+        ranking[:, : len(deployed)] = np.where(ranked < 0, deployed[order], -1)
+        is_tied[:, : len(deployed[1:])] = ranked[:, 1:] == ranked[:, :-1]
         return {
             "affinity": affinity,
             "overhead_us": np.zeros_like(affinity) if overhead_us is None else overhead_us,
             "ranking": ranking,
-            "runs_everywhere": (n_able == len(deployed)) & (classes is None),
+            "is_tied": is_tied,
+            "runs_everywhere": (ranked < 0).all(axis=1) & (classes is None),
             "class_task_type": np.arange(n_task_types) if classes is None else classes.task_type,
         }
 

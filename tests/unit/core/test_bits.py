@@ -27,6 +27,7 @@ def ask(words, words_1, words_2, row, questions, found):
         found[q, 0] = bits.contains(words, row, questions[q])
         found[q, 1] = bits.at_or_after(words, words_1, words_2, row, questions[q])
         found[q, 2] = bits.at_or_before(words, words_1, words_2, row, questions[q])
+        found[q, 3] = bits.first(words, words_1, words_2, row)
 
 
 @with_kernels
@@ -35,7 +36,7 @@ def count_and_ends(word):
 
 
 def answers(levels, row, questions):
-    found = np.zeros((len(questions), 3), np.int64)
+    found = np.zeros((len(questions), 4), np.int64)
     ask(*levels, row, np.array(questions, np.int64), found)
     return found.tolist()
 
@@ -47,7 +48,7 @@ def expected(members, questions):
         i, j = np.searchsorted(ordered, q), np.searchsorted(ordered, q, side="right")
         after = int(ordered[i]) if i < len(ordered) else -1
         before = int(ordered[j - 1]) if j else -1
-        rows.append([int(q in members), after, before])
+        rows.append([int(q in members), after, before, min(members, default=-1)])
     return rows
 
 
@@ -108,8 +109,8 @@ def test_walking_a_random_set_visits_every_member(n):
 def test_beyond_the_end_is_nothing(i):
     levels = bit_levels.empty(1, 10)
     bit_levels.fill(levels, 0, np.arange(10))
-    assert answers(levels, 0, [9]) == [[1, 9, 9]]
-    assert answers(levels, 0, [i]) == [[0, -1, 9]]
+    assert answers(levels, 0, [9]) == [[1, 9, 9, 0]]
+    assert answers(levels, 0, [i]) == [[0, -1, 9, 0]]
 
 
 @given(word=st.integers(1, 2**64 - 1))

@@ -294,14 +294,14 @@ class Agent:
 
     def _close_board(self, device: Device) -> None:
         """Take over what the manager has left for a device."""
-        if not device.is_posted:
+        if not device.is_board_open:
             return
         ends, taken = device.close_board()
         for end in ends:
             self._ended(end["attempt"], end)
         self._report()
-        assert device.post is not None
-        self._say({"op": "agent.board", "unit": device.unit, "generation": device.post.last, "taken": taken})
+        assert device.agent_board is not None
+        self._say({"op": "agent.board", "unit": device.unit, "generation": device.agent_board.last, "taken": taken})
 
     def _look_at_boards(self) -> None:
         """Take over what may take no longer. What begins from now on may take until the next look."""
@@ -312,7 +312,7 @@ class Agent:
             if until_us <= now_us:
                 self._close_board(device)
             next_us = min(next_us, until_us) if until_us > now_us else next_us
-        if any(device.is_posted for device in self._all()):
+        if any(device.is_board_open for device in self._all()):
             self._look.set(asyncio.get_running_loop().time() + (next_us - now_us) / 1e6)
 
     # --- leases ---

@@ -16,7 +16,7 @@ from vinesim.live.agent.processes import collect, descendants, end_descendants, 
 from vinesim.live.agent.records import forget_process, write_process
 from vinesim.live.alarm import Alarm
 from vinesim.live.clock import lease_clock_us
-from vinesim.live.wire.board import BEGUN, ENDED, GIVEN, Address, Post
+from vinesim.live.wire.board import BEGUN, ENDED, GIVEN, Address, AgentBoard
 
 log = logging.getLogger(__name__)
 Message = dict[str, Any]
@@ -44,7 +44,7 @@ class Device:
         self.is_ready = False  # it has imported the kernels, and answers
         self.alive_us = lease_clock_us()  # when it last answered
         self.command: tuple[int, str | None] | None = None  # the command that it runs: process group, start
-        self.post: Post | None = None  # the board that its agent has for it, once it has been open
+        self.agent_board: AgentBoard | None = None  # the board that its agent has for it, once it has been open
         self.takes_boards = False
         self._closed_s = -math.inf  # when the board was closed, by the loop's clock
         self._limit = Alarm(self._over_limit)
@@ -155,35 +155,35 @@ class Device:
         """Open the board to a manager, if the device is idle and has one. Returns what the manager is to know.
         Not at once after it was closed: what closed it may come again."""
         is_soon = asyncio.get_running_loop().time() < self._closed_s + CLOSED_S
-        if not (self.takes_boards and self.is_ready and self.is_idle) or self.is_posted or is_soon:
+        if not (self.takes_boards and self.is_ready and self.is_idle) or self.is_board_open or is_soon:
             return None
-        if self.post is None:
+        if self.agent_board is None:
             try:
-                self.post = Post(n_slots)
+                self.agent_board = AgentBoard(n_slots)
             except OSError as wrong:
                 log.warning("no board", extra={"unit": self.unit, "why": str(wrong)})
                 self.takes_boards = False
                 return None
-        self.post.last += 1
-        self.post.board.generation = self.post.last
-        own = {"unit": self.unit, "generation": self.post.last}
-        self.say({"op": "board", **own, "board": self.post.device_address, "bell": bell})
-        return {"op": "agent.board", **own, "board": self.post.address}
+        self.agent_board.last += 1
+        self.agent_board.board.generation = self.agent_board.last
+        own = {"unit": self.unit, "generation": self.agent_board.last}
+        self.say({"op": "board", **own, "board": self.agent_board.device_address, "bell": bell})
+        return {"op": "agent.board", **own, "board": self.agent_board.address}
 
     @property
-    def is_posted(self) -> bool:
+    def is_board_open(self) -> bool:
         """Whether the board is open."""
-        return self.post is not None and self.post.board.generation > 0
+        return self.agent_board is not None and self.agent_board.board.generation > 0
 
     def close_board(self) -> tuple[list[Message], list[int]]:
         """Close the board, and take over what is on it, as if the manager had sent it. Returns the ends, and the
         attempts that were found."""
-        assert self.post is not None
-        board, ends, taken = self.post.board, [], []
+        assert self.agent_board is not None
+        board, ends, taken = self.agent_board.board, [], []
         board.generation = 0
         self._closed_s = asyncio.get_running_loop().time()
         self.say({"op": "board"})  # a system call: what the device leaves from now on it says, too
-        for one in board.found(self.post.last):
+        for one in self.agent_board.found():
             taken.append(one.attempt)
             if one.state == ENDED:
                 ends.append({"attempt": one.attempt, **board.end(one.slot)})
@@ -200,20 +200,20 @@ class Device:
 
     def forget_board(self) -> None:
         """Give the board back."""
-        if self.post is not None:
-            self.post.close()
-            self.post = None
+        if self.agent_board is not None:
+            self.agent_board.close()
+            self.agent_board = None
 
     def holds(self, attempt: int) -> bool:
         """Whether an attempt is on the open board."""
-        return self.is_posted and any(one.attempt == attempt for one in self.post.board.found(self.post.last))  # type: ignore[union-attr]
+        return self.is_board_open and any(one.attempt == attempt for one in self.agent_board.found())  # type: ignore[union-attr]
 
     def longest_since_us(self) -> float:
         """Return when what it does by the open board has begun; infinite if it does nothing."""
-        if not self.is_posted:
+        if not self.is_board_open:
             return math.inf
-        assert self.post is not None
-        found = [one for one in self.post.board.found(self.post.last) if one.state == BEGUN]
+        assert self.agent_board is not None
+        found = [one for one in self.agent_board.found() if one.state == BEGUN]
         return min((one.begun_us for one in found), default=math.inf)
 
     def _over_limit(self) -> None:

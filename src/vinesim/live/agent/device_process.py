@@ -57,7 +57,7 @@ class Device:
         self._waiting: set[int] = set()  # attempts of orders that it has not begun
         self._taking = threading.Lock()  # of who begins an order, and of who withdraws it
         self._wrong = ""  # why the kernels could not be imported
-        self.post: Post | None = None  # the board on which the manager leaves orders
+        self.board: DeviceBoard | None = None  # the board on which the manager leaves orders
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message to the agent."""
@@ -79,14 +79,14 @@ class Device:
                 return  # it was withdrawn
             self._waiting.remove(order["attempt"])
         started_us = lease_clock_us()
-        if "post" in order:
-            order["post"].begin(order, started_us)
+        if "board" in order:
+            order["board"].begin(order, started_us)
         try:
             end = self._command(order) if "commands" in order else self._kernel(order)
         except BaseException as raised:  # also what ends a program, such as SystemExit
             end = {"outcome": "raised", "why": words_of(raised)}
         end = {"execution_us": lease_clock_us() - started_us} | end
-        if "post" not in order or not order["post"].finish(order, end):
+        if "board" not in order or not order["board"].finish(order, end):
             self.say({"op": "ended", "attempt": order["attempt"], **end})
 
     def has_come(self, order: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ class Device:
         os.killpg(0, signal.SIGKILL)
 
 
-class Post:
+class DeviceBoard:
     """The board on which the manager leaves orders, with the bells of this device and of the manager."""
 
     def __init__(self, message: dict[str, Any]):
@@ -222,7 +222,7 @@ class Post:
         there = self._board.found(self._generation)
         new = [one for one in there if one.state == GIVEN and one.attempt not in self._seen]
         self._seen = {one.attempt for one in there}
-        own = {"post": self, "generation": self._generation}
+        own = {"board": self, "generation": self._generation}
         return [self._board.order(one) | own | {"slot": one.slot} for one in new]
 
     def has_seen(self, attempt: int) -> bool:
@@ -275,11 +275,11 @@ class Inbox:
 
     def _read(self, heard: list[int]) -> None:
         """Read what has come; orders are kept for the main thread."""
-        post = self._device.post
-        if self._stream.fileno() in heard or (post is not None and post.is_behind):
+        board = self._device.board
+        if self._stream.fileno() in heard or (board is not None and board.is_behind):
             self._read_agent()
-        if post is not None and post.bell in heard:
-            for order in post.orders():
+        if board is not None and board.bell in heard:
+            for order in board.orders():
                 self._device.has_come(order)
                 self._orders.append(order)
 
@@ -303,7 +303,7 @@ class Inbox:
                 self._see_board(message)
                 continue
             elif message["op"] == "run":
-                if device.post is not None and device.post.has_seen(message["attempt"]):
+                if device.board is not None and device.board.has_seen(message["attempt"]):
                     continue
                 device.has_come(message)
             self._orders.append(message)
@@ -314,15 +314,15 @@ class Inbox:
         device = self._device
         if "board" not in message:
             return
-        if device.post is None:
+        if device.board is None:
             try:
-                device.post = Post(message)
+                device.board = DeviceBoard(message)
             except OSError as wrong:
                 device.say({"op": "no board", "why": words_of(wrong)})
                 return
             for wait in (self._wait, self._wait_second):
-                wait.add(device.post.bell)
-        device.post.open_to(message)
+                wait.add(device.board.bell)
+        device.board.open_to(message)
 
 
 class Waiting:

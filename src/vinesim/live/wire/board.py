@@ -179,7 +179,7 @@ class Board:
         self._words[_word(slot) + length] = len(data)
 
 
-class Post:
+class AgentBoard:
     """A board with the bell of its device, as its agent has it."""
 
     def __init__(self, n_slots: int):
@@ -189,6 +189,10 @@ class Post:
         self.address = self._bell.address | {"memory": _file(self._file)}
         self.device_address = self.address | {"bell": self._bell.read_end()}  # to be read there
         self.last = 0  # generation
+
+    def found(self) -> list[Found]:
+        """Return what is on it of the last generation, in the order of the attempts."""
+        return self.board.found(self.last)
 
     def close(self) -> None:
         """Give everything back."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.backfill.base import IN_ORDER, enter, insert_change, leave, take_change, task_of, waits
+from vinesim.policies.backfill.base import IN_ORDER, enter, insert_change, leave, list_once, take_change, task_of, waits
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
 from vinesim.state.places import (
@@ -75,12 +75,9 @@ def begin_at(model: Any, state: Any, begin_us: float) -> None:
 
 def suppose_more(model: Any, state: Any, scratch: Any, unit: int, more: float) -> None:
     """Let tasks find more of a unit than its capacity, or less if ``more`` is negative, unless its node is down."""
-    if scratch.is_supposed[unit] == 0:
-        if not is_up(model, state, unit):
-            return
-        scratch.is_supposed[unit] = 1
-        scratch.supposed[scratch.n_supposed[0]] = unit
-        scratch.n_supposed[0] += 1
+    if scratch.is_supposed[unit] == 0 and not is_up(model, state, unit):
+        return
+    list_once(scratch.is_supposed, scratch.supposed, scratch.n_supposed, unit)
     scratch.extra_capacity[unit] = more
     capacity = model.unit_capacity[unit] + more
     set_hypothetical_capacity(model, state, unit, capacity if capacity > 0.0 else UP_BUT_FULL)

@@ -141,10 +141,15 @@ def take_out(following: Any, first: Any, chain: int, change: int) -> None:
 
 def to_be_indexed(scratch: Any, unit: int) -> None:
     """Record that the unit has changed."""
-    if scratch.is_stale[unit] == 0:
-        scratch.is_stale[unit] = 1
-        scratch.stale[scratch.n_stale[0]] = unit
-        scratch.n_stale[0] += 1
+    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
+
+
+def list_once(is_listed: Any, listed: Any, n_listed: Any, number: int) -> None:
+    """Add a number to a list unless it is there."""
+    if is_listed[number] == 0:
+        is_listed[number] = 1
+        listed[n_listed[0]] = number
+        n_listed[0] += 1
 
 
 def task_of(change: int) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.backfill.ahead import UNABLE, begin_at, end_at_us, n_tiers, suppose_more
+from vinesim.policies.backfill.base import list_once
 from vinesim.state.layout import OF_REQUEST
 from vinesim.state.places import end_of_members, first_row, is_member, note_rows, room_at
 from vinesim.state.queries import can_start, first_free, fits_itself, job_of, next_with_room, room, task_type, tier
@@ -134,10 +135,7 @@ def first_of_rack(model: Any, node: int) -> int:
 
 def count_slots(model: Any, state: Any, scratch: Any, task: int, node: int) -> None:
     """Count the slots of a node for the first task, with the capacities that are supposed."""
-    if scratch.is_counted[node] == 0:
-        scratch.is_counted[node] = 1
-        scratch.counted[scratch.n_counted[0]] = node
-        scratch.n_counted[0] += 1
+    list_once(scratch.is_counted, scratch.counted, scratch.n_counted, node)
     for p in range(len(model.affinity)):
         if scratch.runs_on[p] == 1:
             i, scope = p * len(model.node_rack) + node, scope_of(model, state, task, p, node)
@@ -164,19 +162,13 @@ def find_best(model: Any, state: Any, scratch: Any, task: int) -> bool:
 
 def add_freed(scratch: Any, unit: int, amount: float) -> None:
     """Record that an amount of a unit is freed by the shadow time."""
-    if scratch.is_freed[unit] == 0:
-        scratch.is_freed[unit] = 1
-        scratch.freed_unit[scratch.n_freed[0]] = unit
-        scratch.n_freed[0] += 1
+    list_once(scratch.is_freed, scratch.freed_unit, scratch.n_freed, unit)
     scratch.freed[unit] += amount
 
 
 def add_taken(scratch: Any, unit: int, amount: float) -> None:
     """Suppose that an amount of a unit is taken."""
-    if scratch.is_taken[unit] == 0:
-        scratch.is_taken[unit] = 1
-        scratch.taken_unit[scratch.n_taken[0]] = unit
-        scratch.n_taken[0] += 1
+    list_once(scratch.is_taken, scratch.taken_unit, scratch.n_taken, unit)
     scratch.taken[unit] += amount
 
 
