@@ -1,5 +1,6 @@
 """Tests of one policy: those go to one worker (``--dist loadgroup``), so that its loop is compiled once, and
-``--policy NAME`` runs them alone. What one test leaves to the next. And the browser of the tests of pages."""
+``--policy NAME`` runs them alone. So do the other tests of a file, which share what its fixtures made. What one test
+leaves to the next. And the browser of the tests of pages."""
 
 import gc
 import os
@@ -22,14 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests by the policy that is their parameter; leave out those of others than the wanted one."""
+    """Group the tests by the policy that is their parameter, the others by file; leave out those of other policies."""
     wanted = config.getoption("--policy")
     if wanted is not None and wanted not in policies():
         raise pytest.UsageError(f"--policy {wanted}: expected one of {', '.join(policies())}")
     names = {item: _policy_of(item) for item in items}
     for item, name in names.items():
-        if name is not None:
-            item.add_marker(pytest.mark.xdist_group(_loop_of(name)))
+        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0] if name is None else _loop_of(name)))
     if wanted is not None:
         config.hook.pytest_deselected(items=[item for item in items if names[item] != wanted])
         items[:] = [item for item in items if names[item] == wanted]

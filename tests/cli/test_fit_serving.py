@@ -9,7 +9,6 @@ import yaml
 from tests.unit.studies.test_serving_fit import KNOWN, requests_of, steps_of
 from vinesim.policies.documents import read_scenario
 
-pytestmark = pytest.mark.xdist_group("fit_serving")  # the log is made once
 LIMITS = ("--max-sequences", 16, "--max-batched-tokens", 256, "--memory-tokens", 6000)
 NAMES = ("input_tokens", "output_tokens", "queued_ts", "first_token_ts", "last_token_ts")
 SCENARIO = """\

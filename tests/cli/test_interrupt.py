@@ -12,8 +12,6 @@ import pytest
 from tests.policies.kinds.endless import N_STARTED
 from vinesim.formats.results.parquet import read_table
 
-pytestmark = pytest.mark.xdist_group("endless")  # one after another, so that the loop of Endless is compiled once
-
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "tests" / "policies" / "kinds" / "endless.py"
 QUICK = "import vinesim.engine.run as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"

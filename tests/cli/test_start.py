@@ -34,6 +34,19 @@ SENT_AT_THE_END = """
 import atexit, os
 atexit.register(lambda: os.kill(os.getpid(), {number}))
 """
+ONE_AFTER_ANOTHER = """
+import sys
+from vinesim.cli.start import main
+words = sys.argv[1:]
+while words:
+    end = words.index("")
+    sys.argv, words = ["vinesim", *words[:end]], words[end + 1 :]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, sys.argv
+    print("ended", flush=True)
+"""
 
 
 def run(code, *words, **more):
@@ -100,7 +113,7 @@ def test_a_sweep_with_closed_streams_does_its_runs(study, tmp_path, closed):
 def test_names_that_the_locale_lacks_are_written_and_found(study, tmp_path, language):
     environment = {**os.environ, "LC_ALL": language, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     out = tmp_path / "ünï"
-    for words in (
+    commands = (
         ("run", SCENARIO, "--out", out, "--explain"),
         ("report", out),
         ("explain", out, "--job", 0),
@@ -108,8 +121,9 @@ def test_names_that_the_locale_lacks_are_written_and_found(study, tmp_path, lang
         ("sweep", study, "--out", tmp_path / "ö", "--workers", "1"),
         ("report", tmp_path / "ö"),
         ("compare", tmp_path / "ö", "--by", "policy", "--of", "makespan_us"),
-    ):
-        command = [sys.executable, "-m", "vinesim", *map(os.fsencode, map(str, words))]
-        done = subprocess.run(command, capture_output=True, env=environment)
-        assert (done.returncode, done.stderr) == (0, b""), words
+    )
+    words = [os.fsencode(str(word)) for command in commands for word in (*command, "")]
+    done = subprocess.run([sys.executable, "-c", ONE_AFTER_ANOTHER, *words], capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"ended\n") == len(commands)
     assert (out / "report.html").is_file()

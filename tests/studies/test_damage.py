@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.studies.conftest import files
-from tests.studies.test_sweep import Crash, counting, crashing, stopping
+from tests.studies.test_sweep import FEW, Crash, counting, crashing, stopping
 from vinesim.formats.results.checksums import BLANK, is_intact, with_checksum
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.studies import work
@@ -262,7 +262,7 @@ def test_a_folder_whose_name_is_a_pattern(make_study, tmp_path, done):
 
 
 def test_a_crash_while_damage_is_set_aside_loses_nothing_else(make_study, tmp_path, monkeypatch):
-    study = make_study({"arrivals.poisson.mean": [5, 10]})
+    study = make_study({"arrivals.poisson.mean": [5, 10]}, FEW)
     sweep(study, tmp_path / "whole", workers=1)
     journal = stopped(lambda: study, tmp_path / "harmed", monkeypatch)
     for file in (journal, tmp_path / "harmed" / "study.yaml", *parts(tmp_path / "harmed")):

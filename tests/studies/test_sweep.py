@@ -383,6 +383,9 @@ def test_read_sweep_refuses_other_folders(tmp_path):
             read_sweep(folder)
 
 
+FEW = {"workload": {"generator": "identical", "options": {"n_jobs": 2}}}  # jobs, where it is not about what they do
+
+
 class Crash(BaseException):
     """The process ends here."""
 
@@ -422,7 +425,7 @@ def crashing(monkeypatch, at):
 @pytest.mark.parametrize("grown", [False, True])
 def test_a_crash_at_any_write_loses_nothing_that_is_finished(make_study, tmp_path, grown):
     axes = {"arrivals.poisson.mean": [5, 10]}
-    first, study = make_study(axes), make_study(axes, replications=5) if grown else make_study(axes)
+    first, study = make_study(axes, FEW), make_study(axes, FEW, replications=5) if grown else make_study(axes, FEW)
     sweep(study, tmp_path / "whole", workers=1)
     whole, at = files(tmp_path / "whole"), 0
     if grown:

@@ -5,15 +5,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from vinesim.model.errors import InputError, Problem
 
 _LOG = logging.getLogger(__name__)
 _folders: set[str] = set()  # of the files that have been loaded
+_elsewhere: set[str] = set()  # the files of modules that are known to lie in none of them
 _in_packages: set[str] = set()  # the modules of packages in these folders that the files have imported
 
 
@@ -45,9 +44,7 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
     module = ModuleType(module_name)
     module.__file__ = str(path)
     own_folder = str(path.absolute().parent)
-    _folders.add(own_folder)
-    helpers = {m.__name__ for m in sys.modules.values() if _is_in(m, _folders)} | _in_packages
-    for name in helpers & sys.modules.keys():
+    for name in (_helpers(own_folder) | _in_packages) & sys.modules.keys():
         del sys.modules[name]  # they may have been edited too
     known = set(sys.modules)
     sys.modules[module_name] = module
@@ -65,10 +62,21 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
     return module
 
 
-def _is_in(module: Any, folders: set[str]) -> bool:
-    """Whether a module's file lies directly in one of the folders."""
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and _folder_of(file) in folders and module is not sys.modules.get("__main__")
+def _helpers(folder: str) -> set[str]:
+    """Return the modules whose file lies directly in this folder, or in one from which a file was loaded before."""
+    if folder not in _folders:
+        _folders.add(folder)
+        _elsewhere.clear()
+    found = set()
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or file in _elsewhere or module is sys.modules.get("__main__"):
+            continue
+        if os.path.dirname(os.path.abspath(file)) in _folders:
+            found.add(module.__name__)
+        elif os.path.isabs(file):  # there are a thousand modules: to look at all each time took half of a load
+            _elsewhere.add(file)
+    return found
 
 
 def _is_of_package_in(name: str, folder: str) -> bool:
@@ -76,16 +84,6 @@ def _is_of_package_in(name: str, folder: str) -> bool:
     places = getattr(sys.modules.get(name.partition(".")[0]), "__path__", ())
     is_in_folder = any(os.path.dirname(os.path.abspath(place)) == folder for place in places)
     return is_in_folder and os.path.basename(folder) not in ("site-packages", "dist-packages")
-
-
-def _folder_of(file: str) -> str:
-    return _folder_of_absolute(file) if os.path.isabs(file) else os.path.dirname(os.path.abspath(file))
-
-
-@cache
-def _folder_of_absolute(file: str) -> str:
-    """Kept, as there are a thousand modules: to ask for all of them again took 2 ms, half of loading a small file."""
-    return os.path.dirname(os.path.normpath(file))
 
 
 def line_in(error: BaseException, path: Path) -> int:

@@ -20,7 +20,7 @@ from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.policies import replacing
 from vinesim.policies.columns import ignored_columns
-from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.contract import BatchPolicy, Policy
 from vinesim.policies.demands import check_demands
 from vinesim.policies.demands import check_policy as check_between
 from vinesim.policies.registry import resolve
@@ -146,7 +146,7 @@ def _check_run(loads_files: bool, scenario: Scenario) -> None:
     _check_demands(scenario)
     problems, kind = surely_out_of_time(scenario), replacing.kind_of(scenario.policy, loads_files=loads_files)
     if kind is not None:
-        policy = resolve(scenario.policy, scenario.options)
+        policy = resolve(scenario.policy if isinstance(scenario.policy, Policy) else kind, scenario.options)
         check_demands(scenario, policy)
         check_between(scenario, policy)
     if kind is not None and issubclass(kind, BatchPolicy):

@@ -8,6 +8,7 @@ guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,6 +82,7 @@ def import_csv(
         _check(log, found, like)
         meanings = {name: guess.meaning for name, guess in found.items()}
         in_us, ours = as_columns(source, meanings)
+        source = replace(source, sql=in_us.sql)  # of which its conditions speak
         types = types_of(places) if places else types_for(in_us, ours)
         match = matched(in_us, types, ours)
         report, kept = sorted_out(log, in_us, match, steps, first_line)

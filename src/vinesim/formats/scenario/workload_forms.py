@@ -27,7 +27,7 @@ from vinesim.formats.scenario.workload_columns import (
     UNITS,
     WRITTEN,
 )
-from vinesim.formats.source.database import text_of
+from vinesim.formats.source.database import name_of, text_of
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
 
@@ -54,7 +54,7 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
     if not any(meaning in WRITTEN for meaning in meanings.values()):
         return source, named
     points = _points(source, meanings)
-    sql, written = dict(source.columns), dict(source.written)
+    sql, written = {}, dict(source.written)
     for name, meaning in meanings.items():
         if meaning not in WRITTEN:
             continue
@@ -78,7 +78,11 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         else:
             sql[name], named[name] = points[stem], f"{stem}_us"
     texts = {name: kind for name, kind in source.texts.items() if name not in written}
-    return replace(source, columns=sql, written=written, texts=texts), named
+    longest = max(source.columns, key=len)  # no column of the file has a longer name
+    made = {name: name_of(f"{longest}_{i}") for i, name in enumerate(sql)}
+    select = ", ".join(f"{cell} AS {made[name]}" for name, cell in sql.items())
+    rows = f"(SELECT *, {select} FROM {source.sql})"  # so that a query that names a column often converts it once
+    return replace(source, sql=rows, columns=source.columns | made, written=written, texts=texts), named
 
 
 def _arrival(form: str) -> str:

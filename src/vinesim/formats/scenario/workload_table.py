@@ -73,7 +73,8 @@ def read_with_places(
 ) -> tuple[Workload, Callable[[int], str], dict[str, str]]:
     """Return the workload, as :func:`read_workload`, a function that says where in the file a task is, and the file's
     column that gives each of the workload's."""
-    source, columns = as_columns(open_table(path), columns)
+    file = open_table(path)
+    source, columns = as_columns(file, columns)
     match = matched(source, processor_types, columns)
     if PERIOD in match and period_us is None:
         remedy = "Add arrivals: {iat: 10 s} to the scenario."
@@ -81,7 +82,7 @@ def read_with_places(
     cells = {ours: source.columns[column] for ours, (column, _) in match.items()}
     if task_types is None:
         given = "task_type" in match and not source.is_csv
-        known = task_names_of(source) if given else used_names(source, cells.get("task_type"))
+        known = task_names_of(file) if given else used_names(source, cells.get("task_type"))
         task_types = [TaskType(name) for name in known]
     names = {"task_type": [t.name for t in task_types], "preferred_type": [p.name for p in processor_types]}
     if "application" in match:
