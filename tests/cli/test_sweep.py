@@ -91,7 +91,14 @@ def test_points_that_stalled_are_named_at_the_end_and_by_the_exit_code(vinesim, 
     again = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--json")
     assert again.code == 3
     point = {"policy": "pref", "workload.options.preferred": "FPGA"}
-    assert json.loads(again.out)["stalled"] == [{"point": point, "stalled": 2, "runs": 2}]
+    stalled = [{"point": point, "stalled": 2, "runs": 2}]
+    assert json.loads(again.out)["stalled"] == stalled
+    words = ("compare", tmp_path / "out", "--by", "policy", "--of", "jobs.latency_us.mean")
+    note = "the numbers cover only the others: policy=pref, workload.options.preferred=FPGA: 2 of 2 runs."
+    assert note in " ".join(vinesim(*words).out.split())
+    assert json.loads(vinesim(*words, "--json").out)["stalled"] == stalled
+    assert vinesim("report", tmp_path / "out", "-o", tmp_path / "page.html").code == 0
+    assert note in (tmp_path / "page.html").read_text()
 
 
 def test_a_horizon_that_the_study_sets_is_no_failure(vinesim, stalling, tmp_path):

@@ -77,8 +77,13 @@ def compare(
     found = compared(swept, by, of, baseline=baseline, **given)
     if as_json:
         from vinesim.cli.unfinished import overload_note
+        from vinesim.studies.stalled import stalled_points
 
-        notes: dict[str, object] = {"overloaded": overload_note(swept), "same_workload": same_workload(swept.study)}
+        notes: dict[str, object] = {
+            "stalled": [one._asdict() for one in stalled_points(swept)],
+            "overloaded": overload_note(swept),
+            "same_workload": same_workload(swept.study),
+        }
         output().write(to_json({**document(found), **notes, "backtest": record_of(swept.study)}))
     else:
         print_comparison(found)
@@ -96,8 +101,10 @@ def say_notes(swept: "Sweep") -> None:
     from vinesim.cli.unfinished import overload_note
     from vinesim.studies.backtest_record import error_note
     from vinesim.studies.same_workload import same_workload
+    from vinesim.studies.stalled import stalled_note, stalled_points
 
-    for note in (overload_note(swept), same_workload(swept.study), error_note(swept.study)):
+    stalled = stalled_note(stalled_points(swept))
+    for note in (stalled, overload_note(swept), same_workload(swept.study), error_note(swept.study)):
         if note:
             say(note)
 
