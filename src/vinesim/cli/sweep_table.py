@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from vinesim.cli.shown import axis_columns
-from vinesim.cli.unfinished import overload_note
 from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
 from vinesim.metrics.numbers import shown_number
@@ -17,7 +16,7 @@ from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
-from vinesim.studies.stalled import stalled_head, stalled_points
+from vinesim.studies.sweep_notes import overload_note, stalled_head, stalled_points
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Failure, Sweep
@@ -58,9 +57,7 @@ def print_sweep(sweep: "Sweep", out: Path) -> None:
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
     _print_stalled(console, sweep)
-    if note := overload_note(sweep):
-        console.print(note)
-    for note in (same_workload(sweep.study), error_note(sweep.study)):
+    for note in (overload_note(sweep), same_workload(sweep.study), error_note(sweep.study)):
         if note:
             console.print(note)
     console.print(f"The sweep is in {out}. Query it with DuckDB, even while it runs:")

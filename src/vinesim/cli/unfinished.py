@@ -24,18 +24,6 @@ def undone_jobs(jobs: Mapping[str, Any]) -> dict[str, int]:
     return {f"jobs {words}": n for words, n in not_finished(jobs, "unfinished").items()}
 
 
-def overload_note(sweep: "Sweep") -> str | None:
-    """Return a sentence about the points of a sweep that are overloaded; None if none is."""
-    from vinesim.metrics.overload import BY_TYPE, WAIT, overload_of_points
-    from vinesim.studies.statistics import summarize_points
-
-    names = [name for name in sweep.table if name.startswith(BY_TYPE) or name in ("jobs.count", WAIT)]
-    if not names or not sweep.table.n_rows:
-        return None
-    means = summarize_points(sweep.table, ["point"], names)
-    return overload_of_points({name: means[f"{name}.mean"] for name in names}) or None
-
-
 def reasons_of(sweep: "Sweep") -> Iterable[str]:
     """Return why each run of a sweep ended."""
     return [str(reason) for reason in sweep.table.get("exit_reason", np.empty(0))]

@@ -28,14 +28,15 @@ from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
-from vinesim.studies.stalled import Stalled, stalled_note
 from vinesim.studies.statistics import summarize_points, t_factor
 from vinesim.studies.store import open_folder
 from vinesim.studies.sweep import read_sweep
+from vinesim.studies.sweep_notes import Stalled, stalled_note
 
 CONFIDENCE = 0.95
 MAX_VALUES = 40_000  # means and half widths on the page
 MAX_FAILURES = 50
+MAX_AXES = 4  # in the title
 MAX_LABELS = 200  # rows of a table of points and labels
 FIRST = (
     "jobs.latency_us.mean",
@@ -89,7 +90,7 @@ def sweep_page(folder: Path) -> Content:
     )
     sections.append(Section("provenance", "Provenance", facts(_provenance(study, folder)) + source))
     return Content(
-        title=study.description or f"Sweep {folder.resolve().name}",
+        title=study.description or _question(folder.resolve().name, study),
         lead=f"{_n(study.n_points, 'point')}, {_n(n_done, 'run')} done",
         sections=sections,
         data={"sweep": _data(study, points, confidence) | _more(folder, study, points, confidence)}
@@ -97,6 +98,15 @@ def sweep_page(folder: Path) -> Content:
         else {},
         scripts=("numbers.js", "sweep.js", "points.js"),
     )
+
+
+def _question(name: str, study: Study) -> str:
+    """Return what a sweep asks."""
+    axes = [" and ".join(axis.columns) for axis in study.axes]
+    if not 0 < len(axes) <= MAX_AXES:
+        return f"Sweep {name}"
+    *most, last = axes
+    return f"Sweep {name}: what {'do' if most else 'does'} {', '.join(most)}{' and ' * bool(most)}{last} change?"
 
 
 def _by_labels(folder: Path, study: Study) -> str:
@@ -139,7 +149,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
     """
     n_runs = np.zeros(study.n_points, np.int64)
     if not files:
-        return Points(n_runs, {}, {}, [], {})
+        return Points(n_runs, {}, {}, [], {}, [])
     with reading(folder / "runs", "Parquet files of a sweep") as connection:
         given = ", ".join(text_of(pattern_of(file)) for file in files)
         source = f"read_parquet([{given}], union_by_name = true)"
