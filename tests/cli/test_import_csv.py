@@ -79,7 +79,7 @@ def meanings(report):
 def test_a_log_of_slurm(imported, tmp_path):
     report = imported(SLURM)
     assert meanings(report) == {
-        **{"JobID": "job_id", "User": "user", "State": "ignore", "Submit": "arrival_date", "Start": "ignore"},
+        **{"JobID": "job_id", "User": "user", "State": "ignore", "Submit": "arrival_date", "Start": "start_date"},
         **{"End": "ignore", "Elapsed": "time_clock", "NCPUS": "cores", "ReqMem": "memory", "NNodes": "nodes"},
     }
     assert "UTC" in report["columns"]["Submit"]["why"]
@@ -90,12 +90,32 @@ def test_a_log_of_slurm(imported, tmp_path):
     }
     assert report["values"]["State"]["CANCELLED"] == {"kept": 0, "dropped": 1}
     assert (tmp_path / "jobs.csv").read_text().splitlines() == [SLURM.splitlines()[i] for i in (0, 1, 3, 5)]
-    work = vs.read_scenario(imported.scenario).workload
+    scenario = vs.read_scenario(imported.scenario)
+    work = scenario.workload
     assert work.arrival_us.tolist() == [0.0, 600e6, 7800e6]
+    assert work.words_of("start_s") == ["5.0", "605.0", "7805.0"]
+    assert str(scenario.start_date) == "2024-05-01 00:00:00+00:00"
     assert work.times_us[:, 0].tolist() == [3600e6, 1200e6, 80400e6]
     assert work.demand.tolist() == [16, 8, 32]
     assert work.companions["memory"].tolist() == [2 * 2**30, 2**30, 4 * 2**30]
     assert work.user_names == ("alice", "bob", "eve")
+
+
+@pytest.mark.parametrize(
+    ("log", "date", "starts"),
+    [
+        ("submit,start,duration\n1714521600,1714521605,10\n1714521650,,10\n", "2024-05-01 00:00:00+00:00", ["5.0", ""]),
+        ("start,duration\n1714521605,10\n1714521650,10\n", "2024-05-01 00:00:05+00:00", ["", ""]),
+        ("submit,start,duration\n0,5,10\n50,60,10\n", "None", ["5.0", "60.0"]),
+        ("submit,start,duration\n0,1714521605,10\n50,1714521650,10\n", "None", ["", ""]),
+        ("submit,duration\n1714521700,0\n1714521800,10\n1714521900,10\n", "2024-05-01 00:03:20+00:00", ["", ""]),
+    ],
+)
+def test_dates_and_actual_starts_are_kept(imported, log, date, starts):
+    imported(log)
+    scenario = vs.read_scenario(imported.scenario)
+    assert str(scenario.start_date) == date
+    assert scenario.workload.words_of("start_s") == starts
 
 
 def test_memory_as_slurm_writes_it(imported):

@@ -108,6 +108,8 @@ def test_nodes_and_pods(imported, tmp_path):
     assert next(found["cut_off"] for found in report["findings"] if found["what"] == "cut off") == 1
     work = scenario.workload
     assert work.arrival_us.tolist() == [0.0, 60e6]
+    assert work.words_of("start_s") == ["5", "120"]
+    assert str(scenario.start_date) == "2024-05-01 08:00:00+00:00"
     assert work.times_us[:, 0].max() == 600e6
     assert work.times_us[1].max() == 485e6  # until the last time in the list, 08:10:05
     assert work.companions["CPU"].tolist() == [0.5, 0]

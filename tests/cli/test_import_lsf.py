@@ -70,6 +70,7 @@ def test_records_of_lsb_acct(imported, tmp_path):
     work = scenario.workload
     assert work.job_id.tolist() == [101, 102]
     assert work.arrival_us.tolist() == [0.0, 100e6]
+    assert work.words_of("start_s") == ["5", "105"]
     assert work.job_first.tolist() == [0, 2, 4]
     assert work.demand[:2].tolist() == [2, 2]
     assert work.units[2:].tolist() == [2, 2]

@@ -49,6 +49,8 @@ def test_each_chunk_is_a_task_and_jobs_have_their_times(imported):
     assert work.tasks_per_node.tolist() == [1, 0, 0]  # scatter
     assert '"a = ""b"" run"' in rows
     assert "2024-05-01T08:00:00+00:00" in rows
+    assert str(scenario.start_date) == "2024-05-01 08:00:00+00:00"
+    assert work.words_of("start_s") == ["5", "300", "400"]
     assert vs.simulate(scenario, engine="reference").summary["jobs"]["finished"] == 3
 
 

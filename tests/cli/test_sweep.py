@@ -91,7 +91,26 @@ def test_points_that_stalled_are_named_at_the_end_and_by_the_exit_code(vinesim, 
     again = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--json")
     assert again.code == 3
     point = {"policy": "pref", "workload.options.preferred": "FPGA"}
-    assert json.loads(again.out)["stalled"] == [{"point": point, "stalled": 2, "runs": 2}]
+    stalled = [{"point": point, "stalled": 2, "runs": 2}]
+    assert json.loads(again.out)["stalled"] == stalled
+    words = ("compare", tmp_path / "out", "--by", "policy", "--of", "jobs.latency_us.mean")
+    note = "the numbers cover only the others: policy=pref, workload.options.preferred=FPGA: 2 of 2 runs."
+    assert note in " ".join(vinesim(*words).out.split())
+    assert json.loads(vinesim(*words, "--json").out)["stalled"] == stalled
+    assert vinesim("report", tmp_path / "out", "-o", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert note in page
+    assert "Sweep out: what do policy and workload.options.preferred change?" in page
+    many = tmp_path / "many"
+    stalling.write_text(stalling.read_text().replace("GPU: 1}", "GPU: 2}"))
+    assert vinesim("sweep", stalling, "--out", many, "--workers", 1).code == 3
+    done = vinesim("compare", tmp_path / "out", many, "--by", "policy", "--of", "jobs.latency_us.mean")
+    assert done.code == 0, done.err
+    both = " ".join(done.out.split())
+    assert both.count(note) == 1
+    assert f"out: {note}" not in both  # of both of them
+    assert vinesim("report", tmp_path / "out", many, "-o", tmp_path / "page.html").code == 0
+    assert (tmp_path / "page.html").read_text().count(note) == 1
 
 
 def test_a_horizon_that_the_study_sets_is_no_failure(vinesim, stalling, tmp_path):

@@ -18,7 +18,7 @@ from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.pages.backtest import backtest_page
 from vinesim.policies.documents import read_scenario
 from vinesim.report.page import render
-from vinesim.studies.backtest import Backtest, backtest, in_use, order_of
+from vinesim.studies.backtest import Backtest, backtest, cpus_of, in_use, order_of
 from vinesim.studies.eligible import eligible_s
 from vinesim.studies.mechanisms import SWITCHES, without_all, without_each
 from vinesim.studies.waterfall import waterfall
@@ -63,7 +63,11 @@ def test_hours_are_those_of_the_day(tmp_path):
     found = {(row["by"], row["group"]): row["jobs"] for row in backtest(scenario, 1, engine="reference").rows()}
     assert (found["hour", "01"], found["hour", "02"]) == (2, 1)
     assert (found["day", "2024-03-01"], found["day", "2024-03-02"]) == (1, 2)
-    undated = replace(scenario, options={name: v for name, v in scenario.options.items() if name != "start_s"})
+    assert str(scenario.start_date) == "2024-03-01 01:00:00"
+    assert backtest_page(backtest(scenario, 1, engine="reference"), None, "site").data["start"] == 1709254800.0
+    options = {name: v for name, v in scenario.options.items() if name != "start_s"}
+    dated, undated = replace(scenario, options=options), replace(scenario, options=options, start_date=None)
+    assert backtest_page(backtest(dated, 1, engine="reference"), None, "site").data["start"] == 1709254800.0
     found = {(row["by"], row["group"]) for row in backtest(undated, 1, engine="reference").rows()}
     assert {("day", "0"), ("day", "1")} <= found
 
@@ -154,6 +158,17 @@ def test_use_is_averaged_over_intervals():
     assert used.tolist() == [2.5, 0.0]
 
 
+@pytest.mark.parametrize(("companions", "cpus"), [({"CPU": [16.0, 0, 0, 2]}, [16, 4, 5]), (None, [2, 4, 4])])
+def test_jobs_with_gpus_are_as_large_as_their_cpus(companions, cpus):
+    """A job on 2 GPUs with 16 CPUs, one of 4 CPUs, one of two tasks on 1 and 3 GPUs, of which the latter has 2 CPUs."""
+    zeros = np.zeros(4)
+    work = Workload(zeros[:3].astype(int), np.array([0, 1, 2, 4]), zeros[:3], zeros + 1, zeros, zeros.astype(int),
+                    zeros.astype(int), np.full(4, NO_PREFERENCE), units=np.array([2, 1, 3, 1]),
+                    demand=np.array([1.0, 4, 1, 1]),
+                    companions=companions and {name: np.array(n) for name, n in companions.items()})  # fmt: skip
+    assert cpus_of(work).tolist() == cpus
+
+
 def test_logs_say_when_jobs_started(tmp_path):
     """Those in the Standard Workload Format, and any with arrivals and starts."""
     lines = ["1 0 0 100 4 -1 -1 4 200 -1 1 1 1 -1 1 1 -1 -1", "2 10 90 50 4 -1 -1 4 100 -1 1 1 1 -1 1 1 -1 -1",
@@ -214,6 +229,7 @@ def test_runs_that_are_equal_have_no_range(capsys):
     lines = printed(equal, capsys)
     assert "A job is off by 1,900 s in the mean; all runs are equal." in lines
     assert not any("highest" in line for line in lines)
+    assert ["job", "actual", "predicted", "why"] in [line.replace("CPUs", "").split() for line in lines]  # no owners
     html = render(backtest_page(equal, None, "log"))
     assert "highest run" not in html
     assert "all runs are equal" in html

@@ -199,11 +199,13 @@ def _groups(rows: list[dict[str, Any]]) -> "Table":
 
 
 def _furthest(rows: list[dict[str, Any]]) -> "Table":
-    table = _table("Furthest off, s", "job", "actual", "predicted", "CPUs", "of", "why")
+    from vinesim.studies.backtest import owner_of
+
+    has_of = any(map(owner_of, rows))
+    table = _table("Furthest off, s", "job", "actual", "predicted", "CPUs", *(["of"] if has_of else []), "why")
     for row in rows:
-        of = ", ".join(row[name] for name in ("user", "partition", "qos") if row.get(name))
         waits = (f"{row[name]:,.0f}" for name in ("actual_s", "predicted_s"))
-        table.add_row(str(row["job_id"]), *waits, row.get("CPUs", ""), of, row["why"])
+        table.add_row(str(row["job_id"]), *waits, row.get("CPUs", ""), *([owner_of(row)] if has_of else []), row["why"])
     return table
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from vinesim.studies.compare import Comparison, Pair
-    from vinesim.studies.sweep import Sweep
 
 MAX_SHOWN = 5
 WIDEST = 1000  # columns; wider than any table
@@ -62,6 +61,7 @@ def compare(
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.same_workload import same_workload
     from vinesim.studies.sweep import read_sweep
+    from vinesim.studies.sweep_notes import notes_of, overload_note, stalled_points
 
     given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
     if other is not None:
@@ -76,30 +76,22 @@ def compare(
     swept = read_sweep(folder)
     found = compared(swept, by, of, baseline=baseline, **given)
     if as_json:
-        from vinesim.cli.unfinished import overload_note
-
-        notes: dict[str, object] = {"overloaded": overload_note(swept), "same_workload": same_workload(swept.study)}
+        notes: dict[str, object] = {
+            "stalled": [one._asdict() for one in stalled_points(swept)],
+            "overloaded": overload_note(swept),
+            "same_workload": same_workload(swept.study),
+        }
         output().write(to_json({**document(found), **notes, "backtest": record_of(swept.study)}))
     else:
         print_comparison(found)
-        say_notes(swept)
+        for note in notes_of(swept):
+            say(note)
 
 
 def document(found: "Comparison") -> dict[str, Any]:
     """Return a comparison as JSON has it."""
     names = ("by", "of", "direction", "confidence", "correction", "n_comparisons")
     return {**{name: getattr(found, name) for name in names}, "pairs": found.rows()}
-
-
-def say_notes(swept: "Sweep") -> None:
-    """Say what a reader of a comparison must know of a sweep."""
-    from vinesim.cli.unfinished import overload_note
-    from vinesim.studies.backtest_record import error_note
-    from vinesim.studies.same_workload import same_workload
-
-    for note in (overload_note(swept), same_workload(swept.study), error_note(swept.study)):
-        if note:
-            say(note)
 
 
 def print_comparison(found: "Comparison") -> None:

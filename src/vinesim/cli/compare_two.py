@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vinesim.cli.tables import print_error
-from vinesim.cli.terminal import output
+from vinesim.cli.terminal import output, say
 from vinesim.formats.results.folder import to_json
 from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import open_result
@@ -23,6 +23,7 @@ from vinesim.pages.two_sweeps import compared_sweeps
 from vinesim.pages.write import are_sweeps
 from vinesim.report.breakdown import MAX_ROWS, by_axis, compared_of, title_of
 from vinesim.studies.backtest_record import record_of, record_of_run
+from vinesim.studies.sweep_notes import notes_of_both, stalled_points
 
 if TYPE_CHECKING:
     from rich.console import OverflowMethod
@@ -57,7 +58,7 @@ def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
 
 
 def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool) -> None:
-    from vinesim.cli.compare import document, print_comparison, say_notes
+    from vinesim.cli.compare import document, print_comparison
     from vinesim.studies.labels import by_label, check_recorded
     from vinesim.studies.sweep import read_sweep
 
@@ -70,13 +71,16 @@ def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict
     usual = compared_of([sweep.table for sweep in labelled]) if is_label else FIRST
     found = compared_sweeps(names_of(*folders), labelled, [of] if of else usual, **given)
     if as_json:
-        errors = [record_of(sweep.study) for sweep in sweeps]
-        output().write(to_json({"by": by, "comparisons": [document(one) for one in found], "backtests": errors}))
+        notes = {
+            "stalled": [[one._asdict() for one in stalled_points(sweep)] for sweep in sweeps],
+            "backtests": [record_of(sweep.study) for sweep in sweeps],
+        }
+        output().write(to_json({"by": by, "comparisons": [document(one) for one in found], **notes}))
         return
     for one in found:
         print_comparison(one)
-    for sweep in sweeps:
-        say_notes(sweep)
+    for note in notes_of_both(dict(zip(names_of(*folders), sweeps, strict=True))):
+        say(note)
 
 
 def _two_runs(folders: tuple[Path, Path], by: str, of: str | None, as_json: bool) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from vinesim.cli.shown import axis_columns
-from vinesim.cli.unfinished import overload_note, stalled_points
 from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
 from vinesim.metrics.numbers import shown_number
@@ -17,6 +16,7 @@ from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
+from vinesim.studies.sweep_notes import overload_note, stalled_head, stalled_points
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Failure, Sweep
@@ -57,9 +57,7 @@ def print_sweep(sweep: "Sweep", out: Path) -> None:
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
     _print_stalled(console, sweep)
-    if note := overload_note(sweep):
-        console.print(note)
-    for note in (same_workload(sweep.study), error_note(sweep.study)):
+    for note in (overload_note(sweep), same_workload(sweep.study), error_note(sweep.study)):
         if note:
             console.print(note)
     console.print(f"The sweep is in {out}. Query it with DuckDB, even while it runs:")
@@ -82,7 +80,7 @@ def as_document(sweep: "Sweep") -> dict[str, Any]:
         "runs": sweep.n_runs,
         "found": sweep.n_found,
         "failures": [dict(vars(failure)) for failure in sweep.failures],
-        "stalled": stalled_points(sweep),
+        "stalled": [one._asdict() for one in stalled_points(sweep)],
         "overloaded": overload_note(sweep),
         "same_workload": same_workload(sweep.study),
         "backtest": record_of(sweep.study),
@@ -206,15 +204,12 @@ def _print_unfinished(console: Any, table: Table) -> None:
 
 
 def _print_stalled(console: Any, sweep: "Sweep") -> None:
-    from vinesim.studies.run import named
-
     points = stalled_points(sweep)
     if not points:
         return
-    n_runs = sum(point["stalled"] for point in points)
-    console.print(f"{n_runs:,} runs STALLED: some tasks can never start; the numbers cover only the others:")
+    console.print(f"{stalled_head(points)}:")
     for point in points[:MAX_FAILURES]:
-        console.print(f"  {named(point['point']) or 'the scenario'}: {point['stalled']:,} of {point['runs']:,} runs")
+        console.print(f"  {point.words}")
     if len(points) > MAX_FAILURES:
         console.print(f"  ... and {len(points) - MAX_FAILURES:,} more points")
 

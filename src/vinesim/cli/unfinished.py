@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vinesim.metrics.numbers import not_finished
-from vinesim.model.result import ExitReason
 from vinesim.result import Result
 
 if TYPE_CHECKING:
@@ -23,34 +22,6 @@ def unfinished(result: Result) -> str:
 def undone_jobs(jobs: Mapping[str, Any]) -> dict[str, int]:
     """Return how many jobs were not finished, by the reason, from the numbers of jobs of a summary."""
     return {f"jobs {words}": n for words, n in not_finished(jobs, "unfinished").items()}
-
-
-def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:
-    """Return the points with stalled runs, in the order of the study: labels, how many runs, of how many."""
-    from vinesim.studies.points import group
-
-    table = sweep.table
-    if "exit_reason" not in table or not table.n_rows:
-        return []
-    axes = list(sweep.study.columns)
-    found = []
-    for labels, rows in group(table, axes).items():
-        n = int((table["exit_reason"][rows] == ExitReason.STALLED).sum())
-        if n:
-            found.append({"point": dict(zip(axes, labels, strict=True)), "stalled": n, "runs": len(rows)})
-    return found
-
-
-def overload_note(sweep: "Sweep") -> str | None:
-    """Return a sentence about the points of a sweep that are overloaded; None if none is."""
-    from vinesim.metrics.overload import BY_TYPE, WAIT, overload_of_points
-    from vinesim.studies.statistics import summarize_points
-
-    names = [name for name in sweep.table if name.startswith(BY_TYPE) or name in ("jobs.count", WAIT)]
-    if not names or not sweep.table.n_rows:
-        return None
-    means = summarize_points(sweep.table, ["point"], names)
-    return overload_of_points({name: means[f"{name}.mean"] for name in names}) or None
 
 
 def reasons_of(sweep: "Sweep") -> Iterable[str]:

@@ -11,7 +11,7 @@ from vinesim.formats.source.quantities import format_time_us
 from vinesim.report.markup import Content, Section, facts, figures, note, notice, table
 from vinesim.report.page import write_page
 from vinesim.report.rounding import rounded
-from vinesim.studies.backtest import MOST_FURTHEST, QUANTILES, Backtest, cpus_of, in_use
+from vinesim.studies.backtest import MOST_FURTHEST, QUANTILES, Backtest, cpus_of, in_use, owner_of, start_s_of
 from vinesim.studies.waterfall import Waterfall
 
 N_INTERVALS = 150
@@ -40,12 +40,11 @@ def backtest_page(found: Backtest, steps: Waterfall | None, name: str) -> Conten
     if steps is not None:
         sections.insert(4, Section("mechanisms", "What explains the waits", _mechanisms(steps)))
     sections.append(Section("provenance", "Provenance", facts(_provenance(found))))
-    options = found.scenario.options or {}
     return Content(
         title=f"Back-test: how well does {found.scenario.policy} predict the waits of {name}?",
         lead=document["trust"],
         sections=sections,
-        data={"start": options.get("start_s") or None, "backtest": _data(found)},
+        data={"start": start_s_of(found.scenario) or None, "backtest": _data(found)},
         scripts=("waiting.js", "backtest.js"),
     )
 
@@ -101,20 +100,18 @@ def _mechanisms(steps: Waterfall) -> str:
 
 def _furthest(found: Backtest, rows: list[dict[str, Any]], steps: Waterfall | None) -> str:
     order = np.argsort(-np.abs(found.mean_s - found.actual_s), kind="stable")[:MOST_FURTHEST]
-    lines = []
+    lines, has_of = [], any(map(owner_of, rows))
     for i, row in zip(order.tolist(), rows, strict=True):
         why = row["why"]
         if steps is not None and (
             name := steps.nearer_without(int(found.job[i]), abs(row["actual_s"] - row["predicted_s"]))
         ):
             why += f"; nearer without {name}"
-        of = ", ".join(str(row[by]).strip() for by in ("user", "partition", "qos") if row.get(by))
-        lines.append(
-            [str(row["job_id"]), _time(row["actual_s"]), _time(row["predicted_s"]), row.get("CPUs", ""), of, why]
-        )
-    return table(
-        "Jobs", ["job", "actual", "predicted", "CPUs", "of", "why"], lines, is_caption_seen=False, has_texts=True
-    )
+        of = owner_of(row)
+        waits = (_time(row["actual_s"]), _time(row["predicted_s"]))
+        lines.append([str(row["job_id"]), *waits, row.get("CPUs", ""), *([of] if has_of else []), why])
+    heads = ["job", "actual", "predicted", "CPUs", *(["of"] if has_of else []), "why"]
+    return table("Jobs", heads, lines, is_caption_seen=False, has_texts=True)
 
 
 def _provenance(found: Backtest) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from vinesim.formats.source.units import axis_label, displayed_labels, is_number
 from vinesim.metrics.by import BY
 from vinesim.metrics.overload import overload_of_points
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import ExitReason
 from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.model.titles import Title, axis_titles, number_title
 from vinesim.pages.verdicts import verdicts
@@ -30,10 +31,12 @@ from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import summarize_points, t_factor
 from vinesim.studies.store import open_folder
 from vinesim.studies.sweep import read_sweep
+from vinesim.studies.sweep_notes import Stalled, stalled_note
 
 CONFIDENCE = 0.95
 MAX_VALUES = 40_000  # means and half widths on the page
 MAX_FAILURES = 50
+MAX_AXES = 4  # in the title
 MAX_LABELS = 200  # rows of a table of points and labels
 FIRST = (
     "jobs.latency_us.mean",
@@ -61,7 +64,8 @@ class Points:
     means: dict[str, np.ndarray]  # by number; NaN without values
     halves: dict[str, np.ndarray]  # half widths of the intervals; NaN with fewer than two values
     left_out: list[str]  # numbers that do not fit on the page
-    ended: dict[str, int]  # runs by exit reason
+    ended: dict[str, int]  # runs by exit reason, besides those that are done or stalled
+    stalled: list[Stalled]
 
 
 def sweep_page(folder: Path) -> Content:
@@ -86,7 +90,7 @@ def sweep_page(folder: Path) -> Content:
     )
     sections.append(Section("provenance", "Provenance", facts(_provenance(study, folder)) + source))
     return Content(
-        title=study.description or f"Sweep {folder.resolve().name}",
+        title=study.description or _question(folder.resolve().name, study),
         lead=f"{_n(study.n_points, 'point')}, {_n(n_done, 'run')} done",
         sections=sections,
         data={"sweep": _data(study, points, confidence) | _more(folder, study, points, confidence)}
@@ -94,6 +98,15 @@ def sweep_page(folder: Path) -> Content:
         else {},
         scripts=("numbers.js", "sweep.js", "points.js"),
     )
+
+
+def _question(name: str, study: Study) -> str:
+    """Return what a sweep asks."""
+    axes = [" and ".join(axis.columns) for axis in study.axes]
+    if not 0 < len(axes) <= MAX_AXES:
+        return f"Sweep {name}"
+    *most, last = axes
+    return f"Sweep {name}: what {'do' if most else 'does'} {', '.join(most)}{' and ' * bool(most)}{last} change?"
 
 
 def _by_labels(folder: Path, study: Study) -> str:
@@ -136,7 +149,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
     """
     n_runs = np.zeros(study.n_points, np.int64)
     if not files:
-        return Points(n_runs, {}, {}, [], {})
+        return Points(n_runs, {}, {}, [], {}, [])
     with reading(folder / "runs", "Parquet files of a sweep") as connection:
         given = ", ".join(text_of(pattern_of(file)) for file in files)
         source = f"read_parquet([{given}], union_by_name = true)"
@@ -161,6 +174,8 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
         rows = connection.execute(query).fetchall()
         query = "SELECT exit_reason, count(*) FROM runs GROUP BY ALL ORDER BY ALL"
         ended = dict(connection.execute(query).fetchall()) if "exit_reason" in types else {}
+        stalled = _stalled(connection, study) if ended.pop(ExitReason.STALLED, 0) else []
+        ended.pop(ExitReason.ALL_DONE, None)
     means = {name: np.full(study.n_points, np.nan) for name in kept}
     halves = {name: np.full(study.n_points, np.nan) for name in kept}
     for point, count, *values in rows:
@@ -171,7 +186,17 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
                 means[name][point] = mean
             if n > 1:
                 halves[name][point] = t_factor(confidence, n - 1) * deviation / math.sqrt(n)
-    return Points(n_runs, means, halves, left_out, ended)
+    return Points(n_runs, means, halves, left_out, ended, stalled)
+
+
+def _stalled(connection: Any, study: Study) -> list[Stalled]:
+    """Return the points with stalled runs, of the table of runs."""
+    axes = list(study.columns)
+    labels = "".join(f", any_value({name_of(name)})" for name in axes)
+    n = f"count(*) FILTER (exit_reason = {text_of(ExitReason.STALLED)})"
+    query = f"SELECT {n} AS n, count(*){labels} FROM runs GROUP BY point HAVING n > 0 ORDER BY point"  # noqa: S608
+    rows = connection.execute(query).fetchall()
+    return [Stalled(dict(zip(axes, words, strict=True)), n, runs) for n, runs, *words in rows]
 
 
 def _finite(name: str) -> str:
@@ -236,10 +261,15 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
         text += notice(f"{n_done:,} of {_n(study.n_runs, 'run')} are done: the curves show these only.")
     if n_failed:
         text += notice(f"{_n(n_failed, 'run')} failed; see Failures.")
-    early = {reason: n for reason, n in points.ended.items() if reason != "ALL_DONE"}
-    if early:
-        text += notice(f"Some runs did not finish all tasks: {', '.join(f'{r} {n:,}' for r, n in early.items())}.")
-    for said in (overload_of_points(points.means), same_workload(study), error_note(study)):
+    if points.ended:
+        early = ", ".join(f"{reason} {n:,}" for reason, n in points.ended.items())
+        text += notice(f"Some runs did not finish all tasks: {early}.")
+    for said in (
+        stalled_note(points.stalled),
+        overload_of_points(points.means),
+        same_workload(study),
+        error_note(study),
+    ):
         text += notice(said) if said else ""
     if points.left_out:
         text += notice(f"{len(points.left_out)} numbers do not fit on this page: {', '.join(points.left_out)}.")

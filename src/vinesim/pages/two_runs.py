@@ -55,7 +55,7 @@ def two_runs_page(first: Path, second: Path) -> Content:
             sections.append(Section("breakdown", "Whose jobs", parts))
         means = [time_or_dash(result.summary["jobs"]["latency_us"]["mean"]) for result in results.values()]
         return Content(
-            title=f"{names[0]} and {names[1]}",
+            title=f"How do {names[0]} and {names[1]} differ?",
             lead=f"a job takes {means[0]} in {names[0]}, {means[1]} in {names[1]} on average",
             sections=sections,
             data={"latency": distributions_of_runs(results), "waiting": _queues(results)},

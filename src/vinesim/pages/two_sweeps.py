@@ -15,11 +15,12 @@ from vinesim.model.titles import number_title
 from vinesim.pages.sweep import FIRST
 from vinesim.pages.two_runs import names_of, settings_table
 from vinesim.report.breakdown import compared_of
-from vinesim.report.markup import Content, Section, note, table
+from vinesim.report.markup import Content, Section, note, notice, table
 from vinesim.studies.compare import Comparison, Correction, compare
 from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.sweep import Sweep, read_sweep
+from vinesim.studies.sweep_notes import notes_of_both
 
 BY = "sweep"
 MAX_ROWS = 200  # pairs per number
@@ -35,7 +36,8 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
         "Runs with the same seed are compared in pairs. Intervals are corrected for all points of a number "
         "(Bonferroni), as vinesim compare does: those of one number hold together at 95 %."
     )
-    html = note(rule) + "".join(_pairs(names, found) for found in compared)
+    said = "".join(map(notice, notes_of_both(dict(zip(names, sweeps, strict=True)))))
+    html = said + note(rule) + "".join(_pairs(names, found) for found in compared)
     sections = [
         Section("settings", "What differs", settings_table(names, *settings)),
         Section("numbers", "Numbers", html),
@@ -43,7 +45,7 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
     if parts := _by_labels(names, sweeps):
         sections.append(Section("breakdown", "Whose jobs", parts))
     return Content(
-        title=f"{names[0]} and {names[1]}",
+        title=f"How do {names[0]} and {names[1]} differ?",
         lead=f"{len(compared)} numbers at {len(compared[0].pairs):,} points that both sweeps have",
         sections=sections,
         data={},

@@ -7,7 +7,7 @@ several times with different seeds, so that the prediction has its own band. Whe
 the log has rounded them down, as Slurm's does, and the predicted ones are rounded down, too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -30,6 +30,7 @@ NEAR = 0.1  # a group's mean may be this far outside the band
 ORDERED = ("CPUs", "hour", "day")  # what has an order of its own
 ROUNDING_S = 1e-6  # a start this close to a second is at it
 SIZES = (1, 2, 8, 32, 128, 512, np.inf)  # CPUs
+CPU = "CPU"  # the type of CPUs in imported scenarios
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Backtest:
     @property
     def is_dated(self) -> bool:
         """Whether the log says when it began; else its hours and days count from its beginning."""
-        return bool(_start_s(self.scenario))
+        return bool(start_s_of(self.scenario))
 
     @property
     def actual_start_s(self) -> np.ndarray:
@@ -240,14 +241,14 @@ def _groups(scenario: Scenario) -> dict[str, np.ndarray]:
     if work.user is not None:
         found["user"] = [work.user_names[code] for code in work.user.tolist()]
     found["CPUs"] = [_size(n) for n in cpus_of(work).tolist()]
-    start_s = _start_s(scenario)
+    start_s = start_s_of(scenario)
     at_s = [start_s + us / 1e6 for us in work.arrival_us.tolist()]
     found["hour"] = [f"{int(s // 3600.0) % 24:02d}" for s in at_s]
     found["day"] = [f"{datetime.fromtimestamp(s, UTC):%Y-%m-%d}" if start_s else f"{int(s // 86400.0)}" for s in at_s]
     return {by: np.array(words, str) for by, words in found.items() if any(words)}
 
 
-def _start_s(scenario: Scenario) -> float:
+def start_s_of(scenario: Scenario) -> float:
     """Return when a log begins, s since 1970; 0: it has no date."""
     return Clock(scenario.start_date).start_s or float((scenario.options or {}).get("start_s", 0.0))
 
@@ -261,9 +262,16 @@ def _place_by(by: str, names: np.ndarray, counts: np.ndarray) -> Callable[[int],
 
 
 def cpus_of(work: Workload) -> np.ndarray:
-    """[J] CPUs of each job, or units where it asks for GPUs; a whole node counts as 1."""
+    """[J] CPUs of each job, or units where it takes no CPUs beside its GPUs; a whole node counts as 1."""
     demand = np.ones(work.n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
-    return np.add.reduceat(demand * (1 if work.units is None else work.units), work.job_first[:-1])
+    units = demand * (1 if work.units is None else work.units)
+    beside = (work.companions or {}).get(CPU, np.zeros(work.n_tasks))
+    return np.add.reduceat(np.where(beside > 0, beside, units), work.job_first[:-1])
+
+
+def owner_of(row: Mapping[str, Any]) -> str:
+    """Return whose a job is and where it queues, of a row of the jobs that are furthest off; nothing: not known."""
+    return ", ".join(str(row[by]).strip() for by in ("user", "partition", "qos") if row.get(by))
 
 
 def _size(n: float) -> str:

@@ -112,6 +112,6 @@ def test_wrong_cells_are_said_as_they_stand(tmp_path):
 
 def test_times_that_count_from_nothing_are_refused(tmp_path):
     fails(tmp_path, "arrival_s,end_date\n0,2024-05-01\n", "log.csv: end_date", "all times since 1970 or none")
-    fails(tmp_path, "arrival_s,time_s,start_s\n0,5,1\n", "log.csv: start_s", "a column end as well")
+    fails(tmp_path, "period,time_s,start_s\n0,5,1\n", "log.csv: start_s", "a column arrival or end as well")
     fails(tmp_path, "arrival_s,end_s,time_s\n0,5,1\n", "time_us once")
     fails(tmp_path, "arrival_s,runtime\n0,5\n", "columns: runtime", "Did you mean time_clock?", runtime="time_clok")

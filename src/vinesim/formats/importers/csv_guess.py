@@ -21,6 +21,7 @@ from vinesim.formats.importers.csv_units import NO_UNIT, SECONDS, Known, Units
 from vinesim.formats.importers.report import Guess
 from vinesim.formats.scenario.workload_columns import (
     ALL,
+    CALENDAR,
     CLOCK,
     CLOCKED,
     EMPTY,
@@ -183,6 +184,10 @@ def _with_units(
     return settled
 
 
+def _is_calendar(guess: Guess) -> bool:
+    return guess.meaning.partition("_")[2] in CALENDAR
+
+
 def _without_superfluous(
     found: dict[str, Guess], taken: Mapping[str, str], columns: Mapping[str, Column]
 ) -> dict[str, Guess]:
@@ -191,13 +196,15 @@ def _without_superfluous(
     if taken.keys() >= set(COUNTS):
         left_out |= dict.fromkeys(("time", "end"), "an engine's steps say how long a request takes")
     if "time" in taken:
-        left_out |= dict.fromkeys(("start", "end"), f"the time of a job is already {taken['time']}")
-    elif "arrival" not in taken and "start" in taken:
+        left_out["end"] = f"the time of a job is already {taken['time']}"
+    if "arrival" not in taken and "start" in taken:
         name = taken["start"]
         why = f"{found[name].why}; no column says when jobs were submitted, so they arrive when they started"
         found[name] = found[name]._replace(meaning=f"arrival{found[name].meaning.removeprefix('start')}", why=why)
-    elif "end" not in taken:
-        left_out["start"] = "the simulated policy decides when a job starts"
+    elif {"arrival", "start"} <= taken.keys() and _is_calendar(found[taken["start"]]) != _is_calendar(
+        found[taken["arrival"]]
+    ):
+        left_out["start"] = "it is not a date as the arrivals are, or they are not"
     left_out["partition"] = "name the partitions in a scenario first, then give it with --like"
     if not {"gpus", "total_gpus"} & taken.keys():
         left_out |= dict.fromkeys(("gpu_type", "gpu_share"), "there is no column of GPUs")

@@ -29,15 +29,17 @@ from vinesim.formats.importers.nodes_table import read_nodes_table
 from vinesim.formats.importers.prefix_blocks import MADE, TIMES, with_prefixes
 from vinesim.formats.importers.report import MAX_VALUES, Finding, Guess, ImportReport, zone_assumed
 from vinesim.formats.scenario.workload_columns import GENERAL_LEAD, IGNORE, NAMES, SLURM, TIME_ANYWHERE, matched
-from vinesim.formats.scenario.workload_forms import as_columns, slurm_bytes
+from vinesim.formats.scenario.workload_forms import as_columns, first_date, slurm_bytes
 from vinesim.formats.source.database import file_of, name_of, text_of
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.formats.source.table_source import TableSource, run
+from vinesim.formats.source.table_source import TableSource, open_table, run
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.tokens import COUNTS
 
-LEFT_OUT = ("when and where the log's own scheduler started a job: the simulated policy decides",)
+LEFT_OUT = (
+    "where and, except for a back-test, when the log's own scheduler started a job: the simulated policy decides",
+)
 
 
 def import_csv(
@@ -102,6 +104,8 @@ def import_csv(
             on = _made(log, copy, types, meanings, lambda: _lines(source, kept, first_line))
             are_requests = has_tokens(set(meanings.values()))
             report.notes.append(ON_ENGINE if are_requests else f"{ON_WHAT}, or give --nodes or --like")
+        start = first_date(open_table(copy), meanings)
+        on = ({} if start is None else {"start_date": f"{start}"}) | on
         with replacing(output) as draft:
             shutil.copyfile(copy, draft)
     with replacing(scenario) as draft:

@@ -18,6 +18,7 @@ from vinesim.formats.importers.declaration import Imported
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, ON_WHAT
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_columns import IGNORE
+from vinesim.formats.scenario.workload_forms import STARTED
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.quantities import format_time_us
@@ -35,6 +36,7 @@ COLUMNS = {  # of the rows: what the scenario takes them for
     "user": "user",
     "queue": IGNORE,
     "submitted": "arrival_date",
+    "start_s": STARTED,
     "run_s": "time_s",
     "limit_s": "limit_s",
     "priority": "priority",
@@ -71,6 +73,7 @@ class Job(NamedTuple):
     limit_s: float = math.inf
     priority: float = 0.0
     per_node: int = 0  # the most of its tasks at one node; 0: any number
+    started_s: float = math.nan  # since 1970, for back-tests; NaN: not known
     groups: tuple[str, ...] = ()  # resources of nodes of which each task takes one
 
     @property
@@ -136,7 +139,7 @@ def write_jobs(
     """
     most_of = most_of or {}
     columns = COLUMNS | {f"companion.{group}": f"companion.{group}" for group in most_of}
-    rows = [row for number, job in enumerate(jobs) for row in _rows(number, job)]
+    rows = [row for number, job in enumerate(jobs) for row in _rows(number, job, jobs[0].submitted_s)]
     used = [name for name in columns if any(row.get(name) not in (None, "") for row in rows)]
     meanings = {name: columns[name] for name in used if columns[name] != name}
     scenario = output.with_suffix(".yaml")
@@ -154,22 +157,31 @@ def write_jobs(
             report.notes.append(ON_WHAT)
         with replacing(output) as draft:
             shutil.copyfile(copy, draft)
-    document = {"description": description, **on, "workload": {"file": output.name, "columns": meanings}}
+    document = {
+        "description": description,
+        "start_date": f"{_date(jobs[0].submitted_s)}",
+        **on,
+        "workload": {"file": output.name, "columns": meanings},
+    }
     write_yaml(scenario, document)
     _describe(report, jobs, nodes)
     return Imported(report, output, f"{len(jobs):,} jobs", scenario)
 
 
-def _rows(number: int, job: Job) -> list[dict[str, Any]]:
-    """Return a row for each task of a job."""
-    date = datetime.datetime.fromtimestamp(job.submitted_s, datetime.UTC).isoformat()
+def _date(s: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(s, datetime.UTC)
+
+
+def _rows(number: int, job: Job, first_s: float) -> list[dict[str, Any]]:
+    """Return a row for each task of a job; the first job of the log was submitted at ``first_s``."""
     row: dict[str, Any] = {
         "job": number,
         "job_id": job.number,
         "name": job.name,
         "user": job.user,
         "queue": job.queue,
-        "submitted": date,
+        "submitted": _date(job.submitted_s).isoformat(),
+        "start_s": f"{job.started_s - first_s:.12g}" if job.started_s >= job.submitted_s else "",
         "run_s": f"{job.run_s:.12g}",
         "limit_s": f"{job.limit_s:.12g}" if math.isfinite(job.limit_s) else "",
         "priority": f"{job.priority:.12g}" if job.priority else "",

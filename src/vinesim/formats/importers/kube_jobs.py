@@ -102,6 +102,7 @@ def joined(jobs: list[Job]) -> Job:
     return first._replace(
         submitted_s=max(job.submitted_s for job in jobs),
         run_s=max(job.run_s for job in jobs),
+        started_s=max(job.started_s for job in jobs),
         tasks=tuple(task for job in jobs for task in job.tasks),
         groups=groups if all(job.groups for job in jobs) else (),
     )
@@ -118,7 +119,7 @@ def _found(
         return Found(None, "it had not started" if end is None else "it ended, but does not say when it began")
     space, name = (str(at(item, "metadata", key) or "") for key in ("namespace", "name"))
     run = (now if end is None else end) - start
-    job = Job(line, name, space, queue, created, run, tasks, None, limit or math.inf, priority, per_node, groups)
+    job = Job(line, name, space, queue, created, run, tasks, None, limit or math.inf, priority, per_node, start, groups)
     return Found(job, is_cut=end is None, has_other_rules=others)
 
 

@@ -27,7 +27,7 @@ from vinesim.model.errors import InputError, Problem
 
 EVERYWHERE = ("DaemonSet", "Node")  # owners of pods that are at every node
 LEFT_OUT = (
-    "where and when pods ran: the simulated policy decides",
+    "where and, except for a back-test, when pods ran: the simulated policy decides",
     "quotas, preemption, taints and tolerations",
     "pods that Kubernetes has deleted: the list has only those that are left",
 )

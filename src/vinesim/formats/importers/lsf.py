@@ -18,7 +18,7 @@ from vinesim.model.errors import InputError, Problem
 
 YEARS = range(1990, 2100)
 LEFT_OUT = (
-    "on which hosts LSF started a job, and when: the simulated policy decides",
+    "on which hosts LSF started a job, and, except for a back-test, when: the simulated policy decides",
     "queues, projects, limits and dependencies: queues and names are columns that the scenario ignores",
 )
 _MEMORY = re.compile(r"rusage\[[^\]]*\bmem\s*=\s*(\d{1,15}(?:\.\d+)?)\s*([KMGTP]?)")
@@ -83,4 +83,5 @@ def _job(record: Record) -> Job | None:
         tasks=tuple(Tasks(n, cores, size, n_gpus) for cores, n in counts),
         number=record.number,
         per_node=1,
+        started_s=record.start_s,
     )

@@ -24,7 +24,7 @@ from vinesim.formats.source.files import lines_of
 from vinesim.model.errors import InputError, Problem
 
 LEFT_OUT = (
-    "on which nodes PBS started a job, and when: the simulated policy decides",
+    "on which nodes PBS started a job, and, except for a back-test, when: the simulated policy decides",
     "queues, groups, projects and dependencies: queues and names are columns that the scenario ignores",
 )
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)", re.DOTALL)
@@ -147,6 +147,7 @@ def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job
         number=whole(re.split(r"[.\[]", name)[0]),
         limit_s=limit or math.inf,
         per_node=1 if scattered else 0,
+        started_s=float(start),
     )
 
 

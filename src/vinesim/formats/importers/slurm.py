@@ -30,7 +30,7 @@ from vinesim.model.workload import NODE
 
 LEFT_OUT = (
     "racks of nodes: all nodes are in one rack, in the order of the file",
-    "when and where Slurm started a job: the simulated policy decides",
+    "where and, except for a back-test, when Slurm started a job: the simulated policy decides",
     "priorities, which Slurm recomputes as jobs age; dependencies, except that a job arrives when it is eligible",
     "how many jobs of an array may run at once",
 )

@@ -1,6 +1,7 @@
 """A whole Slurm site: a folder with whatever there is of its files becomes a scenario under the policy ``slurm``."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ def scenario_of(site: Site, nodes: Nodes, begin_s: float, output: Path) -> dict[
         "task_types": [JOB.name],
         "affinity": {"absolute": {name: {JOB.name: 1.0} for name in units}},
         "network": "none",
+        "start_date": f"{datetime.fromtimestamp(begin_s, UTC).replace(tzinfo=None)}",  # the clock of the site's files
         "datacenter": {"racks": racks_of(nodes)},
         "partitions": partitions,
         "outages": outages,

@@ -37,7 +37,6 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PREFERENCE, Workload
 
 TASKS = ("processor", "job")
-AFTER_1990_S = 6.3e8  # larger times are since 1970
 LEFT_OUT = (
     "node boundaries: the processors of a job may be on any nodes",
     "memory, queues, priorities, users, requested times and dependencies between jobs",
@@ -66,12 +65,13 @@ def import_swf(
 ) -> Imported:
     """Import a Standard Workload Format log: each job becomes a gang of one task per processor, or one task."""
     check_workload(output)
+    header = read_header(log)
     workload, datacenter, report = read_swf(log, machines, task, partition, processors)
     write_workload(output, workload, (PROCESSOR_TYPE,))
     scenario = None
     if datacenter is not None:
         scenario = output.with_suffix(".yaml")
-        write_swf_scenario(scenario, output, datacenter, task, read_header(log).computer)
+        write_swf_scenario(scenario, output, datacenter, task, header.computer, report.began)
     return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)
 
 
@@ -147,10 +147,9 @@ def _note_header(report: SwfReport, header: SwfHeader, first_s: float, clusters:
         if header.is_unequal:
             words = "MaxProcs is no multiple of MaxNodes: nodes of two sizes"
             report.findings.append(Finding("datacenter", words, True, {"clusters": clusters}))
-    if began := header.began(first_s):
-        report.time_zone = began
-    elif first_s > AFTER_1990_S:
-        report.time_zone = "UTC, as times since 1970"
+    report.began = header.began(first_s)
+    if report.began is not None:
+        report.time_zone = f"{header.zone}; the first job was submitted at {report.began:%Y-%m-%d %H:%M:%S}"
 
 
 def _note_others(report: SwfReport, processors: str, n_others: int) -> None:

@@ -3,17 +3,25 @@
 Source: the format of the Parallel Workloads Archive, version 2.2, "Header Comments".
 """
 
-import datetime
 import os
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
 
 from vinesim.formats.importers.machines import MAX_UNITS, Clusters
 from vinesim.formats.source.files import lines_of
 
 _LABEL = re.compile(r";\s*([A-Za-z]\w*)\s*:\s*(.*\S)")
 _COUNT = re.compile(r"\d{1,9}")
+_TIME = re.compile(r"\d{1,11}")
+_OFFSET = re.compile(r"[+-]?\d{1,5}")
+_DATE = re.compile(
+    r"(?:[A-Za-z]{3,9},?\s+)?([A-Za-z]{3})[a-z]*\s+(\d{1,2})\s+(\d\d:\d\d:\d\d)(?:\s+[A-Z]{2,5})?\s+(\d{4})"
+)
+AFTER_1990_S = 6.3e8  # larger times are since 1970
 LAST_S = 253402300800  # the end of the year 9999
+DAY_S = 86400
 
 
 @dataclass(frozen=True)
@@ -55,17 +63,46 @@ class SwfHeader:
         """The computer and where it stood, in words; nothing if the header does not say."""
         return ", ".join(self.labels[name] for name in ("Computer", "Installation") if name in self.labels)
 
-    def began(self, first_s: float) -> str:
-        """Return when the first job was submitted, as a date, and the time zone; nothing if the header does not say."""
-        start, zone = self._count("UnixStartTime"), self.labels.get("TimeZoneString", "")
-        if not start or not 0 <= start + first_s < LAST_S:
-            return ""
-        date = datetime.datetime.fromtimestamp(start + first_s, datetime.UTC).isoformat(timespec="seconds")
-        return f"the first job was submitted at {date}" + (f"; the log is of {zone}" if zone else "")
+    def began(self, first_s: float) -> datetime | None:
+        """Return when the first job was submitted, ``first_s`` after the start of the log or since 1970, in the log's
+        time zone, or else in UTC; None if neither the header nor the time says so."""
+        start_s = 0.0 if first_s > AFTER_1990_S else self._start_s
+        if start_s is None or not 0 <= start_s + first_s < LAST_S - DAY_S:
+            return None
+        return datetime.fromtimestamp(start_s + first_s, self._zone or UTC)
 
-    def _count(self, label: str) -> int:
+    @property
+    def zone(self) -> str:
+        """The time zone of its dates, in words."""
+        if isinstance(self._zone, ZoneInfo):
+            return self.labels["TimeZoneString"]
+        return f"{self._zone or UTC}" + ", as the header names no time zone" * (self._zone is None)
+
+    @property
+    def _start_s(self) -> float | None:
+        """When the log starts, s since 1970; without a UnixStartTime, by the local StartTime."""
+        if start := self._count("UnixStartTime", _TIME):
+            return start
+        found = _DATE.match(self.labels.get("StartTime", ""))
+        try:
+            date = datetime.strptime(" ".join(found.groups()), "%b %d %H:%M:%S %Y") if found else None
+        except ValueError:
+            return None
+        return date.replace(tzinfo=self._zone or UTC).timestamp() if date else None
+
+    @property
+    def _zone(self) -> tzinfo | None:
+        """The time zone: by its name, or else, and where the machine does not know it, by its offset from UTC, s."""
+        try:
+            return ZoneInfo(self.labels["TimeZoneString"])
+        except (KeyError, ValueError, OSError):  # not given; no name of a zone; not known
+            pass
+        offset = _OFFSET.fullmatch(self.labels.get("TimeZone", ""))
+        return timezone(timedelta(seconds=int(offset[0]))) if offset and abs(int(offset[0])) < DAY_S else None
+
+    def _count(self, label: str, digits: re.Pattern[str] = _COUNT) -> int:
         """Return the first number of a label's text, as MaxNodes may be followed by words; 0 if there is none."""
-        found = _COUNT.match(self.labels.get(label, ""))
+        found = digits.match(self.labels.get(label, ""))
         return int(found[0]) if found and not self.labels[label][found.end() :][:1].isdigit() else 0
 
 

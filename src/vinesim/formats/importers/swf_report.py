@@ -1,6 +1,7 @@
 """What an import of an SWF log says about itself."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf_lines import FIELDS, PARTITION
@@ -15,6 +16,7 @@ class SwfReport(ImportReport):
     n_tasks: int = 0
     span_us: float = 0.0  # first to last arrival
     work_us: float = 0.0  # processor time of all jobs
+    began: datetime | None = None  # when the first job was submitted
     n_resorted: int = 0  # jobs whose line came after that of a later arrival
     n_processors: int | None = None  # in the machines file
     n_unasked: int = 0  # jobs without a requested time, whose estimate is their run time

@@ -1,5 +1,6 @@
 """The scenario file that runs an imported log on its own clusters."""
 
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is
 OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
 
 
-def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task: str, computer: str = "") -> None:
-    """Write the scenario next to its workload. A cluster is a rack, a node is a shelf; a unit is a processor, or a node
-    if each job is one task."""
+def write_swf_scenario(
+    path: Path, workload: Path, datacenter: Datacenter, task: str, computer: str = "", start: datetime | None = None
+) -> None:
+    """Write the scenario next to its workload, whose first job arrives at the date ``start``, if it is known. A cluster
+    is a rack, a node is a shelf; a unit is a processor, or a node if each job is one task."""
     is_whole = task == "job"
     task_type = (JOB_TYPE if is_whole else PROCESSOR_TIME).name
     document = {
@@ -29,6 +32,7 @@ def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task:
         "task_types": [task_type],
         "affinity": {"absolute": {p.name: {task_type: AFFINITY} for p in datacenter.processor_types}},
         "network": "none",
+        **({} if start is None else {"start_date": f"{start}"}),
         "datacenter": {"racks": [_rack(datacenter, rack) for rack in range(datacenter.n_racks)]},
         "workload": {"file": workload.name},
         "policy": "easy_backfill" if is_whole else "high",

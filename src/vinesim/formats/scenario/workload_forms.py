@@ -2,8 +2,8 @@
 
 ``arrival_date`` holds dates with a time (ISO 8601; without a time zone they are UTC); ``arrival_epoch_s`` (or _ms, _us,
 _ns) holds the time since 1970. So do deadline, withdraw, start and end. Such times count from the first arrival in the
-file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end. When it
-started is kept as ``attribute.start_s``, for back-tests.
+file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end. When a job
+that has an arrival started is kept as ``attribute.start_s``, for back-tests.
 ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
 ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
 ``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
@@ -14,6 +14,7 @@ memory of a node, for which the largest size in the column stands.
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from vinesim.formats.scenario.workload_columns import (
     CALENDAR,
@@ -155,17 +156,35 @@ def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
     return next((_number(cells[is_], scale) for is_, scale in scales.items() if is_ in cells), "NULL")
 
 
-def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:
-    """Return the points in time, in SQL. Raises :class:`InputError` if one of them lacks what it counts from."""
+def first_date(source: TableSource, columns: Mapping[str, str]) -> datetime | None:
+    """Return when the first job arrives, in UTC; None if arrivals have no dates, or none that can be written."""
+    name, form = _point_forms(columns).get("arrival", ("", ""))
+    if form not in CALENDAR:
+        return None
+    try:
+        return datetime.fromtimestamp(_origin_us(source, (name, form)) / 1e6, UTC)
+    except (OverflowError, ValueError, OSError):  # beyond the year 9999
+        return None
+
+
+def _point_forms(meanings: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the column and the form of each point in time."""
     forms = {}
     for name, meaning in meanings.items():
         stem, _, form = meaning.partition("_")
         if stem in POINTS and form in (*CALENDAR, *UNITS):
             forms[stem] = name, form
+    return forms
+
+
+def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:
+    """Return the points in time, in SQL. Raises :class:`InputError` if one of them lacks what it counts from."""
+    forms = _point_forms(meanings)
     problems = []
-    if "start" in forms and "end" not in forms:
-        remedy = "Name it too, or ignore the start: the policy decides when a job starts."
-        problems.append(Problem(f"{source.path}: {forms['start'][0]}", "a column end as well", "none", remedy))
+    if "start" in forms and not {"end", "arrival"} & forms.keys():
+        remedy = "Name one too, or ignore the start: the policy decides when a job starts."
+        expected = "a column arrival or end as well"
+        problems.append(Problem(f"{source.path}: {forms['start'][0]}", expected, "none", remedy))
     if "end" in forms and not {"start", "arrival"} & forms.keys():
         problems.append(Problem(f"{source.path}: {forms['end'][0]}", "a column start or arrival as well", "none"))
     is_calendar = {stem: form in CALENDAR for stem, (_, form) in forms.items()}

@@ -1,0 +1,81 @@
+"""What a reader of a sweep's numbers must know: runs that stalled, overload, equal workloads, the model's error."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vinesim.metrics.overload import BY_TYPE, WAIT, overload_of_points
+from vinesim.model.result import ExitReason
+from vinesim.studies.backtest_record import error_note
+from vinesim.studies.points import group
+from vinesim.studies.run import named
+from vinesim.studies.same_workload import same_workload
+from vinesim.studies.statistics import summarize_points
+from vinesim.studies.sweep import Sweep
+
+MOST_POINTS = 5  # named in a sentence
+
+
+class Stalled(NamedTuple):
+    """A point of which runs stalled."""
+
+    point: dict[str, Any]  # its labels by axis
+    stalled: int
+    runs: int
+
+    @property
+    def words(self) -> str:
+        """The point, and how many of its runs."""
+        return f"{named(self.point) or 'the scenario'}: {self.stalled:,} of {self.runs:,} runs"
+
+
+def stalled_points(sweep: Sweep) -> list[Stalled]:
+    """Return the points with stalled runs, in the order of the study."""
+    table = sweep.table
+    if "exit_reason" not in table or not table.n_rows:
+        return []
+    axes = list(sweep.study.columns)
+    found = []
+    for labels, rows in group(table, axes).items():
+        n = int((table["exit_reason"][rows] == ExitReason.STALLED).sum())
+        if n:
+            found.append(Stalled(dict(zip(axes, labels, strict=True)), n, len(rows)))
+    return found
+
+
+def stalled_head(points: Sequence[Stalled]) -> str:
+    """Return how many runs stalled, and what that means for numbers, without the points."""
+    n = sum(one.stalled for one in points)
+    return f"{n:,} run{'s' * (n != 1)} STALLED: some tasks can never start; the numbers cover only the others"
+
+
+def stalled_note(points: Sequence[Stalled]) -> str | None:
+    """Return what to tell of a sweep with stalled runs; None if it has none."""
+    if not points:
+        return None
+    rest = len(points) - MOST_POINTS
+    more = f"; and {rest:,} more point{'s' * (rest != 1)}" if rest > 0 else ""
+    return f"{stalled_head(points)}: {'; '.join(one.words for one in points[:MOST_POINTS])}{more}."
+
+
+def overload_note(sweep: Sweep) -> str | None:
+    """Return a sentence about the points of a sweep that are overloaded; None if none is."""
+    names = [name for name in sweep.table if name.startswith(BY_TYPE) or name in ("jobs.count", WAIT)]
+    if not names or not sweep.table.n_rows:
+        return None
+    means = summarize_points(sweep.table, ["point"], names)
+    return overload_of_points({name: means[f"{name}.mean"] for name in names}) or None
+
+
+def notes_of(sweep: Sweep) -> list[str]:
+    """Return what a reader of comparisons within a sweep must know of it."""
+    stalled = stalled_note(stalled_points(sweep))
+    notes = (stalled, overload_note(sweep), same_workload(sweep.study), error_note(sweep.study))
+    return [said for said in notes if said]
+
+
+def notes_of_both(sweeps: Mapping[str, Sweep]) -> list[str]:
+    """Return what a reader must know of sweeps, by their names: what holds for all of them once."""
+    found = {name: notes_of(sweep) for name, sweep in sweeps.items()}
+    said = dict.fromkeys(note for notes in found.values() for note in notes)
+    of = {note: [name for name, notes in found.items() if note in notes] for note in said}
+    return [note if len(names) == len(found) else f"{', '.join(names)}: {note}" for note, names in of.items()]
