@@ -21,7 +21,6 @@ BEFORE = {
     # partitions
     "part_nodes": "i8",  # [P W]
     "part_tier": "i8",  # [P]
-    "part_longest_us": "f8",  # [P]
     "part_least_loaded": "?",  # [P] LLN
     # classes of jobs for preemption: partitions, or QOS
     "job_class": "i8",  # [J] its QOS; -1: the partition that it runs in
@@ -78,11 +77,10 @@ BEFORE = {
     "dependency_job": "i8",
     "job_is_awaited": "?",  # [J] others depend on it
     "job_tres": "f8",  # [J 4] what it asks for of what limits count
-    "job_never": "?",  # [J] it breaks a limit by itself
-    "job_denied": "?",  # [J] ... for which its QOS refuses it
+    "part_never": "?",  # of each of job_part: it breaks a limit by itself there
+    "part_case": "i8",  # of each of job_part: what is in force there
+    "job_denied": "?",  # [J] it breaks a limit by itself for which a QOS refuses it
     "job_batch": "i8",  # [J] the first job of its array, whose jobs are all submitted or refused
-    "job_first_holder": "i8",  # [J + 1]
-    "job_holder": "i8",
     "job_first_licence": "i8",  # [J + 1] of job_licence
     "job_licence": "i8",
     "job_n_licences": "f8",
@@ -91,13 +89,15 @@ BEFORE = {
     "member_job": "i8",  # [M] those of a job follow one another
     "member_group": "i8",  # [M]
     "group_first": "i8",  # [G + 1] of member_job
-    # limits: of associations, QOS, and QOS with a user or account
-    "holder_is_limited": "?",  # [H]
-    "most_jobs": "f8",
+    # limits: of associations, QOS, and QOS with a user or account, in C cases with I holders in all
+    "case_first_holder": "i8",  # [C + 1] of case_holder
+    "case_holder": "i8",  # [I]
+    "is_limited": "?",  # [I]
+    "most_jobs": "f8",  # [I]
     "most_accruing": "f8",
     "most_submitted": "f8",
     "most_wall_us": "f8",
-    "most_tres": "f8",  # [H 4]
+    "most_tres": "f8",  # [I 4]
     "most_run_minutes": "f8",
     "most_minutes": "f8",
     # the tree of accounts
@@ -135,6 +135,7 @@ DURING = {
     "then_kinds": "i8",
     "job_state": "i8",
     "job_in": "i8",  # the partition that it runs in
+    "job_case": "i8",  # where it counts: in all of its partitions, or the one that it runs in
     "job_by": "i8",
     "job_start_us": "f8",
     "job_end_by_us": "f8",  # the end of its limit

@@ -96,12 +96,27 @@ class Places:
             "n_weights": [len(known)],
             "part_nodes": packed(self.part_nodes),
             "part_tier": tiers,
-            "part_longest_us": [float(one.get("max_time", np.inf)) * US_PER_MINUTE for one in self.options],
             "part_least_loaded": [bool(one.get("lln", False)) for one in self.options],
             "reservation_begin_us": [begin * US_PER_S for begin, _, _ in spans],
             "reservation_end_us": [end * US_PER_S for _, end, _ in spans],
             "reservation_nodes": packed([nodes for _, _, nodes in spans]) if spans else [],
         }
+
+
+def nodes_allowed(partition: Mapping[str, Any], qos: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the fewest and the most nodes that a job of a QOS may have in a partition; 0: it does not say."""
+    least = 0 if qos.get("partition_min_nodes") else int(partition.get("min_nodes", 0))
+    return least, 0 if qos.get("partition_max_nodes") else int(partition.get("max_nodes", 0))
+
+
+def broken_by(partition: Mapping[str, Any], qos: Mapping[str, Any], asked: tuple[int, int], limit_us: float) -> str:
+    """Return Slurm's reason why a partition does not take a job of a QOS that asks for a number of nodes and a time;
+    "" if it does."""
+    longest_us = float(partition.get("max_time", np.inf)) * US_PER_MINUTE
+    if limit_us > longest_us and not qos.get("partition_time_limit"):
+        return "PartitionTimeLimit"
+    least, most = nodes_allowed(partition, qos)
+    return "PartitionNodeLimit" if max(asked) > most > 0 or 0 < asked[1] < least else ""
 
 
 def _of_runs(
