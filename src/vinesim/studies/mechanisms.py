@@ -132,7 +132,7 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "limits of QOS": _options(_without_limits("qos")),
     "QOS of partitions": _options(_without("partitions", "qos")),
     "time limits of partitions": _options(_without("partitions", "max_time")),
-    "limits on nodes of partitions": _options(_without("partitions", "min_nodes", "max_nodes")),
+    "limits on nodes of partitions": _options(_without("partitions", "min_nodes", "max_nodes", "max_cpus_per_node")),
     "reservations": _options(lambda options: {"reservations": {}} if options.get("reservations") else {}),
     "features": _requests("constraint"),
     "named and excluded nodes": _requests("nodelist|exclude"),

@@ -71,6 +71,7 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
     conf += "TopologyPlugin=topology/tree\n" * (seed % 2)
     conf = conf.replace("Nodes=ALL", "Nodes=ALL LLN=YES") if seed % 4 == 1 else conf
     conf = conf.replace("Nodes=ALL", "Nodes=ALL QOS=part MinNodes=2 MaxNodes=3") if seed % 4 == 3 else conf
+    conf = conf.replace("Nodes=c[1-3]", "Nodes=c[1-3] MaxCPUsPerNode=3") if seed % 4 == 2 else conf
     site = write_site(folder / "site", past, conf, squeue=queue, qos=QOS.format(most=2 if seed % 2 else ""))
     (site / "topology.conf").write_text(TREE)
     scenario = read_scenario(write_snapshot(site, folder / "queue.parquet").scenario)

@@ -52,7 +52,7 @@ FLAGS_OF_QOS = {  # by lower-case name
     "denyonlimit": "deny_on_limit", "overpartqos": "over_part_qos", "partitionmaxnodes": "partition_max_nodes",
     "partitionminnodes": "partition_min_nodes", "partitiontimelimit": "partition_time_limit",
 }  # fmt: skip
-OF_NODES = {"minnodes": "min_nodes", "maxnodes": "max_nodes"}  # of a partition
+OF_NODES = {"minnodes": "min_nodes", "maxnodes": "max_nodes", "maxcpuspernode": "max_cpus_per_node"}  # of a partition
 OTHERS = {"Fairshare": "shares", "Priority": "priority"}
 _KNOWN = {name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()}  # a dump writes some otherwise
 

@@ -32,7 +32,6 @@ OPTIONS = {  # of a submission
 }
 OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
 OF_PARTITIONS = {  # limits of a partition, by lower-case name
-    "maxcpuspernode": "MaxCPUsPerNode",
     "maxmempernode": "MaxMemPerNode",
     "allowaccounts": "AllowAccounts",
     "denyaccounts": "DenyAccounts",

@@ -50,8 +50,8 @@ OF_NODES = {
     "gres": GRES,
 }
 OF_PARTITIONS = {
-    "nodes": HOSTS, "minnodes": NODES, "maxnodes": NODES, "maxtime": TIME, "defaulttime": TIME, "prioritytier": WHOLE,
-    "priorityjobfactor": NUMBER,
+    "nodes": HOSTS, "maxtime": TIME, "defaulttime": TIME, "prioritytier": WHOLE, "priorityjobfactor": NUMBER,
+    **dict.fromkeys(("minnodes", "maxnodes", "maxcpuspernode"), NODES),
 }  # fmt: skip
 OF_SETTINGS = {**dict.fromkeys(WEIGHTS, WHOLE), **dict.fromkeys((*DURATIONS, "overtimelimit"), TIME)}
 OF_SWITCHES = {"nodes": HOSTS, "switches": HOSTS}

@@ -8,10 +8,11 @@ BEFORE = {
     # nodes, in Slurm's order
     "node_cpus": "i8",  # [N]
     "node_memory": "f8",  # [N] MiB
-    "node_kinds": "i8",  # [N K] GPUs of each type
+    "node_kinds": "i8",  # [N K] GPUs of each type; CPUs for each partition with MaxCPUsPerNode
     "node_weight": "i8",  # [N] rank of its weight, 0 first
     "n_weights": "i8",
     "n_kinds": "i8",
+    "n_gpu_kinds": "i8",
     "feature_nodes": "i8",  # [F W] which nodes have what a constraint asks for, and are not excluded
     "named_nodes": "i8",  # [L W] lists of nodes that jobs name (--nodelist)
     "node_leaf": "i8",  # [N] its leaf switch
@@ -22,6 +23,7 @@ BEFORE = {
     "part_nodes": "i8",  # [P W]
     "part_tier": "i8",  # [P]
     "part_least_loaded": "?",  # [P] LLN
+    "part_cpus_kind": "i8",  # [P] of the K kinds, that of the CPUs of a node that it lets jobs have; -1: all
     # classes of jobs for preemption: partitions, or QOS
     "job_class": "i8",  # [J] its QOS; -1: the partition that it runs in
     "class_may": "?",  # [C C] whether jobs of one may preempt those of another
@@ -178,6 +180,7 @@ DURING = {
     "not_closed": "i8",  # [W] those that no closed partition has
     "chosen": "i8",  # [W] those that a job is about to get
     "is_least_loaded": "?",  # it takes the least loaded nodes first
+    "cpus_kind": "i8",  # part_cpus_kind of the partition that it may start in
     "most_leaves": "i8",  # switches that it may have
     "leaf_nodes": "i8",  # [leaves] usable nodes
     "leaf_cpus": "i8",  # ... their CPUs

@@ -95,7 +95,8 @@ OF_ASSOCIATION: dict[str, Rule] = {**GROUP, **OF_JOB, "max_jobs": _amount, "max_
 RULES: dict[str, dict[str, Rule]] = {
     "nodes": {"names": _hosts, "weight": _amount, "features": _names},
     "partitions": {"priority_tier": _amount, "priority_job_factor": _amount, "max_time": _minutes,
-                   "preempt_mode": _mode, "lln": _switch, "qos": _name, "min_nodes": _amount, "max_nodes": _amount},
+                   "preempt_mode": _mode, "lln": _switch, "qos": _name, "min_nodes": _amount, "max_nodes": _amount,
+                   "max_cpus_per_node": _amount},
     "topology": {"nodes": _hosts, "switches": _hosts},
     "reservations": {"start_s": _seconds, "end_s": _seconds, "nodes": _host_lists},
     "qos": {**GROUP, **OF_JOB, "priority": _amount, "shares": _shares, "max_jobs_per_user": _amount,

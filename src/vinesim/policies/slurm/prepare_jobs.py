@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.formats.slurm.requests import Request, parse
+from vinesim.formats.slurm.requests import WHOLE, Request, held_by, parse
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
@@ -16,7 +16,7 @@ from vinesim.model.workload import NO_PARTITION, Workload
 from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
-from vinesim.policies.slurm.prepare_nodes import Places, nodes_allowed
+from vinesim.policies.slurm.prepare_nodes import Asked, Places, nodes_allowed
 from vinesim.policies.slurm.priority import size
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Jobs:
     association: list[int]
     limit_us: np.ndarray
     tres: np.ndarray  # [J, 4]
-    asked: list[tuple[int, int]]  # [R] nodes at least and at most, as the job has it; 0: it does not say
+    asked: list[Asked]  # [R] as the job has it
     never: np.ndarray
     lacks_named: np.ndarray  # whether it never starts because it names nodes that it cannot have
     known: dict[str, Any]
@@ -74,7 +74,7 @@ class Jobs:
         lacks = lacks_named(requests, request, parts, places)
         return cls(
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
-            of_request[request], [(one.least_nodes, one.most_nodes) for one in given],
+            of_request[request], [_asked(one) for one in given],
             np.array([not one for one in parts]) | lacks, lacks,
             _request_arrays(requests, places, policy.max_switch_wait)
             | {"request_by_node": [one.is_by_node for one in given]} | _job_arrays(work, policy, limit_us)
@@ -114,6 +114,10 @@ def _parts(work: Workload, names: list[str]) -> list[list[int]]:
 def _nodes_allowed(policy: "Slurm", places: Places, parts: list[int], qos: str) -> tuple[int, int]:
     """Return the fewest and the most nodes that the first partition of a job lets it have; 0: it does not say."""
     return nodes_allowed(places.options[parts[0]] if parts else {}, policy.qos.get(qos, {}))
+
+
+def _asked(one: Request) -> Asked:
+    return Asked(one.least_nodes, one.most_nodes, WHOLE if one.exclusive else held_by(one).cpus)
 
 
 def _within(one: Request, least: int, most: int) -> Request:

@@ -17,7 +17,7 @@ from vinesim.formats.slurm.values import COUNTED
 from vinesim.policies.slurm.codes import US_PER_MINUTE
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
-from vinesim.policies.slurm.prepare_nodes import Places, broken_by
+from vinesim.policies.slurm.prepare_nodes import Places
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
@@ -73,8 +73,8 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
                 alone[like] = breaks_alone(found[case], jobs.tres[j], limit_us)
             denied[j] |= alone[like] and found[case].denies
             qos = policy.qos.get(jobs.qos[j], {})
-            is_kept_out = broken_by(places.options[part], qos, jobs.asked[jobs.request[j]], limit_us)
-            never.append(alone[like] or bool(jobs.never[j]) or bool(is_kept_out))
+            refusal, _ = places.refusal(part, qos, jobs.asked[jobs.request[j]], limit_us)
+            never.append(alone[like] or bool(jobs.never[j]) or refusal != "")
         own = frozenset(of_part[len(of_part) - len(jobs.parts[j]) :])
         if own not in together:
             together[own] = next(iter(own)) if len(own) == 1 else len(found)

@@ -21,7 +21,7 @@ from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
 from vinesim.policies.slurm.prepare_limits import case_of, holders_of
-from vinesim.policies.slurm.prepare_nodes import Places, broken_by
+from vinesim.policies.slurm.prepare_nodes import Places
 from vinesim.policies.slurm.queue import calculate, tidy
 from vinesim.policies.slurm.reason_words import forbidden, full, over_limit
 from vinesim.policies.slurm.starting import begin, finish, is_on_nodes, leave, requeue
@@ -130,12 +130,11 @@ class Books:
 
     def _forbidden(self, job: int, part: int) -> tuple[str, str]:
         """Return the reason of a job that breaks a limit all by itself."""
-        places, qos = self.places, self.policy.qos.get(self.jobs.qos[job], {})
-        asked = self.jobs.asked[self.jobs.request[job]]
-        if word := broken_by(places.options[part], qos, asked, self.jobs.limit_us[job]):
-            what = "more time than" if word == "PartitionTimeLimit" else "fewer or more nodes than jobs may have in"
-            return word, f"it asks for {what} partition {places.partitions[part]}" + " has" * (what == "more time than")
-        case = case_of(self.policy, self.jobs, self.accounts, places, job, part)
+        qos, asked = self.policy.qos.get(self.jobs.qos[job], {}), self.jobs.asked[self.jobs.request[job]]
+        refusal = self.places.refusal(part, qos, asked, self.jobs.limit_us[job])
+        if refusal[0]:
+            return refusal
+        case = case_of(self.policy, self.jobs, self.accounts, self.places, job, part)
         return forbidden(self.s, self.jobs, case, self.keys, self.accounts, job, part)
 
     def _together(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:

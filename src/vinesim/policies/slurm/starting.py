@@ -44,8 +44,8 @@ def start(s, options, job, part, n_got, by, now_us):
                 suspend(s, s.victims[i])
     else:
         make_room(s, options, now_us)
+    s.job_in[job], s.job_by[job] = part, by
     give(s, job, n_got)
-    s.job_by[job] = by
     begin(s, job, part, now_us)
     if is_top(s, job):
         count_top(s, job, -1)
