@@ -66,12 +66,11 @@ def _attributes(*names: str) -> Callable[[Scenario], Scenario | None]:
     return switch
 
 
-def _without(inner: str) -> Callable[[Options], Options]:
-    """Return a change that takes a key out of all things with names, such as the tiers of partitions."""
-    outer, key = inner.split(".")
+def _without(outer: str, *keys: str) -> Callable[[Options], Options]:
+    """Return a change that takes keys out of all things with names, such as the tiers of partitions."""
     return lambda options: {
         outer: {
-            name: {word: value for word, value in one.items() if word != key}
+            name: {word: value for word, value in one.items() if word not in keys}
             for name, one in options.get(outer, {}).items()
         }
     }
@@ -127,16 +126,18 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "fair share": _set(priority_weight_fair_share=0.0),
     "size, partition, QOS and TRES in priorities": _options(_weights),
     "nice": _attributes("nice"),
-    "tiers of partitions": _options(_without("partitions.priority_tier")),
+    "tiers of partitions": _options(_without("partitions", "priority_tier")),
     "preemption": _set(preempt_type="none"),
     "limits of associations": _options(_without_limits("accounts")),
     "limits of QOS": _options(_without_limits("qos")),
-    "time limits of partitions": _options(_without("partitions.max_time")),
+    "QOS of partitions": _options(_without("partitions", "qos")),
+    "time limits of partitions": _options(_without("partitions", "max_time")),
+    "limits on nodes of partitions": _options(_without("partitions", "min_nodes", "max_nodes", "max_cpus_per_node")),
     "reservations": _options(lambda options: {"reservations": {}} if options.get("reservations") else {}),
     "features": _requests("constraint"),
     "named and excluded nodes": _requests("nodelist|exclude"),
-    "least loaded nodes first (LLN)": _options(_without("partitions.lln")),
-    "node weights": _options(_without("nodes.weight")),
+    "least loaded nodes first (LLN)": _options(_without("partitions", "lln")),
+    "node weights": _options(_without("nodes", "weight")),
     "heterogeneous jobs": _attributes("component"),
     "dependencies": _attributes("dependency"),
     "limits of arrays (%)": _attributes("throttle"),

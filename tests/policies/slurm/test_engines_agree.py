@@ -29,7 +29,7 @@ OPTIONS = (
 LEADERS = (33, 40, 46)  # of heterogeneous jobs of two components
 QOS = (
     "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime\nnormal|1|00:00:00|cpu=9|||\n"
-    "high|10|00:00:00||{most}|normal|00:05:00\n"
+    "high|10|00:00:00||{most}|normal|00:05:00\npart|1|00:00:00|cpu=6|5||\n"
 )
 TREE = "SwitchName=s0 Nodes=c[1-2]\nSwitchName=s1 Nodes=c3,g1\nSwitchName=top Switches=s[0-1]\n"
 
@@ -51,6 +51,7 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
     for number in range(30, 52):
         n, per_node, limit = int(rng.integers(1, 4)), int(rng.integers(1, 5)), int(rng.integers(2, 30))
         partition, qos = ("batch", "short")[limit <= 10 and rng.random() < 0.4], ("normal", "high")[rng.random() < 0.3]
+        partition = "short,batch" if partition == "short" and number % 2 else partition
         after = f" --dependency=afterany:{number - 3}" if rng.random() < 0.15 else ""
         wish = f"-N{n} --ntasks-per-node={per_node}" + OPTIONS[rng.integers(len(OPTIONS))] + after
         submit = int(rng.integers(300, NOW))
@@ -69,6 +70,8 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
     conf = CONF.replace("priority/basic", weights) + f"PreemptType=preempt/{kind}\nPreemptMode={mode}\n"
     conf += "TopologyPlugin=topology/tree\n" * (seed % 2)
     conf = conf.replace("Nodes=ALL", "Nodes=ALL LLN=YES") if seed % 4 == 1 else conf
+    conf = conf.replace("Nodes=ALL", "Nodes=ALL QOS=part MinNodes=2 MaxNodes=3") if seed % 4 == 3 else conf
+    conf = conf.replace("Nodes=c[1-3]", "Nodes=c[1-3] MaxCPUsPerNode=3") if seed % 4 == 2 else conf
     site = write_site(folder / "site", past, conf, squeue=queue, qos=QOS.format(most=2 if seed % 2 else ""))
     (site / "topology.conf").write_text(TREE)
     scenario = read_scenario(write_snapshot(site, folder / "queue.parquet").scenario)

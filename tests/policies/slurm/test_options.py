@@ -94,7 +94,7 @@ def test_nodes_with_other_names_are_missed_where_they_are_reserved(site):
 def test_a_qos_may_be_added_as_a_whole(site):
     """And limits may be new in one that is there."""
     changes = ["options.qos.long={priority: 5}", "options.accounts.lab.users.bob.max_jobs=0"]
-    assert suited(site, *changes)["job_never"].tolist() == [False, True]
+    assert suited(site, *changes)["part_never"].tolist() == [False, True]
 
 
 def test_resources_that_are_not_counted_are_left_out_of_limits_and_weights(site):

@@ -10,7 +10,7 @@ from vinesim.formats.importers.site_options import has_switches, unreadable_limi
 from vinesim.formats.slurm.accounts import ROOT
 from vinesim.formats.slurm.jobs import Record
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import hosts, licences, readable_hosts
+from vinesim.formats.slurm.values import NOTHING, hosts, licences, readable_hosts
 
 FEW_S = 60.0  # times of a record that differ by less do not contradict one another
 
@@ -37,6 +37,8 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
     qos = {one.name for one in site.qos}
     preempted = {name for one in site.qos for name in one.values.get("Preempt", "").split(",")} - {""}
     found["QOS to preempt that are not in their table, and are left out"] = len(preempted - qos)
+    of_partitions = {one.values.get("qos", "") for one in nodes.partitions} - NOTHING
+    found["QOS of partitions that are not in their table: without their limits"] = len(of_partitions - qos)
     found["QOS that are in their table twice: the last one is taken"] = len(site.qos) - len(qos)
     limits = [*(one.values for one in site.qos), *(one.values for one in site.associations)]
     found["accounts, users and QOS with limits that cannot be read: without these"] = sum(

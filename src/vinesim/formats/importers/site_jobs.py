@@ -65,7 +65,8 @@ def site_jobs(
         elif not fits[where]:
             drop("no node of its partition has what it asks for", job.line)
         else:
-            usual = limits_s[0][0], max(longest for _, longest in limits_s)
+            longest_s = max(longest for _, longest in limits_s)
+            usual = limits_s[0][0], LONGEST_S if job.qos in nodes.long_qos else longest_s
             kept.append(_site_job(job, request, held, words, begin_s, over_s, usual))
     return _whole(jobs, kept, drop)
 

@@ -40,6 +40,7 @@ class Nodes(NamedTuple):
 
     nodes: list[SiteNode]
     partitions: list[SitePartition]
+    long_qos: frozenset[str] = frozenset()  # QOS whose jobs may be longer than their partition lets others be
 
     @property
     def gpu_types(self) -> list[str]:
@@ -77,7 +78,8 @@ def read_nodes(site: Site) -> Nodes:
         SiteNode(**{**vars(node), "partitions": tuple(one.name for one in partitions if node.name in one.nodes)})
         for node in found.values()
     ]
-    return Nodes(nodes, partitions)
+    long_qos = [one.name for one in site.qos if "partitiontimelimit" in map(str.lower, one.flags)]
+    return Nodes(nodes, partitions, frozenset(long_qos))
 
 
 def _partition_rows(site: Site) -> list[dict[str, str]]:

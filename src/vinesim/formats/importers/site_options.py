@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.formats.importers.site_nodes import Nodes
-from vinesim.formats.slurm.accounts import PARENT, ROOT
+from vinesim.formats.slurm.accounts import PARENT, ROOT, Qos
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, UNLIMITED, duration_s, hosts, licences, tres
 
@@ -48,7 +48,11 @@ LIMITS = {  # a limit of Slurm's tables -> the name of it as an option
     "GrpJobsAccrue": "grp_jobs_accrue", "MaxJobsAccrue": "max_jobs_accrue",
     "MaxJobsAccruePerUser": "max_jobs_accrue_per_user", "MaxJobsAccruePerAccount": "max_jobs_accrue_per_account",
 }  # fmt: skip
-DENY = "denyonlimit"  # a flag of a QOS
+FLAGS_OF_QOS = {  # by lower-case name
+    "denyonlimit": "deny_on_limit", "overpartqos": "over_part_qos", "partitionmaxnodes": "partition_max_nodes",
+    "partitionminnodes": "partition_min_nodes", "partitiontimelimit": "partition_time_limit",
+}  # fmt: skip
+OF_NODES = {"minnodes": "min_nodes", "maxnodes": "max_nodes", "maxcpuspernode": "max_cpus_per_node"}  # of a partition
 OTHERS = {"Fairshare": "shares", "Priority": "priority"}
 _KNOWN = {name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()}  # a dump writes some otherwise
 
@@ -82,7 +86,8 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     found |= _preemption(settings)
     found["nodes"], known = _runs(nodes), {node.name for node in nodes.nodes}
     is_lln = "cr_lln" in settings.get("selecttypeparameters", "").lower().split(",")
-    found["partitions"] = {one.name: _partition(one.values, is_lln) for one in nodes.partitions if one.nodes}
+    of_qos = {one.name for one in site.qos}
+    found["partitions"] = {one.name: _partition(one.values, is_lln, of_qos) for one in nodes.partitions if one.nodes}
     if counts := licences(settings.get("licenses", "")):
         found["licenses"] = counts
     if has_switches(site):
@@ -94,8 +99,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
             if "nodes" in one:
                 one["nodes"] = _host_list([name for name in hosts(one["nodes"]) if name in known])
     if site.qos:
-        of_qos = {one.name for one in site.qos}
-        found["qos"] = {one.name: _limits(one.values) | _of_qos(one.values, of_qos) for one in site.qos}
+        found["qos"] = {one.name: _limits(one.values) | _of_qos(one, of_qos) for one in site.qos}
     if accounts := _accounts(site):
         found["accounts"] = accounts
     if reservations := [one for one in site.reservations if one.end_s > one.start_s]:
@@ -155,11 +159,11 @@ def _preemption(settings: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def _of_qos(values: Mapping[str, str], known: set[str]) -> dict[str, Any]:
-    """Return which of the known QOS one preempts, how its own jobs are preempted, and whether it refuses jobs."""
-    found: dict[str, Any] = {}
-    if DENY in values.get("Flags", "").lower().split(","):
-        found["deny_on_limit"] = True
+def _of_qos(qos: Qos, known: set[str]) -> dict[str, Any]:
+    """Return which of the known QOS one preempts, how its own jobs are preempted, and its flags."""
+    values = qos.values
+    flags = [FLAGS_OF_QOS[flag.lower()] for flag in qos.flags if flag.lower() in FLAGS_OF_QOS]
+    found: dict[str, Any] = dict.fromkeys(flags, True)
     if names := [name for name in values.get("Preempt", "").split(",") if name in known]:
         found["preempt"] = names
     if (mode := values.get("PreemptMode", "cluster").lower()) not in ("", "cluster"):
@@ -175,8 +179,11 @@ def _mode(text: str) -> str:
     return next((mode for mode in text.lower().split(",") if mode in ("requeue", "cancel", "suspend")), "off")
 
 
-def _partition(values: dict[str, str], is_lln: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _partition(values: dict[str, str], is_lln: bool, known: set[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"qos": values["qos"]} if values.get("qos") in known else {}
+    found |= {ours: int(values[name]) for name, ours in OF_NODES.items() if values.get(name, "").isdecimal()}
+    if found.get("min_nodes") == 0:  # as scontrol shows it
+        del found["min_nodes"]
     if (tier := values.get("prioritytier", "1")) != "1":
         found["priority_tier"] = int(tier)
     if (factor := values.get("priorityjobfactor", "1")) != "1":

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob
-from vinesim.formats.importers.site_options import DENY, SCHEDULER, has_switches, is_usable
+from vinesim.formats.importers.site_options import FLAGS_OF_QOS, SCHEDULER, has_switches, is_usable
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
 
@@ -32,9 +32,6 @@ OPTIONS = {  # of a submission
 }
 OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
 OF_PARTITIONS = {  # limits of a partition, by lower-case name
-    "qos": "limits of its QOS",
-    "maxnodes": "MaxNodes",
-    "maxcpuspernode": "MaxCPUsPerNode",
     "maxmempernode": "MaxMemPerNode",
     "allowaccounts": "AllowAccounts",
     "denyaccounts": "DenyAccounts",
@@ -112,7 +109,7 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
                 found[f"partition {name}: {words}"] = by_partition[name]
     by_qos = Counter(one.job.qos for one in jobs)
     for qos in site.qos:
-        if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in ("", DENY)]:
+        if others := [flag for flag in qos.flags if flag.lower() not in FLAGS_OF_QOS]:
             found[f"QOS {qos.name}: {', '.join(others)}"] = by_qos[qos.name]
         found.update({f"QOS {qos.name}: {words}": by_qos[qos.name] for words in _not_counted(qos.values)})
     by_account = Counter(one.job.account for one in jobs)

@@ -7,7 +7,7 @@ from functools import partial
 
 from vinesim.formats.importers.site_options import DURATIONS, WEIGHTS
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import NOTHING, duration_s, hosts
+from vinesim.formats.slurm.values import NOTHING, UNLIMITED, duration_s, hosts
 from vinesim.model.errors import InputError, Problem
 
 DIGITS, MOST_CPUS = 15, 10**6
@@ -41,6 +41,7 @@ CPUS: Check = (partial(_is_whole, most=MOST_CPUS), f"a whole number up to {MOST_
 GRES: Check = (_are_gpus, "GPUs with their number, such as gpu:a100:4,")
 NUMBER: Check = (_is_number, "a number")
 TIME: Check = (lambda text: duration_s(text) is not None, "a time, such as 90 minutes or 1-12:00:00, or UNLIMITED")
+NODES: Check = (lambda text: _is_whole(text) or text.upper() in UNLIMITED, "a whole number, or UNLIMITED")
 HOSTS: Check = (_is_list, "a list of hosts, such as n[01-32]")
 OF_NODES = {
     "nodename": HOSTS,
@@ -50,6 +51,7 @@ OF_NODES = {
 }
 OF_PARTITIONS = {
     "nodes": HOSTS, "maxtime": TIME, "defaulttime": TIME, "prioritytier": WHOLE, "priorityjobfactor": NUMBER,
+    **dict.fromkeys(("minnodes", "maxnodes", "maxcpuspernode"), NODES),
 }  # fmt: skip
 OF_SETTINGS = {**dict.fromkeys(WEIGHTS, WHOLE), **dict.fromkeys((*DURATIONS, "overtimelimit"), TIME)}
 OF_SWITCHES = {"nodes": HOSTS, "switches": HOSTS}

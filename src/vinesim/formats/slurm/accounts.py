@@ -65,6 +65,11 @@ class Qos:
     name: str
     values: dict[str, str] = field(default_factory=dict)  # priority, limits, flags, by the names of a dump
 
+    @property
+    def flags(self) -> list[str]:
+        """Its flags, as they are written."""
+        return [flag for flag in self.values.get("Flags", "").split(",") if flag]
+
 
 def read_dump(path: Path, unread: Unread) -> list[Association]:
     """Read the file that ``sacctmgr dump CLUSTER file=...`` writes, parents before their children."""

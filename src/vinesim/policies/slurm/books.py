@@ -8,10 +8,11 @@ BEFORE = {
     # nodes, in Slurm's order
     "node_cpus": "i8",  # [N]
     "node_memory": "f8",  # [N] MiB
-    "node_kinds": "i8",  # [N K] GPUs of each type
+    "node_kinds": "i8",  # [N K] GPUs of each type; CPUs for each partition with MaxCPUsPerNode
     "node_weight": "i8",  # [N] rank of its weight, 0 first
     "n_weights": "i8",
     "n_kinds": "i8",
+    "n_gpu_kinds": "i8",
     "feature_nodes": "i8",  # [F W] which nodes have what a constraint asks for, and are not excluded
     "named_nodes": "i8",  # [L W] lists of nodes that jobs name (--nodelist)
     "node_leaf": "i8",  # [N] its leaf switch
@@ -21,8 +22,8 @@ BEFORE = {
     # partitions
     "part_nodes": "i8",  # [P W]
     "part_tier": "i8",  # [P]
-    "part_longest_us": "f8",  # [P]
     "part_least_loaded": "?",  # [P] LLN
+    "part_cpus_kind": "i8",  # [P] of the K kinds, that of the CPUs of a node that it lets jobs have; -1: all
     # classes of jobs for preemption: partitions, or QOS
     "job_class": "i8",  # [J] its QOS; -1: the partition that it runs in
     "class_may": "?",  # [C C] whether jobs of one may preempt those of another
@@ -78,11 +79,10 @@ BEFORE = {
     "dependency_job": "i8",
     "job_is_awaited": "?",  # [J] others depend on it
     "job_tres": "f8",  # [J 4] what it asks for of what limits count
-    "job_never": "?",  # [J] it breaks a limit by itself
-    "job_denied": "?",  # [J] ... for which its QOS refuses it
+    "part_never": "?",  # of each of job_part: it breaks a limit by itself there
+    "part_case": "i8",  # of each of job_part: what is in force there
+    "job_denied": "?",  # [J] it breaks a limit by itself for which a QOS refuses it
     "job_batch": "i8",  # [J] the first job of its array, whose jobs are all submitted or refused
-    "job_first_holder": "i8",  # [J + 1]
-    "job_holder": "i8",
     "job_first_licence": "i8",  # [J + 1] of job_licence
     "job_licence": "i8",
     "job_n_licences": "f8",
@@ -91,13 +91,15 @@ BEFORE = {
     "member_job": "i8",  # [M] those of a job follow one another
     "member_group": "i8",  # [M]
     "group_first": "i8",  # [G + 1] of member_job
-    # limits: of associations, QOS, and QOS with a user or account
-    "holder_is_limited": "?",  # [H]
-    "most_jobs": "f8",
+    # limits: of associations, QOS, and QOS with a user or account, in C cases with I holders in all
+    "case_first_holder": "i8",  # [C + 1] of case_holder
+    "case_holder": "i8",  # [I]
+    "is_limited": "?",  # [I]
+    "most_jobs": "f8",  # [I]
     "most_accruing": "f8",
     "most_submitted": "f8",
     "most_wall_us": "f8",
-    "most_tres": "f8",  # [H 4]
+    "most_tres": "f8",  # [I 4]
     "most_run_minutes": "f8",
     "most_minutes": "f8",
     # the tree of accounts
@@ -135,6 +137,7 @@ DURING = {
     "then_kinds": "i8",
     "job_state": "i8",
     "job_in": "i8",  # the partition that it runs in
+    "job_case": "i8",  # where it counts: in all of its partitions, or the one that it runs in
     "job_by": "i8",
     "job_start_us": "f8",
     "job_end_by_us": "f8",  # the end of its limit
@@ -177,6 +180,7 @@ DURING = {
     "not_closed": "i8",  # [W] those that no closed partition has
     "chosen": "i8",  # [W] those that a job is about to get
     "is_least_loaded": "?",  # it takes the least loaded nodes first
+    "cpus_kind": "i8",  # part_cpus_kind of the partition that it may start in
     "most_leaves": "i8",  # switches that it may have
     "leaf_nodes": "i8",  # [leaves] usable nodes
     "leaf_cpus": "i8",  # ... their CPUs

@@ -35,7 +35,7 @@ def give(s, job, n_got):
 def most_free_kind(s, node):
     """The type of GPUs of which most are free at a node."""
     n, found = s.n_kinds[0], 0
-    for kind in range(1, n):
+    for kind in range(1, s.n_gpu_kinds[0]):
         if s.free_kinds[node * n + kind] > s.free_kinds[node * n + found]:
             found = kind
     return found
@@ -50,7 +50,15 @@ def count(s, job, sign, free_cpus, free_memory, free_kinds):
         free_memory[node] += sign * s.row_memory[row]
         if s.row_kind[row] != NO_KIND:
             free_kinds[node * s.n_kinds[0] + s.row_kind[row]] += sign * s.row_gpus[row]
+        count_in_part(s, job, row, sign, free_kinds)
         row = s.row_next[row]
+
+
+def count_in_part(s, job, row, sign, free_kinds):
+    """The same for the CPUs of a node that its partition lets jobs have."""
+    kind = s.part_cpus_kind[s.job_in[job]]
+    if kind >= 0:
+        free_kinds[s.row_node[row] * s.n_kinds[0] + kind] += sign * s.row_cpus[row]
 
 
 def count_top(s, job, sign):

@@ -1,10 +1,13 @@
 """Limits on what the jobs of an association, a user or a QOS hold at once, or have used: counters in a list.
 
-Each job counts at some *holders*: its association and the accounts above it, its QOS, and the pairs of the QOS with its
-user and its account. Each holder has the limits that were given for it, infinite where there are none. What a job asks
-for is judged, not what it may get. A limit that a job breaks all by itself is found before the run (``job_never``), as
-is a partition's longest time: such jobs never start, and keep no others from starting. Source: the manual pages
-"Resource Limits" and sacctmgr, and what Slurm 22.05 was seen to do.
+Each job counts at some *holders*: the QOS of its partition and its own, the pairs of each with its user and its
+account, and its association and the accounts above it. Which limits of these are in force depends on all of them: of
+the same limit, that of the partition's QOS comes before that of the job's, and both before that of an association
+(``prepare_limits.py``). So jobs with the same of all these are a *case*, and each case has its holders, each with its
+limits, infinite where none is in force. What a job asks for is judged, not what it may get. A limit that a job breaks
+all by itself is found before the run (``part_never``), as are the limits of a partition: such jobs never start there,
+and keep no others from starting. Source: the manual pages "Resource Limits" and sacctmgr, and what Slurm 22.05 was
+seen to do.
 """
 
 from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
@@ -15,32 +18,42 @@ N_KINDS = 6
 
 def is_over(s, job, part, now_us):
     """Whether a limit keeps a job from starting in a partition now."""
-    if s.job_never[job] or s.job_limit_us[job] > s.part_longest_us[part]:
+    k = number_in(s, job, part)
+    if s.part_never[k]:
         return True
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        holder = s.job_holder[i]
-        if s.holder_is_limited[holder] and broken_limit(s, job, holder, now_us) > 0:
+    case = s.part_case[k]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        if s.is_limited[i] and broken_limit(s, job, i, now_us) > 0:
             return True
     return False
 
 
-def broken_limit(s, job, holder, now_us):
-    """The limit of a holder that a job would break, as its kind, and, of a resource, with its number times N_KINDS; 0:
-    none."""
-    if s.holder_jobs[holder] + 1.0 > s.most_jobs[holder]:
+def number_in(s, job, part):
+    """The place of one of the partitions of a job in ``job_part``."""
+    k = s.job_first_part[job]
+    while s.job_part[k] != part:
+        k += 1
+    return k
+
+
+def broken_limit(s, job, i, now_us):
+    """The limit of the i-th of ``case_holder`` that a job would break, as its kind, and, of a resource, with its
+    number times N_KINDS; 0: none."""
+    holder = s.case_holder[i]
+    if s.holder_jobs[holder] + 1.0 > s.most_jobs[i]:
         return OF_JOBS
-    if s.holder_wall_us[holder] >= s.most_wall_us[holder]:
+    if s.holder_wall_us[holder] >= s.most_wall_us[i]:
         return OF_WALL
     minutes = s.job_limit_us[job] / US_PER_MINUTE
     for r in range(N_COUNTED):
-        i, amount = holder * N_COUNTED + r, s.job_tres[job * N_COUNTED + r]
+        at, amount = holder * N_COUNTED + r, s.job_tres[job * N_COUNTED + r]
         if amount <= 0.0:
             continue
-        if s.holder_tres[i] + amount > s.most_tres[i]:
+        if s.holder_tres[at] + amount > s.most_tres[i * N_COUNTED + r]:
             return OF_RESOURCE + r * N_KINDS
-        if s.holder_minutes[i] >= s.most_minutes[i]:
+        if s.holder_minutes[at] >= s.most_minutes[i * N_COUNTED + r]:
             return OF_MINUTES + r * N_KINDS
-        most = s.most_run_minutes[i]
+        most = s.most_run_minutes[i * N_COUNTED + r]
         if most < 1e300 and minutes_left(s, holder, r, now_us) + amount * minutes > most:
             return OF_RUN_MINUTES + r * N_KINDS
     return 0
@@ -65,17 +78,18 @@ def minutes_left(s, holder, r, now_us):
 
 def counts_at(s, job, holder):
     """Whether a job counts at a holder."""
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):  # noqa: SIM110 - compiled
-        if s.job_holder[i] == holder:
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):  # noqa: SIM110 - compiled
+        if s.case_holder[i] == holder:
             return True
     return False
 
 
 def may_accrue(s, job):
     """Whether the age of one more job may count."""
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        holder = s.job_holder[i]
-        if s.holder_accruing[holder] + 1.0 > s.most_accruing[holder]:
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        if s.holder_accruing[s.case_holder[i]] + 1.0 > s.most_accruing[i]:
             return False
     return True
 
@@ -83,8 +97,9 @@ def may_accrue(s, job):
 def count_accruing(s, job, sign):
     """The age of a job counts from now on, +1, or no more, -1."""
     s.job_accrues[job] = sign > 0
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        s.holder_accruing[s.job_holder[i]] += sign
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        s.holder_accruing[s.case_holder[i]] += sign
 
 
 def is_refused(s, job):
@@ -100,24 +115,35 @@ def is_refused(s, job):
 
 
 def full_holder(s, job, n):
-    """The first holder that n more jobs would bring over its limit on submitted jobs; -1: none."""
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        holder = s.job_holder[i]
-        if s.holder_submitted[holder] + n > s.most_submitted[holder]:
-            return holder
+    """The first of ``case_holder`` that n more jobs would bring over its limit on submitted jobs; -1: none."""
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        if s.holder_submitted[s.case_holder[i]] + n > s.most_submitted[i]:
+            return i
     return -1
 
 
 def count_submitted(s, job, sign):
     """A job is accepted, +1, or over, -1."""
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        s.holder_submitted[s.job_holder[i]] += sign
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        s.holder_submitted[s.case_holder[i]] += sign
+
+
+def count_in(s, job, part):
+    """Let a job that is submitted count in one of its partitions from now on."""
+    case = s.part_case[number_in(s, job, part)]
+    if s.job_case[job] != case:
+        count_submitted(s, job, -1)
+        s.job_case[job] = case
+        count_submitted(s, job, 1)
 
 
 def count_running(s, job, sign):
     """A job starts, +1, or ends, -1."""
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        holder = s.job_holder[i]
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        holder = s.case_holder[i]
         s.holder_jobs[holder] += sign
         for r in range(N_COUNTED):
             s.holder_tres[holder * N_COUNTED + r] += sign * s.job_tres[job * N_COUNTED + r]
@@ -125,8 +151,9 @@ def count_running(s, job, sign):
 
 def use(s, job, us):
     """Count what a job used in a time towards limits on what may be used in all."""
-    for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
-        holder = s.job_holder[i]
+    case = s.job_case[job]
+    for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
+        holder = s.case_holder[i]
         s.holder_wall_us[holder] += us
         for r in range(N_COUNTED):
             s.holder_minutes[holder * N_COUNTED + r] += s.job_tres[job * N_COUNTED + r] * us / US_PER_MINUTE

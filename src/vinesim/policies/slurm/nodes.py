@@ -6,7 +6,8 @@ nodes from its low end. If no run suffices, the largest are combined. With switc
 runs (``switches.py``), with LLN the loads of nodes (``least_loaded.py``). Nodes that a job names come first, then those
 of the same run. Source: what Slurm 22.05 was seen to do (select/cons_tres with cores and memory).
 
-``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], GPUs by type [N K].
+``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], and [N K] GPUs by type and, behind
+them, the CPUs that a partition with MaxCPUsPerNode lets its jobs have.
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
@@ -17,7 +18,9 @@ from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, is_
 
 def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
     """How many CPUs of a node a job could have that asks for this; 0 if it cannot be there."""
-    cpus = min(free_cpus[node], s.node_cpus[node])
+    cpus, first = min(free_cpus[node], s.node_cpus[node]), node * s.n_kinds[0]
+    if s.cpus_kind[0] >= 0:
+        cpus = min(cpus, free_kinds[first + s.cpus_kind[0]])
     if cpus <= 0 or (s.request_exclusive[request] and cpus < s.node_cpus[node]):
         return 0
     of_node = s.request_node_memory[request]
@@ -27,12 +30,11 @@ def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
         cpus = min(cpus, int(free_memory[node] / s.request_cpu_memory[request]))
     kind = s.request_kind[request]
     if kind != NO_KIND:
-        first = node * s.n_kinds[0]
         gpus = 0
         if kind >= 0:
             gpus = free_kinds[first + kind]
         else:
-            for other in range(s.n_kinds[0]):
+            for other in range(s.n_gpu_kinds[0]):
                 gpus = max(gpus, free_kinds[first + other])
         if gpus < s.request_gpus[request]:
             return 0
@@ -55,6 +57,7 @@ def may_have_room(s, request, part):
 def has_room_until(s, request, part, until_us):
     """Whether nodes that are planned for no job before a time would do for a request."""
     n, total, largest, n_words = 0, 0, 0, s.up_nodes.shape[0]
+    s.cpus_kind[0] = s.part_cpus_kind[part]
     first, partition = s.request_features[request] * n_words, part * n_words
     size = s.size_cpus[s.request_size[request]]
     for word in range(n_words):

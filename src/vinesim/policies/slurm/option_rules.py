@@ -95,7 +95,8 @@ OF_ASSOCIATION: dict[str, Rule] = {**GROUP, **OF_JOB, "max_jobs": _amount, "max_
 RULES: dict[str, dict[str, Rule]] = {
     "nodes": {"names": _hosts, "weight": _amount, "features": _names},
     "partitions": {"priority_tier": _amount, "priority_job_factor": _amount, "max_time": _minutes,
-                   "preempt_mode": _mode, "lln": _switch},
+                   "preempt_mode": _mode, "lln": _switch, "qos": _name, "min_nodes": _amount, "max_nodes": _amount,
+                   "max_cpus_per_node": _amount},
     "topology": {"nodes": _hosts, "switches": _hosts},
     "reservations": {"start_s": _seconds, "end_s": _seconds, "nodes": _host_lists},
     "qos": {**GROUP, **OF_JOB, "priority": _amount, "shares": _shares, "max_jobs_per_user": _amount,
@@ -103,7 +104,8 @@ RULES: dict[str, dict[str, Rule]] = {
             "max_jobs_accrue_per_account": _amount, "max_tres_per_user": _resources,
             "max_tres_per_account": _resources, "preempt": _names, "preempt_mode": _mode,
             "preempt_exempt_time": _seconds, "max_submit_jobs_per_user": _amount,
-            "max_submit_jobs_per_account": _amount, "deny_on_limit": _switch},
+            "max_submit_jobs_per_account": _amount, "deny_on_limit": _switch, "over_part_qos": _switch,
+            "partition_max_nodes": _switch, "partition_min_nodes": _switch, "partition_time_limit": _switch},
     "accounts": {**OF_ASSOCIATION, "parent": _name, "users": _mapping},
 }  # fmt: skip
 
@@ -151,10 +153,15 @@ def _unknown_names(policy: "Slurm") -> list[Problem]:
     ]
     refer += [(("qos", name, "preempt"), policy.qos, list(one.get("preempt", ()))) for name, one in policy.qos.items()]
     refer += [
+        (("partitions", name, "qos"), policy.qos, [one["qos"]])
+        for name, one in policy.partitions.items()
+        if one.get("qos")
+    ]
+    refer += [
         (("accounts", name, "parent"), accounts, [one.get("parent", ROOT)]) for name, one in policy.accounts.items()
     ]
     for where, known, names in refer:
-        kind = "nodes" if known is nodes else where[0]
+        kind = "nodes" if known is nodes else "qos" if known is policy.qos else where[0]
         problems += [
             Problem((*WHERE, *where), f"names in options.{kind}", repr(name), did_you_mean(name, known))
             for name in names

@@ -37,10 +37,12 @@ class Slurm(OnlinePolicy):
     ``start_s`` is when the log begins, s since 1970. Things with names are mappings by name: ``qos``, ``accounts``,
     ``partitions``, ``nodes``, ``reservations``, ``topology`` (switches, each with its nodes or switches, for whose
     number a job waits ``max_switch_wait`` s), as in ``options.qos.short.max_jobs_per_user``,
-    ``options.accounts.phys.grp_tres.cpu``, ``options.partitions.batch.max_time`` (min) or
-    ``options.partitions.batch.lln`` (true: the least loaded nodes first). ``licenses`` has the number of each, as in
-    ``options.licenses.matlab``. Jobs are those of an imported site: what they ask for is their attributes. The phases
-    of Slurm's clocks are drawn from the seed, so replications differ as Slurm's own runs do.
+    ``options.accounts.phys.grp_tres.cpu``, ``options.partitions.batch.max_time`` (min),
+    ``options.partitions.batch.qos`` (the QOS whose limits its jobs get), ``options.partitions.batch.max_nodes``,
+    ``options.partitions.batch.max_cpus_per_node`` (of its jobs together) or ``options.partitions.batch.lln`` (true: the
+    least loaded nodes first). ``licenses`` has the number of each, as in ``options.licenses.matlab``. Jobs are those of
+    an imported site: what they ask for is their attributes. The phases of Slurm's clocks are drawn from the seed, so
+    replications differ as Slurm's own runs do.
 
     Ties: the order of submission. Cost per decision: at its own times, all pending jobs with all nodes.
     """

@@ -44,7 +44,7 @@ def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
     accounts = Accounts.of(policy.accounts)
     jobs = Jobs.of(policy, scenario, places, accounts, problems)
     known = places.arrays() | jobs.arrays() | accounts.arrays()
-    known |= holders_of(policy, jobs, accounts) | classes_of(policy, jobs, places)
+    known |= holders_of(policy, jobs, accounts, places) | classes_of(policy, jobs, places)
     known |= switches_of(policy, places.names)
     if problems:
         raise InputError(problems[:20], len(problems))
@@ -93,7 +93,7 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
 def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, Any]:
     """Return what is kept during the run, as it is before."""
     n_nodes, n_jobs = len(places.cpus), len(known["job_request"])
-    n_entries, n_holders = len(known["job_part"]), len(known["most_jobs"])
+    n_entries, n_holders = len(known["job_part"]), len(known["holder_keys"])
     n_rows = 2 * int(sum(places.cpus)) + 2
     n_records = min(MOST_RECORDS, 2 * min(policy.bf_max_job_test, n_entries) + 3)
     n_accounts, width, n_sizes = len(known["parent"]), n_words(n_nodes), len(known["size_cpus"])
@@ -131,7 +131,7 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
         **dict.fromkeys(("use_node", "use_cpus", "use_is_in", "got_node", "got_cpus", "planned_from_us"),
                         np.zeros(n_nodes)),
         **dict.fromkeys(("leaf_nodes", "leaf_cpus", "leaf_largest"), np.zeros(known["n_leaves"][0])),
-        "most_leaves": [0], "is_least_loaded": [False], "victims": np.zeros(n_jobs),
+        "most_leaves": [0], "is_least_loaded": [False], "cpus_kind": [-1], "victims": np.zeros(n_jobs),
         "count_of_cpus": np.zeros(int(max(places.cpus)) + 1),
         **dict.fromkeys(("record_begin_us", "record_end_us", "record_row"), np.zeros(n_records)),
         **dict.fromkeys(("record_nodes", "rest_nodes"), np.zeros(n_records * width)), "stretch": np.zeros(3),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.formats.slurm.requests import Request, parse
+from vinesim.formats.slurm.requests import WHOLE, Request, held_by, parse
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
@@ -16,7 +16,7 @@ from vinesim.model.workload import NO_PARTITION, Workload
 from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
-from vinesim.policies.slurm.prepare_nodes import Places
+from vinesim.policies.slurm.prepare_nodes import Asked, Places, nodes_allowed
 from vinesim.policies.slurm.priority import size
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Jobs:
     association: list[int]
     limit_us: np.ndarray
     tres: np.ndarray  # [J, 4]
+    asked: list[Asked]  # [R] as the job has it
     never: np.ndarray
     lacks_named: np.ndarray  # whether it never starts because it names nodes that it cannot have
     known: dict[str, Any]
@@ -57,19 +58,26 @@ class Jobs:
                 problems.append(Problem(("workload", "attribute.request"), "a request", f"{text[:40]!r}: {wrong}"))
                 requests.append(parse("tasks=1"))
         problems += unknown_names(requests, policy)
-        number = {text: i for i, text in enumerate(distinct)}
-        request = np.array([number[text] for text in texts])
         account, qos = work.words_of("account"), work.words_of("qos")
+        parts = _parts(work, places.partitions)
+        allowed = [_nodes_allowed(policy, places, *one) for one in zip(parts, qos, strict=True)]
+        number = {text: i for i, text in enumerate(distinct)}
+        kinds = sorted({(number[text], *nodes) for text, nodes in zip(texts, allowed, strict=True)})
+        given = [requests[i] for i, *_ in kinds]
+        requests = [_within(requests[i], least, most) for i, least, most in kinds]
+        place = {kind: i for i, kind in enumerate(kinds)}
+        request = np.array([place[number[text], *nodes] for text, nodes in zip(texts, allowed, strict=True)])
         user = [""] * work.n_jobs if work.user is None else [work.user_names[u] for u in work.user]
         association = [accounts.number(*key) for key in zip(account, user, strict=True)]
         limit_us = _limits_us(work)
-        parts = _parts(work, places.partitions)
         of_request = np.array([_tres(one) for one in requests])
         lacks = lacks_named(requests, request, parts, places)
         return cls(
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
-            of_request[request], np.array([not one for one in parts]) | lacks, lacks,
-            _request_arrays(requests, places, policy.max_switch_wait) | _job_arrays(work, policy, limit_us)
+            of_request[request], [_asked(one) for one in given],
+            np.array([not one for one in parts]) | lacks, lacks,
+            _request_arrays(requests, places, policy.max_switch_wait)
+            | {"request_by_node": [one.is_by_node for one in given]} | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems)
             | _priorities(policy, places, requests, request, parts, qos, of_request, limit_us)
             | _dependencies(work) | _licences(work, policy.licenses) | _components(work),
@@ -103,6 +111,24 @@ def _parts(work: Workload, names: list[str]) -> list[list[int]]:
     return found
 
 
+def _nodes_allowed(policy: "Slurm", places: Places, parts: list[int], qos: str) -> tuple[int, int]:
+    """Return the fewest and the most nodes that the first partition of a job lets it have; 0: it does not say."""
+    return nodes_allowed(places.options[parts[0]] if parts else {}, policy.qos.get(qos, {}))
+
+
+def _asked(one: Request) -> Asked:
+    return Asked(one.least_nodes, one.most_nodes, WHOLE if one.exclusive else held_by(one).cpus)
+
+
+def _within(one: Request, least: int, most: int) -> Request:
+    """Return a request in a partition that lets jobs have a number of nodes; one by node has its own."""
+    if one.is_by_node or (least, most) == (0, 0):
+        return one
+    return one._replace(
+        least_nodes=max(one.least_nodes, least), most_nodes=min(one.most_nodes or most, most or one.most_nodes)
+    )
+
+
 def _tres(one: Request) -> list[float]:
     n = max(1, one.least_nodes)
     memory = one.mem_cpu * one.n_cpus if one.mem_cpu else max(0.0, one.mem_node) * n
@@ -122,7 +148,6 @@ def _request_arrays(requests: list[Request], places: Places, longest_wait_s: flo
         "request_kind": [_kind(one, places.kind_names) for one in requests],
         "request_gpus": [one.gpus for one in requests],
         "request_exclusive": [one.exclusive for one in requests],
-        "request_by_node": [one.is_by_node for one in requests],
         "request_switches": [one.switches for one in requests],
         "request_switch_wait": [min(one.switch_wait_s, longest_wait_s) for one in requests],
         "request_size": of_request,

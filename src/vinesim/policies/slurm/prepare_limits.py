@@ -1,15 +1,23 @@
-"""Limits of associations and QOS: who is limited, and at which of them each job counts."""
+"""Limits of QOS and associations: at which of them each job counts, and which of their limits are in force for it.
+
+A job counts at the QOS of its partition, at its own, and at its association and the accounts above it. Of the same
+limit, of resources each for itself, the first of these holds: the partition's QOS, the job's QOS, associations. A job's
+QOS with OverPartQOS comes first. Associations in a line do not replace one another, but for the limits that users
+inherit. A partition's QOS has no say in whose age counts. While a job of several partitions is pending, it counts at
+the QOS of each. Source: the manual page "Resource Limits", and what Slurm 22.05 was seen to do.
+"""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from vinesim.formats.slurm.values import COUNTED
-from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
+from vinesim.policies.slurm.codes import US_PER_MINUTE
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
+from vinesim.policies.slurm.prepare_nodes import Places
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
@@ -27,43 +35,65 @@ OF_ASSOCIATION = {
     "accruing": "max_jobs_accrue",
     "submitted": "max_submit_jobs",
 }  # inherited from accounts
-OF_JOB = ("max_tres_per_job", "max_wall_per_job")  # inherited too
+OF_JOB = {name: name for name in ("max_tres_per_job", "max_wall_per_job")}  # inherited too
+INSTEAD = {name: (OF_USER[ours], OF_ACCOUNT[ours]) for ours, name in OF_ASSOCIATION.items()}  # of a QOS, for users
+OF_QOS = {*GROUP.values(), *OF_USER.values(), *OF_ACCOUNT.values(), *OF_JOB}
+OF_AGES = {GROUP["accruing"], OF_USER["accruing"], OF_ACCOUNT["accruing"]}
 Limits = dict[str, Any]
+Key = tuple[str, ...]
 
 
-def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts) -> dict[str, Any]:
+class Case(NamedTuple):
+    """Whom jobs of the same association, user, QOS and partition's QOS count at, and what is in force."""
+
+    holders: list[tuple[Key, Limits]]
+    of_job: list[tuple[str, str, Limits]]  # of any single job: of what in Slurm's words, of whom
+    denies: bool  # a job that breaks a limit by itself is refused
+
+
+def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) -> dict[str, Any]:
     """Return the arrays of holders, and at which ones each job counts; ``holder_keys`` are who they are."""
-    numbers: dict[tuple[str, ...], int] = {}
-    limits: list[Limits] = []
-    first, holder = [0], list[int]()
-    never = np.zeros(jobs.n, bool)
-    alike: dict[tuple[object, ...], tuple[list[int], list[Limits]]] = {}
+    numbers, found = dict[tuple[object, ...], int](), list[Case]()
+    of_part, of_job, never, denied = list[int](), list[int](), list[bool](), np.zeros(jobs.n, bool)
+    together = {frozenset[int](): 0}
+    found.append(Case([], [], False))  # of jobs of no known partition
+    alone = dict[tuple[int, int, float], bool]()
     for j in range(jobs.n):
         who = jobs.association[j], jobs.qos[j], jobs.user_names[j], jobs.account[j]
-        if who not in alike:
-            alike[who] = [], _of_jobs(policy, jobs, accounts, j)
-            for key, own in _of_job(policy, jobs, accounts, j):
-                if own and key not in numbers:
-                    numbers[key] = len(limits)
-                    limits.append(own)
-                if own:
-                    alike[who][0].append(numbers[key])
-        holders, largest = alike[who]
-        holder += holders
-        first.append(len(holder))
-        tres = jobs.tres[j]
-        never[j] = any(_breaks_alone(tres, limits[h]) for h in holders)
-        never[j] |= any(_breaks_of_job(tres, jobs.limit_us[j], own) for own in largest)
-    denied = (never & [bool(policy.qos.get(name, {}).get("deny_on_limit")) for name in jobs.qos]).astype(bool)
+        for part in jobs.parts[j]:
+            key = *who, qos_of(places, part)
+            if key not in numbers:
+                numbers[key] = len(found)
+                found.append(case_of(policy, jobs, accounts, places, j, part))
+            case = numbers[key]
+            of_part.append(case)
+            limit_us = float(jobs.limit_us[j])
+            like = case, int(jobs.request[j]), limit_us
+            if like not in alone:
+                alone[like] = breaks_alone(found[case], jobs.tres[j], limit_us)
+            denied[j] |= alone[like] and found[case].denies
+            qos = policy.qos.get(jobs.qos[j], {})
+            refusal, _ = places.refusal(part, qos, jobs.asked[jobs.request[j]], limit_us)
+            never.append(alone[like] or bool(jobs.never[j]) or refusal != "")
+        own = frozenset(of_part[len(of_part) - len(jobs.parts[j]) :])
+        if own not in together:
+            together[own] = next(iter(own)) if len(own) == 1 else len(found)
+            found += [_of_each([found[case] for case in sorted(own)])] * (len(own) > 1)
+        of_job.append(together[own])
     np.logical_or.at(denied, jobs.known["job_batch"], denied.copy())  # one component refuses all of its job
+    keys = list(dict.fromkeys(key for case in found for key, _ in case.holders))
+    number = {key: i for i, key in enumerate(keys)}
+    limits = [own for case in found for _, own in case.holders]
     amounts = {name: [amounts_of(one.get(name)) for one in limits] for name in ("tres", "run_minutes", "minutes")}
     return {
-        "holder_keys": list(numbers),
-        "job_never": never | jobs.never,
+        "holder_keys": keys,
+        "part_never": never,
+        "part_case": of_part,
+        "job_case": of_job,
         "job_denied": denied,
-        "job_first_holder": first,
-        "job_holder": holder,
-        "holder_is_limited": [True] * len(limits),
+        "case_first_holder": np.cumsum([0, *(len(case.holders) for case in found)]),
+        "case_holder": [number[key] for case in found for key, _ in case.holders],
+        "is_limited": [bool(one) for one in limits],
         "most_jobs": [float(one.get("jobs", math.inf)) for one in limits],
         "most_submitted": [float(one.get("submitted", math.inf)) for one in limits],
         "most_accruing": [float(one.get("accruing", math.inf)) for one in limits],
@@ -74,18 +104,72 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts) -> dict[str, Any
     }
 
 
-def _of_job(policy: "Slurm", jobs: Jobs, accounts: Accounts, j: int) -> Iterator[tuple[tuple[str, ...], Limits]]:
-    """Yield the holders at which a job counts, with their limits."""
-    for number in accounts.line(jobs.association[j]):
-        own = _chosen(accounts.values[number], GROUP)
+def _of_each(cases: Sequence[Case]) -> Case:
+    """Return at whom a pending job of several partitions counts: in each of them, with the smallest limits."""
+    found = dict[Key, Limits]()
+    for key, own in (holder for case in cases for holder in case.holders):
+        least = found.setdefault(key, {})
+        least |= {name: min(own[name], least.get(name, math.inf)) for name in ("submitted", "accruing") if name in own}
+    return Case(list(found.items()), [], False)
+
+
+def qos_of(places: Places, part: int) -> str:
+    """Return the QOS of a partition, "" if it has none."""
+    return str(places.options[part].get("qos", ""))
+
+
+def case_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places, j: int, part: int) -> Case:
+    """Return at whom a job in a partition counts, and what is in force for it."""
+    user, account, association = jobs.user_names[j], jobs.account[j], jobs.association[j]
+    own, of_part = jobs.qos[j], qos_of(places, part)
+    given = policy.qos.get(own, {})
+    names = list(dict.fromkeys((own, of_part) if given.get("over_part_qos") else (of_part, own)))
+    taken, case = Limits(), Case([], [], any(policy.qos.get(name, {}).get("deny_on_limit") for name in names))
+    for name in names:
+        options = {key: value for key, value in policy.qos.get(name, {}).items() if key in OF_QOS}
+        in_force = _left({key: value for key, value in options.items() if name == own or key not in OF_AGES}, taken)
+        case.of_job.append(("QOS", f"QOS {name}", _chosen(in_force, OF_JOB)))
+        for key, words in (
+            (("qos", name), GROUP),
+            (("user", name, user), OF_USER),
+            (("account", name, account), OF_ACCOUNT),
+        ):
+            if _chosen(options, words):
+                case.holders.append((key, _chosen(in_force, words)))
+        taken = _joined(taken, in_force)
+    of_account = _left(_inherited(accounts, association, OF_JOB), taken)
+    case.of_job.append(("Assoc", f"account {account}", of_account))
+    for number in accounts.line(association):
+        options = {name: value for name, value in accounts.values[number].items() if name in GROUP.values()}
         if accounts.names[number][1]:
-            for name, most in _inherited(accounts, number, OF_ASSOCIATION).items():
-                own[name] = min(own.get(name, most), most)
-        yield ("association", str(number)), own
-    qos = policy.qos.get(jobs.qos[j], {})
-    yield ("qos", jobs.qos[j]), _chosen(qos, GROUP)
-    yield ("user", jobs.qos[j], jobs.user_names[j]), _chosen(qos, OF_USER)
-    yield ("account", jobs.qos[j], jobs.account[j]), _chosen(qos, OF_ACCOUNT)
+            options |= _inherited(accounts, number, {name: name for name in INSTEAD})
+        in_force = _left(options, taken)
+        group = _chosen(in_force, GROUP)
+        for name, most in _chosen(in_force, OF_ASSOCIATION).items():
+            group[name] = min(group.get(name, most), most)
+        if options:
+            case.holders.append((("association", str(number)), group))
+    return case
+
+
+def _left(given: Mapping[str, Any], taken: Limits) -> Limits:
+    """Return limits without those that others have in their place; of resources, one by one."""
+    found: Limits = {}
+    for name, value in given.items():
+        others = [taken[other] for other in (name, *INSTEAD.get(name, ())) if other in taken]
+        if not isinstance(value, Mapping):
+            found |= {} if others else {name: value}
+        elif rest := {resource: most for resource, most in value.items() if not any(resource in one for one in others)}:
+            found[name] = rest
+    return found
+
+
+def _joined(taken: Limits, more: Limits) -> Limits:
+    """Return limits of two, of resources those of both."""
+    both = {
+        name: {**taken[name], **more[name]} for name in taken.keys() & more.keys() if isinstance(more[name], Mapping)
+    }
+    return {**taken, **more, **both}
 
 
 def _chosen(given: Mapping[str, Any], names: Mapping[str, str]) -> Limits:
@@ -105,34 +189,14 @@ def amounts_of(given: Any) -> list[float]:
     return [float((given or {}).get(name, math.inf)) for name in COUNTED]
 
 
-def _breaks_alone(amounts: np.ndarray, limits: Limits) -> bool:
-    most = amounts_of(limits.get("tres"))
-    return any(amounts[r] > most[r] for r in range(N_COUNTED)) or limits.get("jobs", 1) < 1
+def breaks_alone(case: Case, amounts: np.ndarray, limit_us: float) -> bool:
+    """Whether a job breaks a limit that is in force for it all by itself."""
+    return any(_is_beyond(amounts, own.get("tres")) or own.get("jobs", 1) < 1 for _, own in case.holders) or any(
+        limit_us > float(own.get("max_wall_per_job", math.inf)) * US_PER_MINUTE
+        or _is_beyond(amounts, own.get("max_tres_per_job"))
+        for _, _, own in case.of_job
+    )
 
 
-def _of_jobs(policy: "Slurm", jobs: Jobs, accounts: Accounts, j: int) -> list[Limits]:
-    """Return the limits of any single job of the association and QOS of a job; none where there are none."""
-    names = {name: name for name in OF_JOB}
-    both = _inherited(accounts, jobs.association[j], names), _chosen(policy.qos.get(jobs.qos[j], {}), names)
-    return [own for own in both if own]
-
-
-def _breaks_of_job(amounts: np.ndarray, limit_us: float, limits: Limits) -> bool:
-    """Whether a job is larger or longer than any job of its association or QOS may be."""
-    most = amounts_of(limits.get("max_tres_per_job"))
-    is_long = limit_us > float(limits.get("max_wall_per_job", math.inf)) * US_PER_MINUTE
-    return is_long or any(amounts[r] > most[r] for r in range(N_COUNTED))
-
-
-def limits_of_jobs(policy: "Slurm", jobs: Jobs, accounts: Accounts, j: int) -> Iterator[tuple[str, str, Limits]]:
-    """Yield all limits that a job may break by itself: of what in Slurm's words, of whom, and the limits."""
-    names = {name: name for name in OF_JOB}
-    qos = policy.qos.get(jobs.qos[j], {})
-    yield "Assoc", f"account {jobs.account[j]}", _inherited(accounts, jobs.association[j], names)
-    yield "QOS", f"QOS {jobs.qos[j]}", _chosen(qos, names)
-    words = {"association": ("Assoc", "Grp", f"account {jobs.account[j]}"), "qos": ("QOS", "Grp", f"QOS {jobs.qos[j]}"),
-             "user": ("QOS", "Max", f"user {jobs.user_names[j]} in QOS {jobs.qos[j]}"),
-             "account": ("QOS", "Max", f"account {jobs.account[j]} in QOS {jobs.qos[j]}")}  # fmt: skip
-    for (kind, *_), own in _of_job(policy, jobs, accounts, j):
-        prefix, word, whose = words[kind]
-        yield prefix, whose, own | {"word": word}
+def _is_beyond(amounts: np.ndarray, given: Any) -> bool:
+    return given is not None and any(amounts[r] > most for r, most in enumerate(amounts_of(given)))

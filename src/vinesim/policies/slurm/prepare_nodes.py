@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from vinesim.formats.slurm.requests import WHOLE
 from vinesim.formats.slurm.values import hosts
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 MIB = 2.0**20
 CPU = "CPU"
+
+
+class Asked(NamedTuple):
+    """What a job asks for of what partitions limit."""
+
+    least: int  # nodes; 0: it does not say
+    most: int
+    cpus: float  # at one node; WHOLE: all
 
 
 @dataclass
@@ -82,26 +91,48 @@ class Places:
             options, reservations,
         )  # fmt: skip
 
+    def refusal(self, part: int, qos: Mapping[str, Any], asked: Asked, limit_us: float) -> tuple[str, str]:
+        """Return why a partition never takes a job of a QOS, in Slurm's word and ours; empty if it does."""
+        given, name = self.options[part], self.partitions[part]
+        if limit_us > float(given.get("max_time", np.inf)) * US_PER_MINUTE and not qos.get("partition_time_limit"):
+            return "PartitionTimeLimit", f"it asks for more time than partition {name} has"
+        least, most = nodes_allowed(given, qos)
+        if max(asked.least, asked.most) > most > 0 or 0 < asked.most < least:
+            return "PartitionNodeLimit", f"it asks for fewer or more nodes than jobs may have in partition {name}"
+        cpus = self.cpus[self.part_nodes[part]].min(initial=np.inf) if asked.cpus == WHOLE else asked.cpus
+        if 0 < given.get("max_cpus_per_node", 0) < cpus < np.inf:
+            return "PartitionConfig", f"it asks for more CPUs of a node than jobs may have in partition {name}"
+        return "", ""
+
     def arrays(self) -> dict[str, Any]:
         """Return what the policy has of them."""
         known, rank = np.unique(self.weight, return_inverse=True)
         tiers = np.array([int(one.get("priority_tier", 1)) for one in self.options])
         spans = list(self.reservations.values())
+        kinds = self.kinds if len(self.kind_names) else np.zeros((len(self.cpus), 1))
+        most = np.array([int(one.get("max_cpus_per_node", 0)) for one in self.options])
         return {
             "node_cpus": self.cpus,
             "node_memory": self.memory,
-            "node_kinds": self.kinds if len(self.kind_names) else np.zeros(len(self.cpus)),
-            "n_kinds": [max(1, len(self.kind_names))],
+            "node_kinds": np.concatenate([kinds, np.tile(most[most > 0], (len(self.cpus), 1))], axis=1),
+            "n_kinds": [kinds.shape[1] + (most > 0).sum()],
+            "n_gpu_kinds": [kinds.shape[1]],
+            "part_cpus_kind": np.where(most > 0, kinds.shape[1] + np.cumsum(most > 0) - 1, -1),
             "node_weight": rank,
             "n_weights": [len(known)],
             "part_nodes": packed(self.part_nodes),
             "part_tier": tiers,
-            "part_longest_us": [float(one.get("max_time", np.inf)) * US_PER_MINUTE for one in self.options],
             "part_least_loaded": [bool(one.get("lln", False)) for one in self.options],
             "reservation_begin_us": [begin * US_PER_S for begin, _, _ in spans],
             "reservation_end_us": [end * US_PER_S for _, end, _ in spans],
             "reservation_nodes": packed([nodes for _, _, nodes in spans]) if spans else [],
         }
+
+
+def nodes_allowed(partition: Mapping[str, Any], qos: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the fewest and the most nodes that a job of a QOS may have in a partition; 0: it does not say."""
+    least = 0 if qos.get("partition_min_nodes") else int(partition.get("min_nodes", 0))
+    return least, 0 if qos.get("partition_max_nodes") else int(partition.get("max_nodes", 0))
 
 
 def _of_runs(

@@ -6,7 +6,7 @@ a job becomes eligible, and for all at the times of calculation. Source: what Sl
 
 from vinesim.policies.slurm.codes import CPU, ELIGIBLE, N_COUNTED, US_PER_S
 from vinesim.policies.slurm.fair_share import classic, fair_tree
-from vinesim.policies.slurm.limits import count_accruing, may_accrue, use
+from vinesim.policies.slurm.limits import count_accruing, may_accrue, number_in, use
 from vinesim.policies.slurm.priority import age, total
 from vinesim.policies.slurm.usage import add_up, decayed, of_job
 
@@ -95,10 +95,7 @@ def refresh(s, options, job, part, now_us):
         count_accruing(s, job, 1)
         s.job_eligible_us[job] = now_us
     find_priority(s, options, job, now_us)
-    k = s.job_first_part[job]
-    while s.job_part[k] != part:
-        k += 1
-    insert(s, job, part, priority_in(s, options, job, k))
+    insert(s, job, part, priority_in(s, options, job, number_in(s, job, part)))
 
 
 def charge(s, options, job, now_us):

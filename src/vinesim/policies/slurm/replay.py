@@ -14,16 +14,16 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
 from vinesim.policies.slurm.events import arrive, withdraw
 from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import count_running, is_over
+from vinesim.policies.slurm.limits import count_running, is_over, number_in
 from vinesim.policies.slurm.main_run import names_all
 from vinesim.policies.slurm.node_sets import put, remove
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
-from vinesim.policies.slurm.prepare_limits import holders_of
+from vinesim.policies.slurm.prepare_limits import case_of, holders_of
 from vinesim.policies.slurm.prepare_nodes import Places
 from vinesim.policies.slurm.queue import calculate, tidy
-from vinesim.policies.slurm.reason_words import forbidden, over_limit, refused
+from vinesim.policies.slurm.reason_words import forbidden, full, over_limit
 from vinesim.policies.slurm.starting import begin, finish, is_on_nodes, leave, requeue
 from vinesim.policies.slurm.switches import is_named
 from vinesim.policies.slurm.times import find_nodes
@@ -68,7 +68,7 @@ class Books:
         self.places = Places.of(policy, scenario, [])
         self.accounts = Accounts.of(policy.accounts)
         self.jobs = Jobs.of(policy, scenario, self.places, self.accounts, [])
-        self.keys = holders_of(policy, self.jobs, self.accounts)["holder_keys"]
+        self.keys = holders_of(policy, self.jobs, self.accounts, self.places)["holder_keys"]
         self.refused: dict[int, tuple[str, str]] = {}
         self.down = [(one.down_us, one.up_us, one.rack, one.shelf) for one in scenario.outages]
         center = scenario.datacenter
@@ -80,7 +80,7 @@ class Books:
         s, options = self.s, self.options
         if kind == KNOWN:
             if not arrive(s, options, job, now_us):
-                self.refused[job] = refused(self.policy, self.jobs, self.accounts, s, self.keys, job)
+                self.refused[job] = self._refused(job)
         elif kind == WITHDRAWN:
             withdraw(s, options, job, now_us)
         elif kind == BEGIN and s.job_state[job] in (HELD, ELIGIBLE):
@@ -108,12 +108,10 @@ class Books:
         own, part = int(s.job_reservation[job]), int(s.job_part[s.job_first_part[job]])
         if own >= 0 and now_us < s.reservation_begin_us[own]:
             return "Reservation", f"reservation {list(self.places.reservations)[own]} has not begun", ()
-        if s.job_limit_us[job] > s.part_longest_us[part]:
-            return "PartitionTimeLimit", f"it asks for more time than partition {self.places.partitions[part]} has", ()
-        if s.job_never[job]:
-            return *forbidden(self.policy, self.jobs, self.accounts, job), ()
+        if s.part_never[s.job_first_part[job]]:
+            return *self._forbidden(job, part), ()
         if is_over(s, job, part, now_us):
-            return *over_limit(s, self.keys, self.accounts, job, now_us), self._holding(job, now_us)
+            return *over_limit(s, self.keys, self.accounts, job, part, now_us), self._holding(job, part)
         if lacks_licences(s, job):
             running = s.running[: s.n_running[0]].tolist()
             wanted = self._licences(job)
@@ -121,6 +119,23 @@ class Books:
             names = list(self.policy.licenses)
             return "Licenses", f"not enough of {', '.join(names[i] for i in sorted(wanted))} is free", holders
         return self._room(job, part, now_us) if s.job_member[job] < 0 else self._together(job, part, now_us)
+
+    def _refused(self, job: int) -> tuple[str, str]:
+        s = self.s
+        if s.job_denied[job]:
+            reason, detail = self._forbidden(job, int(s.job_part[s.job_first_part[job]]))
+        else:
+            reason, detail = full(s, self.keys, self.accounts, job)
+        return reason, f"refused: {detail}"
+
+    def _forbidden(self, job: int, part: int) -> tuple[str, str]:
+        """Return the reason of a job that breaks a limit all by itself."""
+        qos, asked = self.policy.qos.get(self.jobs.qos[job], {}), self.jobs.asked[self.jobs.request[job]]
+        refusal = self.places.refusal(part, qos, asked, self.jobs.limit_us[job])
+        if refusal[0]:
+            return refusal
+        case = case_of(self.policy, self.jobs, self.accounts, self.places, job, part)
+        return forbidden(self.s, self.jobs, case, self.keys, self.accounts, job, part)
 
     def _together(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:
         """Return why a component waits that no limit keeps by itself."""
@@ -130,7 +145,7 @@ class Books:
         before = members[: members.index(job)]
         for other in before:
             count_running(s, other, 1)
-        kept = over_limit(s, self.keys, self.accounts, job, now_us) if is_over(s, job, part, now_us) else None
+        kept = over_limit(s, self.keys, self.accounts, job, part, now_us) if is_over(s, job, part, now_us) else None
         for other in before:
             count_running(s, other, -1)
         if kept is not None:
@@ -158,16 +173,16 @@ class Books:
             return "BeginTime", "it was not to start before", ()
         return "JobArrayTaskLimit", f"at most {s.job_throttle[job]} of its array at once", ()
 
-    def _holding(self, job: int, now_us: float) -> tuple[int, ...]:
+    def _holding(self, job: int, part: int) -> tuple[int, ...]:
         """Return the running jobs that count at the limit."""
-        s = self.s
-        own = set(s.job_holder[s.job_first_holder[job] : s.job_first_holder[job + 1]].tolist())
+        s, own = self.s, self._holders(self.s.part_case[number_in(self.s, job, part)])
         running = s.running[: s.n_running[0]].tolist()
-        return tuple(
-            other
-            for other in running
-            if own & set(s.job_holder[s.job_first_holder[other] : s.job_first_holder[other + 1]].tolist())
-        )
+        return tuple(other for other in running if own & self._holders(s.job_case[other]))
+
+    def _holders(self, case: int) -> set[int]:
+        """Return at whom jobs of a case count."""
+        s = self.s
+        return set(s.case_holder[s.case_first_holder[case] : s.case_first_holder[case + 1]].tolist())
 
     def _room(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:
         s, request = self.s, self.s.job_request[job]

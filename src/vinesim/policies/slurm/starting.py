@@ -15,7 +15,14 @@ from vinesim.policies.slurm.codes import (
 )
 from vinesim.policies.slurm.holding import count_top, enter_running, give, leave_running, take_back
 from vinesim.policies.slurm.licences import count_licences
-from vinesim.policies.slurm.limits import count_accruing, count_running, count_submitted, is_refused, may_accrue
+from vinesim.policies.slurm.limits import (
+    count_accruing,
+    count_in,
+    count_running,
+    count_submitted,
+    is_refused,
+    may_accrue,
+)
 from vinesim.policies.slurm.node_sets import has
 from vinesim.policies.slurm.preemption import class_of, cover, forget_covered, is_top, uncover, way_of
 from vinesim.policies.slurm.queue import charge, enter
@@ -37,8 +44,8 @@ def start(s, options, job, part, n_got, by, now_us):
                 suspend(s, s.victims[i])
     else:
         make_room(s, options, now_us)
+    s.job_in[job], s.job_by[job] = part, by
     give(s, job, n_got)
-    s.job_by[job] = by
     begin(s, job, part, now_us)
     if is_top(s, job):
         count_top(s, job, -1)
@@ -59,6 +66,7 @@ def begin(s, job, part, now_us):
     s.job_end_by_us[job] = now_us + s.job_limit_us[job]
     if s.job_accrues[job]:
         count_accruing(s, job, -1)
+    count_in(s, job, part)
     enter_running(s, job)
     count_running(s, job, 1)
     count_licences(s, job, -1)

@@ -6,8 +6,8 @@ from vinesim.policies.slurm.switches import most_leaves
 
 def find_nodes(s, job, part, begin_us, end_us, may):
     """Fill which nodes of a partition a job may have from a time to another, and know by which rules they are
-    chosen: below how many switches, or the least loaded first."""
-    s.is_least_loaded[0] = s.part_least_loaded[part]
+    chosen: below how many switches, the least loaded first, within which share of their CPUs."""
+    s.is_least_loaded[0], s.cpus_kind[0] = s.part_least_loaded[part], s.part_cpus_kind[part]
     s.most_leaves[0] = most_leaves(s, job, begin_us)
     own, n_words = s.job_reservation[job], may.shape[0]
     for word in range(n_words):

@@ -94,9 +94,9 @@ def test_jobs_of_unknown_partitions_and_endless_arrays_are_dropped(tmp_path):
 
 def test_limits_of_partitions_that_are_not_modelled_are_counted(tmp_path):
     """Those that allow everything are not."""
-    conf = CONF.replace("MaxTime=60", "MaxTime=60 QOS=part MaxNodes=2 AllowAccounts=ALL MaxMemPerNode=UNLIMITED")
+    conf = CONF.replace("MaxTime=60", "MaxTime=60 MaxMemPerNode=2 AllowAccounts=lab AllowQos=ALL")
     missing = report(write_site(tmp_path / "s", JOBS, conf)).numbers["not_modelled"]
     assert {words: n for words, n in missing.items() if words.startswith("partition")} == {
-        "partition batch: limits of its QOS": 2,
-        "partition batch: MaxNodes": 2,
+        "partition batch: MaxMemPerNode": 2,
+        "partition batch: AllowAccounts": 2,
     }
