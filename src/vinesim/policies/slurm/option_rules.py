@@ -95,14 +95,14 @@ OF_ASSOCIATION: dict[str, Rule] = {**GROUP, **OF_JOB, "max_jobs": _amount, "max_
 RULES: dict[str, dict[str, Rule]] = {
     "nodes": {"names": _hosts, "weight": _amount, "features": _names},
     "partitions": {"priority_tier": _amount, "priority_job_factor": _amount, "max_time": _minutes,
-                   "preempt_mode": _mode, "lln": _switch},
+                   "preempt_mode": _mode, "grace_time": _amount, "lln": _switch},
     "topology": {"nodes": _hosts, "switches": _hosts},
     "reservations": {"start_s": _seconds, "end_s": _seconds, "nodes": _host_lists},
     "qos": {**GROUP, **OF_JOB, "priority": _amount, "shares": _shares, "max_jobs_per_user": _amount,
             "max_jobs_per_account": _amount, "max_jobs_accrue_per_user": _amount,
             "max_jobs_accrue_per_account": _amount, "max_tres_per_user": _resources,
             "max_tres_per_account": _resources, "preempt": _names, "preempt_mode": _mode,
-            "preempt_exempt_time": _seconds, "max_submit_jobs_per_user": _amount,
+            "preempt_exempt_time": _seconds, "grace_time": _amount, "max_submit_jobs_per_user": _amount,
             "max_submit_jobs_per_account": _amount, "deny_on_limit": _switch},
     "accounts": {**OF_ASSOCIATION, "parent": _name, "users": _mapping},
 }  # fmt: skip

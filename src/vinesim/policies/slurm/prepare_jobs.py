@@ -69,7 +69,7 @@ class Jobs:
         return cls(
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
             of_request[request], np.array([not one for one in parts]) | lacks, lacks,
-            _request_arrays(requests, places, policy.max_switch_wait) | _job_arrays(work, policy, limit_us)
+            _request_arrays(requests, places, policy) | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems)
             | _priorities(policy, places, requests, request, parts, qos, of_request, limit_us)
             | _dependencies(work) | _licences(work, policy.licenses) | _components(work),
@@ -109,7 +109,8 @@ def _tres(one: Request) -> list[float]:
     return [one.n_cpus, memory, n, one.gpus * n]
 
 
-def _request_arrays(requests: list[Request], places: Places, longest_wait_s: float) -> dict[str, Any]:
+def _request_arrays(requests: list[Request], places: Places, policy: "Slurm") -> dict[str, Any]:
+    longest_wait_s, packs = policy.max_switch_wait, policy.pack_serial_at_end
     sizes, of_request = np.unique([max(one.per_node, 1) * one.cpus for one in requests], return_inverse=True)
     return nodes_of_requests(requests, places) | {
         "request_cpus": [one.n_cpus for one in requests],
@@ -123,6 +124,7 @@ def _request_arrays(requests: list[Request], places: Places, longest_wait_s: flo
         "request_gpus": [one.gpus for one in requests],
         "request_exclusive": [one.exclusive for one in requests],
         "request_by_node": [one.is_by_node for one in requests],
+        "request_is_serial": [packs and one.n_cpus == 1 and not one.nodelist for one in requests],
         "request_switches": [one.switches for one in requests],
         "request_switch_wait": [min(one.switch_wait_s, longest_wait_s) for one in requests],
         "request_size": of_request,
