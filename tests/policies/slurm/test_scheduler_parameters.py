@@ -151,7 +151,7 @@ CASES = {
     ),
     "bf_window_linear": Case(
         "bf_window_linear=1",
-        numbered(*(of("ann", 10 * i, 175, f"-N1 -n4 -wn{i + 2}", 3 + i) for i in range(9)),
+        numbered(*(of("ann", 10 * i, 200, f"-N1 -n4 -wn{i + 2}", 3 + i) for i in range(9)),
                  of("bob", 95, 66, "-N8 --ntasks-per-node=4", 5), of("bob", 125, 38, WHOLE, 8)),
         [*range(0, 90, 10), 271, 280], FOUR.replace("1-4", "1-10") + P + BASIC, "bf_interval=20",
     ),

@@ -56,6 +56,8 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     }
     if is_builtin(site):
         found["bf_interval"] = -1
+    if "bf_hetjob_immediate" in scheduler:
+        found["bf_hetjob_prio"] = "min"  # which it implies
     found |= {name: scheduler[name] for name in WORDS if is_usable(name, scheduler.get(name, ""))}
     found["start_s"] = begin_s
     found |= dict.fromkeys((name for name in FLAGS if name in scheduler), True)
