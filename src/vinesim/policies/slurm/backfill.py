@@ -2,11 +2,11 @@
 
 For each job: when, by the limits of running jobs, would there be room (``will_run``)? Running jobs are supposed to end
 in the order of their limits, in windows of 30 s that double, or grow by ``bf_window_linear``. A planned job takes whole
-nodes until the end of its limit, rounded down to ``bf_resolution``. Where a job finds no room at a time, it is tried at
-the next end of a record of the plan, or of a reservation. Jobs over a limit or without their licences get no plan, and
-some others neither (``depth.py``). A job with ``--time-min`` is planned with that as its limit, and keeps it if it
-starts here. A job that fits if others are preempted is planned, and they are preempted: it does not start before the
-next cycle, or the next run of the main scheduler. Source: what Slurm 22.05 was seen to do.
+nodes from its start until the end of its limit, both rounded down to ``bf_resolution``. Where a job finds no room at a
+time, it is tried at the next end of a record of the plan, or of a reservation. Jobs over a limit or without their
+licences get no plan, and some others neither (``depth.py``). A job with ``--time-min`` is planned with that as its
+limit, and keeps it if it starts here. A job that fits if others are preempted is planned, and they are preempted: it
+does not start before the next cycle, or the next run of the main scheduler. Source: what Slurm 22.05 was seen to do.
 """
 
 import math
@@ -137,14 +137,19 @@ def try_job(s, options, job, part, now_us, end_us, plans):
             if later_us >= NEVER:
                 return False
             continue
-        step_us = options.bf_resolution * US_PER_S
-        planned_end_us = math.floor((at_us + limit_us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
-        if planned_end_us > at_us:
-            reserve(s, at_us, planned_end_us, n_got)
+        first_us, until_us = rounded(s, options, at_us), rounded(s, options, at_us + limit_us)
+        if until_us > first_us:
+            reserve(s, first_us, until_us, n_got)
         note_plan(s, options, job, part)
         let_follow(s, job, at_us)
         return False
     return False
+
+
+def rounded(s, options, us):
+    """A time in whole steps of ``bf_resolution``, as in the plan."""
+    step_us = options.bf_resolution * US_PER_S
+    return math.floor((us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
 
 
 def will_run(s, options, job, part, now_us, by_us):
