@@ -137,7 +137,7 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "tiers of partitions": _options(_without("partitions.priority_tier")),
     "preemption": _set(preempt_type="none"),
     "grace of preempted jobs": _options(
-        lambda options: _without("partitions.grace_time")(options) | _without("qos.grace_time")(options)
+        lambda options: {**_without("partitions.grace_time")(options), **_without("qos.grace_time")(options)}
     ),
     "limits of associations": _options(_without_limits("accounts")),
     "limits of QOS": _options(_without_limits("qos")),

@@ -58,7 +58,7 @@ def numbered(*jobs) -> list[str]:
 
 FILLERS = [(49, 98, "p"), (50, 94, "p"), (52, 93, "p"), (54, 95, "q"), (55, 95, "q")]
 ACCOUNTS = [(51, 94, "a"), (52, 96, "a"), (54, 94, "b"), (56, 96, "b")]
-OF_ARRAY = [("4_0", 81), ("4_1", 84), ("4_2", 83), ("4_3", 81), ("4_4", 87), ("4_5", 87)]
+OF_ARRAY = [(6, 81), (7, 84), (8, 83), (9, 81), (10, 87), (4, 87)]  # the last has the number of the array
 ASSOC = "Account|User|Share\nroot||1\na||1\na|ann|1\na|bob|1\nb||1\nb|ann|1\n"
 LICENCES = FOUR + P + Q + BASIC + "Licenses=lic:1\n"
 NICE = FOUR + "PartitionName=p Nodes=ALL PriorityJobFactor=100\nPriorityType=priority/multifactor\n"
@@ -80,16 +80,16 @@ CASES = {
         "bf_max_job_array_resv=2",
         [*numbered(of("bob", 0, 219, "-N1 -n4 -wn1", 10), of("bob", 6, 220, "-N1 -n4 -wn2", 10),
                    of("bob", 12, 221, "-N1 -n4 -wn3", 30)),
-         *(of("ann", 18, ran, f"{TWO} --array=0-5", 10, id=name)(4 + i) for i, (name, ran) in enumerate(OF_ARRAY)),
-         of("cat", 41, 127, WHOLE, 60)(10)],
+         *(of("ann", 18, ran, f"{TWO} --array=0-5", 10, id=f"4_{i}")(n) for i, (n, ran) in enumerate(OF_ARRAY)),
+         of("cat", 41, 127, WHOLE, 60)(5)],
         [2, 7, 14, 225, 237, 310, 326, 397, 411, 42],
     ),
     "no plan for arrays": Case(
         "bf_max_job_array_resv=0",
         [*numbered(of("bob", 0, 211, "-N1 -n4 -wn1", 10), of("bob", 3, 212, "-N1 -n4 -wn2", 10),
                    of("bob", 5, 210, "-N1 -n4 -wn3", 30)),
-         *(of("ann", 8, 70, f"{TWO} --array=0-5", 10, id=name)(4 + i) for i, (name, _) in enumerate(OF_ARRAY)),
-         of("cat", 30, 115, WHOLE, 60)(10)],
+         *(of("ann", 8, 70, f"{TWO} --array=0-5", 10, id=f"4_{i}")(n) for i, (n, _) in enumerate(OF_ARRAY)),
+         of("cat", 30, 115, WHOLE, 60)(5)],
         [1, 5, 7, 215, 220, 296, 300, 365, 370, 42],
     ),
     "bf_min_age_reserve": Case(

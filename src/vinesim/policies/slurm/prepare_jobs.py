@@ -155,7 +155,7 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
     throttled = sorted({array for array, most in zip(arrays, throttle, strict=True) if most and array})
     number = {array: i for i, array in enumerate(throttled)}
     return {
-        "job_number": np.arange(work.n_jobs) if work.job_id is None else work.job_id,
+        "job_number": _numbers(work, _batches(arrays)),
         "job_from_us": [math.inf if text == "never" else float(text) * US_PER_S if text else 0.0 for text in begin],
         "job_least_us": _least_us(work, limit_us),
         "job_nice": [float(text or 0) for text in work.words_of("nice")],
@@ -170,6 +170,14 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
         "job_throttle": [most if array else 0 for array, most in zip(arrays, throttle, strict=True)],
         "n_tasks": work.n_tasks,
     }
+
+
+def _numbers(work: Workload, first: np.ndarray) -> np.ndarray:
+    """Return the number of each job; of one in an array, that of the array, which its last job keeps."""
+    own = np.arange(work.n_jobs) if work.job_id is None else work.job_id
+    least = own.copy()
+    np.minimum.at(least, first, own)
+    return least[first]
 
 
 def _batches(arrays: list[str]) -> np.ndarray:
