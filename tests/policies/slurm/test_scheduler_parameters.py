@@ -1,4 +1,4 @@
-"""SchedulerParameters and grace times, held against what real daemons of Slurm 22.05 did with the same jobs."""
+"""SchedulerParameters and grace times, compared with what real daemons of Slurm 22.05 did with the same jobs."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
