@@ -82,7 +82,8 @@ def test_jobs_that_would_share_cpus_are_counted(tmp_path: Path) -> None:
     modes = {"batch": "FORCE", "short": "YES:2", "alone": "EXCLUSIVE", "one": "FORCE:1"}
     lines = "".join(f"PartitionName={name} Nodes=ALL OverSubscribe={mode}\n" for name, mode in modes.items())
     conf = (
-        "NodeName=c[1-3] CPUs=4 RealMemory=8000\nSchedulerParameters=bf_hetjob_prio=min\nEpilog=/a\nProlog=/b\n" + lines
+        "NodeName=c[1-3] CPUs=4 RealMemory=8000\nSchedulerParameters=bf_hetjob_immediate\nEpilog=/a\nProlog=/b\n"
+        + lines
     )
     rows = [job(i, i, 60, "-n1 -s" if i % 2 else "-n1", partition=name) for i, name in enumerate([*modes, *modes])]
     site = imported(tmp_path, *rows, job(9, 9, 60, "-n1 : -n2", id="9+0"), conf=conf)
@@ -90,7 +91,7 @@ def test_jobs_that_would_share_cpus_are_counted(tmp_path: Path) -> None:
         "Epilog: takes no time": 9,
         "partition batch: OverSubscribe=FORCE: jobs do not share CPUs": 3,
         "partition short: OverSubscribe=YES:2: jobs do not share CPUs": 2,
-        "SchedulerParameters=bf_hetjob_prio": 1,
+        "SchedulerParameters=bf_hetjob_immediate": 1,
     }
     alone = ["exclusive" in text for text in site.workload.words_of("request")]
     assert alone == [False, False, True, False] * 2 + [False]

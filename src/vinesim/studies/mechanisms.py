@@ -120,14 +120,24 @@ def _weights(options: Options) -> Options:
 
 
 SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
-    "backfill": _options(lambda options: {"bf_interval": SELDOM_S}),
-    "limits on backfill (bf_max_*)": _set(bf_max_job_user=0, bf_max_job_part=0, bf_max_job_start=0),
+    "backfill": _options(lambda options: {"bf_interval": SELDOM_S} if options.get("bf_interval", 1) > 0 else {}),
+    "limits on backfill (bf_max_*)": _set(
+        bf_max_job_user=0, bf_max_job_part=0, bf_max_job_start=0, bf_max_job_user_part=0, bf_max_job_assoc=0
+    ),
+    "jobs that keep nothing from others (bf_*_reserve)": _set(
+        bf_min_age_reserve=0, bf_min_prio_reserve=0, bf_job_part_count_reserve=0, bf_one_resv_per_job=False
+    ),
+    "limits on main runs": _set(partition_job_depth=0, sched_max_job_start=0),
+    "components tried together (bf_hetjob_prio)": _set(bf_hetjob_prio="off"),
     "age": _set(priority_weight_age=0.0),
     "fair share": _set(priority_weight_fair_share=0.0),
     "size, partition, QOS and TRES in priorities": _options(_weights),
     "nice": _attributes("nice"),
     "tiers of partitions": _options(_without("partitions", "priority_tier")),
     "preemption": _set(preempt_type="none"),
+    "grace of preempted jobs": _options(
+        lambda options: {**_without("partitions.grace_time")(options), **_without("qos.grace_time")(options)}
+    ),
     "limits of associations": _options(_without_limits("accounts")),
     "limits of QOS": _options(_without_limits("qos")),
     "QOS of partitions": _options(_without("partitions", "qos")),

@@ -10,7 +10,7 @@ from vinesim.policies.documents import read_scenario
 from vinesim.policies.slurm import backfill
 from vinesim.policies.slurm.codes import NO_KIND
 from vinesim.policies.slurm.holding import suppose
-from vinesim.policies.slurm.nodes import choose
+from vinesim.policies.slurm.nodes import choose, choose_in_use
 
 CONF = """NodeName=c[1-4] CPUs=4 RealMemory=8000 Weight=1
 NodeName=g1 CPUs=8 RealMemory=16000 Gres=gpu:a100:2 Weight=5
@@ -25,8 +25,12 @@ REQUESTS = ("-N1 -n1", "-N1 -n4", "-N3 -n12 --ntasks-per-node=4", "-n6", "-N1 -n
             "-N1 -n4 -x c[1-3]")  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_starts_are_those_of_the_whole_plan(tmp_path, monkeypatch, seed):
+@pytest.mark.parametrize(
+    ("seed", "more"),
+    [(1, ""), (2, ""), (3, ",bf_busy_nodes,bf_min_age_reserve=90,bf_window_linear=5"),
+     (4, ",bf_job_part_count_reserve=4,pack_serial_at_end")],
+)  # fmt: skip
+def test_starts_are_those_of_the_whole_plan(tmp_path, monkeypatch, seed, more):
     """Jobs of many shapes on five nodes."""
     rng = np.random.default_rng(seed)
     jobs = [
@@ -34,13 +38,16 @@ def test_starts_are_those_of_the_whole_plan(tmp_path, monkeypatch, seed):
             limit=int(rng.integers(3, 12)), user="ann" if rng.random() < 0.6 else "bob")
         for i, submit in enumerate(np.sort(rng.integers(0, 600, 30)))
     ]  # fmt: skip
-    import_site(write_site(tmp_path / "site", jobs, CONF), tmp_path / "site.parquet")
+    conf = CONF.replace("user=7", f"user=7{more}")
+    import_site(write_site(tmp_path / "site", jobs, conf), tmp_path / "site.parquet")
     scenario = read_scenario(tmp_path / "site.yaml")
     quick = vs.simulate(scenario, engine="reference")
     monkeypatch.setattr(backfill, "end_of_startable", lambda s, options, first, end, now_us: end)
     monkeypatch.setattr(backfill, "keep_unplanned", _keep_unplanned)
     among_all = lambda s, request, _, *free: choose(s, request, s.may, *free)  # noqa: E731
     monkeypatch.setattr(backfill, "choose", among_all)
+    in_use = lambda s, request, _, *free: choose_in_use(s, request, s.may, *free)  # noqa: E731
+    monkeypatch.setattr(backfill, "choose_in_use", in_use)
     monkeypatch.setattr(backfill, "suppose_ends", _suppose_ends)
     for counts in ("may_be_ready", "n_in", "cpus_after"):
         monkeypatch.setattr(backfill, counts, lambda *_: 10**6)  # there may be enough at any time

@@ -26,6 +26,14 @@ OPTIONS = (
     " --nodelist=c2",
     " --exclude=c[1-2]",
 )
+PARAMETERS = (
+    "bf_max_job_user_part=2",
+    "bf_min_age_reserve=600,bf_busy_nodes",
+    "bf_job_part_count_reserve=1,partition_job_depth=2",
+    "bf_hetjob_prio=min,pack_serial_at_end",
+    "bf_hetjob_prio=avg,sched_max_job_start=1,bf_one_resv_per_job",
+    "bf_hetjob_prio=max,bf_window_linear=5,bf_max_job_assoc=3,bf_max_job_array_resv=1",
+)
 LEADERS = (33, 40, 46)  # of heterogeneous jobs of two components
 QOS = (
     "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime\nnormal|1|00:00:00|cpu=9|||\n"
@@ -68,6 +76,8 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
     mode = ("OFF", "REQUEUE", "SUSPEND,GANG")[seed % 3]
     kind = ("partition_prio", "qos")[seed >= 9]
     conf = CONF.replace("priority/basic", weights) + f"PreemptType=preempt/{kind}\nPreemptMode={mode}\n"
+    conf = conf.replace("bf_exotic=1", PARAMETERS[seed % len(PARAMETERS)])
+    conf = conf.replace("MaxTime=60", "MaxTime=60 GraceTime=40") if seed % 4 == 1 else conf
     conf += "TopologyPlugin=topology/tree\n" * (seed % 2)
     conf = conf.replace("Nodes=ALL", "Nodes=ALL LLN=YES") if seed % 4 == 1 else conf
     conf = conf.replace("Nodes=ALL", "Nodes=ALL QOS=part MinNodes=2 MaxNodes=3") if seed % 4 == 3 else conf

@@ -85,3 +85,13 @@ def test_the_youngest_may_be_preempted_first(tmp_path: Path) -> None:
     ended_s = [float(us) / 1e6 for us in result.jobs["finish_us"]]
     assert ended_s[0] < 300 + 2 * TICK_S
     assert ended_s[1] > 60 + 121 + 300
+
+
+def test_a_plan_begins_at_a_step_of_its_resolution(tmp_path: Path) -> None:
+    """A job that is planned for 630 s keeps its nodes from 600 s on. Real daemons planned one 28 s after a step, and
+    started a job past it that was to end 9 s before the step, but none that was to end 1 s after it."""
+    rows = [job(1, 0, 5, "-N1 -n1"), job(2, 30, 320, "-N1 -n4 -wc2", limit=10), job(3, 35, 60, WIDE, limit=5),
+            job(4, 270, 20, "-N1 -n1", limit=5), job(5, 302, 20, "-N1 -n1", limit=5)]  # fmt: skip
+    found = starts_s(run(tmp_path, rows, ONE + "SchedulerParameters=bf_interval=10\n"))
+    assert found[3] < 285
+    assert found[4] > found[2] > 350

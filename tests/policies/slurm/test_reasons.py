@@ -112,3 +112,28 @@ def test_jobs_that_are_killed_or_withdrawn_are_as_for_the_policy(tmp_path):
     assert [(one["reason"], one["end_us"] == 60e6) for one in found[3]] == [("Priority", True), ("Resources", False)]
     assert [one["reason"] for one in found[5]] == ["Dependency"]
     assert [one["reason"] for one in found[6]] == ["Dependency", "Resources"]
+
+
+LICENCES = [job(1, 0, 317, "-N1 -n1 -Llic"), job(2, 12, 49, "-N1 -n1 -Llic"), job(3, 22, 56, "-N1 -n1")]
+YOUNG = [job(1, 0, 200, "-N1 -n4"), job(2, 10, 60, WIDE), job(3, 20, 300, "-N1 -n4"), job(4, 22, 60, "-N1 -n4")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "parameters", "reasons", "words"),
+    [
+        (LICENCES, "bf_interval=250,partition_job_depth=1", ["Priority"], "tries 1 job of its partition; behind job 2"),
+        (LICENCES, "bf_interval=250", ["Resources"], ""),
+        (YOUNG, "bf_min_age_reserve=100", ["Resources", "Priority", "Resources"], "2.60 min: Resources"),
+        (YOUNG, "bf_interval=30", ["Priority", "Priority"], "behind job 2"),
+    ],
+)  # fmt: skip
+def test_a_job_is_behind_those_that_keep_it_from_starting(tmp_path, rows, parameters, reasons, words):
+    """Real Slurm says Priority where as many jobs of a partition are before it as a main run tries, though they lack
+    licences. A job that is too young to keep anything from others is before nobody."""
+    conf = f"{CONF}Licenses=lic:1\nSchedulerParameters={parameters}\n"
+    import_site(write_site(tmp_path / "site", rows, conf), tmp_path / "site.parquet")
+    run = ["--engine", "reference", "--explain", "--out", str(tmp_path / "out")]
+    CliRunner().invoke(app, ["run", str(tmp_path / "site.yaml"), *run])
+    found = json.loads(explained(tmp_path / "out", len(rows), "--json"))["jobs"][0]["slurm"]
+    assert [one["reason"] for one in found] == reasons
+    assert words in " ".join(explained(tmp_path / "out", len(rows)).split())

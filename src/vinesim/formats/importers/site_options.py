@@ -10,21 +10,16 @@ from vinesim.formats.slurm.accounts import PARENT, ROOT, Qos
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, UNLIMITED, duration_s, hosts, licences, tres
 
-SCHEDULER = {  # of SchedulerParameters, in its units
-    "bf_interval": "bf_interval",
-    "bf_window": "bf_window",
-    "bf_resolution": "bf_resolution",
-    "bf_max_job_test": "bf_max_job_test",
-    "bf_max_job_user": "bf_max_job_user",
-    "bf_max_job_part": "bf_max_job_part",
-    "bf_max_job_start": "bf_max_job_start",
-    "default_queue_depth": "default_queue_depth",
-    "sched_interval": "sched_interval",
-    "batch_sched_delay": "batch_sched_delay",
-    "max_switch_wait": "max_switch_wait",
-}
+SCHEDULER = (  # of SchedulerParameters, with a number, in its units
+    *("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part"),
+    *("bf_max_job_start", "bf_max_job_assoc", "bf_max_job_user_part", "bf_max_job_array_resv", "bf_min_age_reserve"),
+    *("bf_min_prio_reserve", "bf_job_part_count_reserve", "default_queue_depth", "partition_job_depth"),
+    *("bf_window_linear", "sched_interval", "sched_max_job_start", "batch_sched_delay", "max_switch_wait"),
+)
+NEVER = ("bf_interval", "sched_interval")  # may be -1
 LEAST = dict.fromkeys(("bf_interval", "bf_resolution", "bf_window", "bf_max_job_test", "sched_interval"), 1)
-FLAGS = ("preempt_youngest_first", "assoc_limit_stop")
+FLAGS = ("preempt_youngest_first", "assoc_limit_stop", "bf_one_resv_per_job", "bf_busy_nodes", "pack_serial_at_end")
+WORDS = {"bf_hetjob_prio": ("min", "avg", "max")}
 WEIGHTS = {
     "priorityweightage": "priority_weight_age",
     "priorityweightfairshare": "priority_weight_fair_share",
@@ -61,8 +56,13 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     """Return the options, those of things with names as mappings by name."""
     settings, scheduler = site.config.settings, site.config.list_of("schedulerparameters")
     found: dict[str, Any] = {
-        ours: int(scheduler[name]) for name, ours in SCHEDULER.items() if is_usable(name, scheduler.get(name, ""))
+        name: int(scheduler[name]) for name in SCHEDULER if is_usable(name, scheduler.get(name, ""))
     }
+    if is_builtin(site):
+        found["bf_interval"] = -1
+    if "bf_hetjob_immediate" in scheduler:
+        found["bf_hetjob_prio"] = "min"  # which it implies
+    found |= {name: scheduler[name] for name in WORDS if is_usable(name, scheduler.get(name, ""))}
     found["start_s"] = begin_s
     found |= dict.fromkeys((name for name in FLAGS if name in scheduler), True)
     over_s = duration_s(settings.get("overtimelimit", "0"))
@@ -116,7 +116,14 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
 
 def is_usable(name: str, text: str) -> bool:
     """Whether a value of SchedulerParameters is one that the policy takes; else its default holds, as in Slurm."""
-    return text.isdecimal() and int(text) >= LEAST.get(name, 0)
+    if name in WORDS:
+        return text in WORDS[name]
+    return (text == "-1" and name in NEVER) or (text.isdecimal() and int(text) >= LEAST.get(name, 0))
+
+
+def is_builtin(site: Site) -> bool:
+    """Whether a site has no backfill."""
+    return site.config.settings.get("schedulertype", "").endswith("builtin")
 
 
 def has_switches(site: Site) -> bool:
@@ -168,6 +175,8 @@ def _of_qos(qos: Qos, known: set[str]) -> dict[str, Any]:
         found["preempt"] = names
     if (mode := values.get("PreemptMode", "cluster").lower()) not in ("", "cluster"):
         found["preempt_mode"] = _mode(mode)
+    if grace_s := duration_s(values.get("GraceTime", ""), 1.0):
+        found |= {"grace_time": grace_s} if math.isfinite(grace_s) else {}
     exempt_s = duration_s(values.get("PreemptExemptTime", ""))
     if exempt_s is not None and math.isfinite(exempt_s):
         found["preempt_exempt_time"] = exempt_s
@@ -193,6 +202,8 @@ def _partition(values: dict[str, str], is_lln: bool, known: set[str]) -> dict[st
         found["max_time"] = longest_s / 60.0
     if mode := values.get("preemptmode"):
         found["preempt_mode"] = _mode(mode)
+    if grace_s := duration_s(values.get("gracetime", ""), 1.0):
+        found |= {"grace_time": grace_s} if math.isfinite(grace_s) else {}
     if is_lln or values.get("lln", "NO").upper() == "YES":
         found["lln"] = True
     return found

@@ -5,17 +5,29 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob
-from vinesim.formats.importers.site_options import FLAGS_OF_QOS, SCHEDULER, has_switches, is_usable
+from vinesim.formats.importers.site_options import (
+    FLAGS,
+    FLAGS_OF_QOS,
+    SCHEDULER,
+    WORDS,
+    has_switches,
+    is_builtin,
+    is_usable,
+)
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
 
 PARAMETERS = frozenset(  # of SchedulerParameters, that are modelled or make no difference
     (
-        *("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part"),
-        *("bf_max_job_start", "default_queue_depth", "sched_interval", "batch_sched_delay", "bf_continue"),
-        "max_switch_wait",
-        *("preempt_youngest_first", "assoc_limit_stop", "enable_user_top", "kill_invalid_depend", "defer"),
-        *("sched_min_interval", "nohold_on_prolog_fail", "bf_yield_interval", "bf_yield_sleep"),
+        *SCHEDULER,
+        *FLAGS,
+        *WORDS,
+        *("bf_continue", "bf_yield_interval", "bf_yield_sleep", "defer", "sched_min_interval"),
+        *("enable_user_top", "kill_invalid_depend", "nohold_on_prolog_fail"),
+        # of submissions, steps and scripts only, so that the log has what they did
+        *("max_array_tasks", "max_script_size", "allow_zero_lic", "ignore_prefer_validation", "disable_job_shrink"),
+        *("step_retry_count", "step_retry_time", "enable_hetjob_steps", "disable_hetjob_steps", "whole_hetjob"),
+        *("salloc_wait_nodes", "sbatch_wait_nodes", "no_env_cache", "no_backup_scheduling", "spec_cores_first"),
     )
 )
 OPTIONS = {  # of a submission
@@ -39,7 +51,6 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "denyqos": "DenyQos",
     "allowgroups": "AllowGroups",
     "exclusiveuser": "ExclusiveUser",
-    "gracetime": "GraceTime",
 }
 CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
 PRIORITY_FLAGS = ("", "NO_FAIR_TREE", "SMALL_RELATIVE_TO_TIME")  # that the policy has
@@ -73,9 +84,10 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     for name, text in site.config.list_of("schedulerparameters").items():
         if name not in PARAMETERS:
             found[f"SchedulerParameters={name}"] = n_components if name.startswith("bf_hetjob") else n
-        elif name in SCHEDULER and not is_usable(name, text):
+        elif name in (*SCHEDULER, *WORDS) and not is_usable(name, text):
             found[f"SchedulerParameters={name}={text}: the default is taken"] = n
-    if not (kind := settings.get("schedulertype", "sched/backfill")).endswith("backfill"):
+    kind = settings.get("schedulertype", "sched/backfill")
+    if not kind.endswith("backfill") and not is_builtin(site):
         found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
     if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
         flags = settings["priorityflags"].upper().split(",")

@@ -1,17 +1,19 @@
 """Backfilling: the queue is planned in its order, and jobs start that fit now without delaying what is planned.
 
 For each job: when, by the limits of running jobs, would there be room (``will_run``)? Running jobs are supposed to end
-in the order of their limits, in windows of 30 s that double. A planned job takes whole nodes until the end of its
-limit, rounded down to ``bf_resolution``. Where a job finds no room at a time, it is tried at the next end of a record
-of the plan, or of a reservation. Jobs over a limit or without their licences get no plan. A job with ``--time-min`` is
-planned with that as its limit, and keeps it if it starts here. A job that fits if others are preempted is planned, and
-they are preempted: it does not start before the next cycle, or the next run of the main scheduler. Source: what Slurm
-22.05 was seen to do.
+in the order of their limits, in windows of 30 s that double, or grow by ``bf_window_linear``. A planned job takes whole
+nodes from its start until the end of its limit, both rounded down to ``bf_resolution``. Where a job finds no room at a
+time, it is tried at the next end of a record of the plan, or of a reservation. Jobs over a limit or without their
+licences get no plan, and some others neither (``depth.py``). A job with ``--time-min`` is planned with that as its
+limit, and keeps it if it starts here. A job that fits if others are preempted is planned, and they are preempted: it
+does not start before the next cycle, or the next run of the main scheduler. Source: what Slurm 22.05 was seen to do.
 """
 
 import math
 
-from vinesim.policies.slurm.codes import ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
+from vinesim.policies.slurm.codes import BY_COMPONENT, ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
+from vinesim.policies.slurm.consecutive import gather, put_back
+from vinesim.policies.slurm.depth import begin_tests, is_array_planned, may_be_planned, may_be_tested, note_plan
 from vinesim.policies.slurm.ends import (
     begin_ready,
     cpus_after,
@@ -23,11 +25,10 @@ from vinesim.policies.slurm.ends import (
 )
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.heterogeneous import be_ready, begin_together, from_us, let_follow, start_together
-from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over
 from vinesim.policies.slurm.node_sets import ALL, has, n_in, put
-from vinesim.policies.slurm.nodes import choose, has_room_until, may_have_room
+from vinesim.policies.slurm.nodes import choose, choose_in_use, has_room_until, may_have_room
 from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.queue import tidy
@@ -44,27 +45,30 @@ def run_backfill(s, options, now_us):
     tidy(s)
     end_us = now_us + options.bf_window * US_PER_MINUTE
     begin_plan(s, now_us, end_us)
-    fill(s.user_tested, 0)
-    fill(s.part_tested, 0)
+    begin_tests(s, options)
     begin_together(s)
+    if options.hetjob_prio != BY_COMPONENT:
+        gather(s, options)
     s.n_cycles[0] += 1
     n_tested, n_started, i, n = 0, 0, 0, s.n_entries[0]
     while i < n:
-        job, part = s.entry_job[i], s.entry_part[i]
+        job, part, priority = s.entry_job[i], s.entry_part[i], s.entry_priority[i]
         i += 1
         if s.job_state[job] != ELIGIBLE or is_over(s, job, part, now_us) or lacks_licences(s, job):
+            continue
+        if is_array_planned(s, options, job):
             continue
         n = end_of_startable(s, options, i - 1, n, now_us)
         if n < i or n_tested >= options.bf_max_job_test or 0 < options.bf_max_job_start <= n_started:
             break
         n_tested += 1
-        user = s.job_user[job]
-        if 0 < options.bf_max_job_user <= s.user_tested[user] or 0 < options.bf_max_job_part <= s.part_tested[part]:
+        if not may_be_tested(s, options, job, part):
             continue
-        s.user_tested[user] += 1
-        s.part_tested[part] += 1
-        if try_job(s, options, job, part, now_us, end_us):
+        plans = may_be_planned(s, options, job, part, priority, now_us)
+        if try_job(s, options, job, part, now_us, end_us, plans):
             n_started += 1
+    if options.hetjob_prio != BY_COMPONENT:
+        put_back(s)
     start_together(s, options, now_us)
 
 
@@ -95,8 +99,8 @@ def may_start(s, job, part, now_us):
     return False
 
 
-def try_job(s, options, job, part, now_us, end_us):
-    """Start a job or plan it. Returns whether it starts."""
+def try_job(s, options, job, part, now_us, end_us, plans):
+    """Start a job, or plan it if it ``plans``. Returns whether it starts."""
     request, later_us, limit_us = s.job_request[job], from_us(s, job, now_us), s.job_least_us[job]
     begin_stretch(s)
     begin_ready(s, request)
@@ -109,7 +113,7 @@ def try_job(s, options, job, part, now_us, end_us):
         if not options.preempts or n_in(s.may) >= s.request_least[request]:
             at_us, n_got = will_run(s, options, job, part, now_us, later_us)
         if n_got == 0:
-            if later_us < end_us:
+            if later_us < end_us and plans:
                 continue
             return False
         is_now = at_us <= now_us and begin_us <= now_us
@@ -122,6 +126,8 @@ def try_job(s, options, job, part, now_us, end_us):
             s.job_limit_us[job] = limit_us
             start(s, options, job, part, n_got, FILLED, now_us)
             return True
+        if not plans:
+            return False
         at_us = max(at_us, begin_us)
         if at_us > later_us:
             continue
@@ -131,13 +137,19 @@ def try_job(s, options, job, part, now_us, end_us):
             if later_us >= NEVER:
                 return False
             continue
-        step_us = options.bf_resolution * US_PER_S
-        planned_end_us = math.floor((at_us + limit_us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
-        if planned_end_us > at_us:
-            reserve(s, at_us, planned_end_us, n_got)
+        first_us, until_us = rounded(s, options, at_us), rounded(s, options, at_us + limit_us)
+        if until_us > first_us:
+            reserve(s, first_us, until_us, n_got)
+        note_plan(s, options, job, part)
         let_follow(s, job, at_us)
         return False
     return False
+
+
+def rounded(s, options, us):
+    """A time in whole steps of ``bf_resolution``, as in the plan."""
+    step_us = options.bf_resolution * US_PER_S
+    return math.floor((us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
 
 
 def will_run(s, options, job, part, now_us, by_us):
@@ -171,7 +183,8 @@ def will_run(s, options, job, part, now_us, by_us):
         while n_passed < s.n_ready[size] and s.ready_end[first + n_passed] < end:
             n_ready += has(s.may, 0, s.ready_node[first + n_passed])
             n_passed += 1
-        k, window_us = next_end(s, end), window_us * 2.0
+        wider_us = window_us if options.bf_window_linear == 0.0 else options.bf_window_linear * US_PER_S
+        k, window_us = next_end(s, end), window_us + wider_us
         if not options.suspends:
             if n_ready < s.request_least[request]:
                 continue
@@ -183,7 +196,10 @@ def will_run(s, options, job, part, now_us, by_us):
             if has(s.may, 0, s.ready_node[i]):
                 put(s.able, 0, s.ready_node[i])
         suppose_ends(s, end)
-        n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
+        if options.bf_busy_nodes:
+            n_got = choose_in_use(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
+        else:
+            n_got = choose(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         if n_got > 0:
             return (last_us if last_us > now_us else now_us + US_PER_S), n_got
     return NEVER, 0

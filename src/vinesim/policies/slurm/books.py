@@ -30,6 +30,7 @@ BEFORE = {
     "class_preempt": "i8",  # [C] what happens to its jobs that are preempted
     "class_rank": "i8",  # [C] the lowest is preempted first
     "class_is_top": "?",  # [C] its jobs may suspend others, and are not suspended
+    "class_grace_us": "f8",  # [C] how long its jobs go on when they are to be preempted
     "job_exempt_us": "f8",  # [J] how long it runs before it may be preempted
     # requests: jobs that ask for the same have one
     "request_cpus": "i8",  # [R] of all nodes together
@@ -37,6 +38,7 @@ BEFORE = {
     "request_per_node": "i8",  # [R] CPUs at each node; 0: any number
     "request_least": "i8",  # [R] nodes
     "request_most": "i8",
+    "request_is_serial": "?",  # [R] one CPU, on the last node that has it
     "request_cpu_memory": "f8",  # [R] MiB of each CPU
     "request_node_memory": "f8",  # [R] MiB of each node; -1: all
     "request_kind": "i8",  # [R] type of its GPUs, NO_KIND, ANY_KIND
@@ -141,6 +143,7 @@ DURING = {
     "job_by": "i8",
     "job_start_us": "f8",
     "job_end_by_us": "f8",  # the end of its limit
+    "job_must_leave": "?",  # it is preempted at the end of its grace
     "job_charged_us": "f8",
     "job_suspended_us": "f8",
     "job_eligible_us": "f8",
@@ -175,6 +178,12 @@ DURING = {
     "entry_part": "i8",
     "entry_priority": "f8",
     "n_entries": "i8",
+    "kept_job": "i8",  # the entries, while the queue is in another order
+    "kept_part": "i8",
+    "kept_priority": "f8",
+    "rank_tier": "i8",  # ... in that of these
+    "rank_priority": "f8",
+    "rank_job": "i8",
     "is_closed": "?",
     "may": "i8",  # [W] nodes that a job may have
     "not_closed": "i8",  # [W] those that no closed partition has
@@ -225,8 +234,13 @@ DURING = {
     "member_part": "i8",  # [M] ... in this partition
     "group_from_us": "f8",  # [G] the last planned start of a component in this cycle
     "group_nodes": "i8",  # [W] what components of a job have
-    "user_tested": "i8",
-    "part_tested": "i8",
+    "user_tested": "i8",  # in this run or cycle
+    "part_tested": "i8",  # [P]
+    "association_tested": "i8",
+    "user_part_tested": "i8",  # [users P]
+    "part_planned": "i8",  # [P]
+    "array_planned": "i8",  # [2] the array of which jobs were planned last, and how many
+    "job_planned_in": "i8",  # [J] the last cycle that planned it
     "holder_jobs": "f8",
     "holder_accruing": "f8",
     "holder_submitted": "f8",

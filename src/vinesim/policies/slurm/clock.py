@@ -21,7 +21,7 @@ from vinesim.policies.slurm.codes import (
 from vinesim.policies.slurm.events import next_on_grid, want_backfill, want_event_run
 from vinesim.policies.slurm.main_run import run_main
 from vinesim.policies.slurm.queue import calculate
-from vinesim.policies.slurm.starting import kill
+from vinesim.policies.slurm.starting import evict_whole, kill
 from vinesim.policies.slurm.waiting import check_held, next_wake_us
 
 LIMITS_US = 30e6
@@ -76,15 +76,19 @@ def do(s, options, kind, now_us):
 
 
 def enforce(s, options, now_us):
-    """End jobs that are over their limits, or whose reservation is over."""
+    """End jobs that are over their limits, or whose reservation is over, or the grace of their preemption."""
     over_us = options.over_time_limit * US_PER_MINUTE
     i = 0
     while i < s.n_running[0]:
         job = s.running[i]
         own = s.job_reservation[job]
         is_late = now_us >= s.job_end_by_us[job] + over_us or (own >= 0 and now_us >= s.reservation_end_us[own])
-        if s.job_state[job] == RUNNING and is_late:
-            kill(s, options, job, now_us)
+        must_leave = s.job_must_leave[job] and now_us >= s.job_end_by_us[job]
+        if s.job_state[job] == RUNNING and (is_late or must_leave):
+            if must_leave:
+                evict_whole(s, options, job, False, now_us)
+            else:
+                kill(s, options, job, now_us)
             want_event_run(s, options, now_us)
             i = 0
         else:
@@ -95,7 +99,7 @@ def next_us(s, options, now_us, more_come, is_idle):
     """When to ask again; infinite if nothing can change any more. Where nothing is pending, only limits matter."""
     if is_idle:
         return s.due_us[LIMITS] if s.n_running[0] > 0 else NEVER
-    patience_us = 3.0 * max(options.sched_interval, options.bf_interval) * US_PER_S
+    patience_us = 3.0 * max(options.sched_interval, options.bf_interval, options.batch_sched_delay) * US_PER_S
     is_quiet = s.n_running[0] == 0 and not more_come and s.due_us[WAKE] >= NEVER
     if is_quiet and now_us > s.changed_us[0] + patience_us:
         return NEVER

@@ -15,6 +15,10 @@ PREEMPT_MODES = {"off": OFF, "cancel": CANCEL, "requeue": REQUEUE, "suspend": SU
 # which scheduler started a job
 MAIN, FILLED = range(2)
 
+# by whose tier and priority the components of a heterogeneous job are tried
+BY_COMPONENT, BY_MINIMUM, BY_MEAN, BY_MAXIMUM = range(4)
+HETJOB_PRIORITIES = {"off": BY_COMPONENT, "min": BY_MINIMUM, "avg": BY_MEAN, "max": BY_MAXIMUM}
+
 # dependencies
 AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = range(4)
 DEPENDENCIES = {

@@ -92,15 +92,15 @@ def withdraw(s, options, job, now_us):
 
 
 def want_event_run(s, options, now_us):
-    """An event run within a second, but not too soon after the last one."""
-    if s.due_us[EVENT_RUN] >= 1e300:
+    """An event run within a second, but not too soon after the last one; none without a main scheduler."""
+    if options.sched_interval > 0 and s.due_us[EVENT_RUN] >= 1e300:
         earliest_us = s.last_us[EVENT_RUN] + options.batch_sched_delay * US_PER_S
         s.due_us[EVENT_RUN] = max(now_us + draw(s) * POLL_US, earliest_us)
 
 
 def want_backfill(s, options, now_us):
-    """A cycle of backfill as soon as it may be."""
-    if s.due_us[BACKFILL] >= 1e300 and (s.n_entries[0] > 0 or s.n_held[0] > 0):
+    """A cycle of backfill as soon as it may be, unless there is none."""
+    if options.bf_interval > 0 and s.due_us[BACKFILL] >= 1e300 and (s.n_entries[0] > 0 or s.n_held[0] > 0):
         next_us = s.last_us[BACKFILL] + options.bf_interval * US_PER_S + draw(s) * JITTER_US
         s.due_us[BACKFILL] = max(now_us + draw(s) * JITTER_US, next_us)
 

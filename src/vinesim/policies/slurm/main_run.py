@@ -2,11 +2,12 @@
 
 The first job of a partition that lacks room closes it, and its nodes for the jobs of all others, until the end of the
 run, as does any component of a heterogeneous job, which is left to backfill. A job that names as many nodes as it
-wants closes only these. Jobs over a limit, without their licences, or stopped
-by a reservation only, close nothing. Source: what Slurm 22.05 was seen to do.
+wants closes only these. Jobs over a limit, without their licences, too young or of too low a priority for a plan
+(``depth.py``), or stopped by a reservation only, close nothing. Source: what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import ELIGIBLE, MAIN
+from vinesim.policies.slurm.depth import is_passed_by
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over
@@ -14,7 +15,7 @@ from vinesim.policies.slurm.node_sets import ALL
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.queue import tidy
-from vinesim.policies.slurm.starting import start
+from vinesim.policies.slurm.starting import make_room, start
 from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
 
 
@@ -23,11 +24,15 @@ def run_main(s, options, most, now_us):
     tidy(s)
     fill(s.is_closed, False)
     fill(s.not_closed, ALL)
-    n_tried = 0
+    fill(s.part_tested, 0)
+    n_tried, n_started = 0, 0
     for i in range(s.n_entries[0]):
         job, part = s.entry_job[i], s.entry_part[i]
         if s.job_state[job] != ELIGIBLE:
             continue  # it has just started in another partition
+        if 0 < options.partition_job_depth <= s.part_tested[part]:
+            continue
+        s.part_tested[part] += 1
         n_tried += 1
         if n_tried > most:
             break
@@ -39,23 +44,27 @@ def run_main(s, options, most, now_us):
             continue
         if s.job_member[job] >= 0:
             close(s, part)  # only backfill starts it
-        elif not lacks_licences(s, job):
-            try_entry(s, options, job, part, now_us)
+        elif not lacks_licences(s, job) and try_entry(s, options, job, part, s.entry_priority[i], now_us):
+            n_started += 1
+            if n_started == options.sched_max_job_start:
+                break
 
 
-def try_entry(s, options, job, part, now_us):
-    """Start a job if it fits now, or close its partition, or the nodes that it names."""
+def try_entry(s, options, job, part, priority, now_us):
+    """Start a job if it fits now, or close its partition, or the nodes that it names. Returns whether it starts."""
     find_nodes(s, job, part, now_us, now_us + s.job_limit_us[job], s.may)
     for word in range(s.may.shape[0]):
         s.may[word] &= s.not_closed[word]
     n_got = choose_now(s, options, job, part, now_us)
-    if n_got > 0:
+    if n_got > 0 and make_room(s, options, now_us):
         start(s, options, job, part, n_got, MAIN, now_us)
-    elif not is_stopped_by_reservation(s, job, part, now_us):
+        return True
+    if not is_passed_by(s, options, job, priority, now_us) and not is_stopped_by_reservation(s, job, part, now_us):
         if names_all(s, s.job_request[job]):
             close_nodes(s, s.named_nodes, s.request_named[s.job_request[job]])
         else:
             close(s, part)
+    return False
 
 
 def names_all(s, request):

@@ -4,7 +4,8 @@ Lowest weight first. In a class of equal weight, nodes are seen as runs of conse
 that suffices with the fewest CPUs is taken, and in it, if one node will do, the node with the fewest free CPUs, else
 nodes from its low end. If no run suffices, the largest are combined. With switches it is their leaves that count, not
 runs (``switches.py``), with LLN the loads of nodes (``least_loaded.py``). Nodes that a job names come first, then those
-of the same run. Source: what Slurm 22.05 was seen to do (select/cons_tres with cores and memory).
+of the same run. With ``pack_serial_at_end`` a job of one CPU gets the last node. Source: what Slurm 22.05 was seen to
+do (select/cons_tres with cores and memory).
 
 ``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], and [N K] GPUs by type and, behind
 them, the CPUs that a partition with MaxCPUsPerNode lets its jobs have.
@@ -98,6 +99,19 @@ def choose(s, request, may, free_cpus, free_memory, free_kinds):
     return 0
 
 
+def choose_in_use(s, request, may, free_cpus, free_memory, free_kinds):
+    """The same, but of nodes of equal weight those that are in use now come first (``bf_busy_nodes``)."""
+    n_nodes = s.node_cpus.shape[0]
+    for node in range(n_nodes):
+        s.node_weight[node] = 2 * s.node_weight[node] + (s.free_cpus[node] == s.node_cpus[node])
+    s.n_weights[0] *= 2
+    n_got = choose(s, request, may, free_cpus, free_memory, free_kinds)
+    for node in range(n_nodes):
+        s.node_weight[node] //= 2
+    s.n_weights[0] //= 2
+    return n_got
+
+
 def choose_up_to(s, request, n, weight, free_cpus):
     """The same among the first n usable nodes, in the classes of weight up to one."""
     need, least, most = s.request_cpus[request], s.request_least[request], s.request_most[request]
@@ -116,6 +130,8 @@ def choose_up_to(s, request, n, weight, free_cpus):
         return choose_least_loaded(s, request, n, need, least, most, free_cpus)
     if s.n_leaves[0] > 0:
         return choose_below_switches(s, request, n, need, least, most, free_cpus)
+    if s.request_is_serial[request]:
+        return choose_last(s, n)
     n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
     if n_got > 0:
         n_got, left_cpus, left_nodes = take_near(s, request, n, n_got, left_cpus, left_nodes)
@@ -133,6 +149,15 @@ def choose_up_to(s, request, n, weight, free_cpus):
                 left_cpus -= take(s, request, i, n_got, left_cpus, left_nodes)
                 n_got, left_nodes = n_got + 1, left_nodes - 1
     return n_got if left_cpus <= 0 and left_nodes <= 0 else 0
+
+
+def choose_last(s, n):
+    """The last of the nodes, for a job of one CPU (``pack_serial_at_end``)."""
+    i = n - 1
+    while not s.use_is_in[i]:
+        i -= 1
+    s.got_node[0], s.got_cpus[0] = s.use_node[i], 1
+    return 1
 
 
 def take_near(s, request, n, n_got, left_cpus, left_nodes):

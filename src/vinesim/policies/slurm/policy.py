@@ -12,6 +12,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import OnlinePolicy, Plan
 from vinesim.policies.slurm.books import ARRAYS
 from vinesim.policies.slurm.clock import act, next_us
+from vinesim.policies.slurm.codes import HETJOB_PRIORITIES
 from vinesim.policies.slurm.events import note
 from vinesim.policies.slurm.option_rules import wrong_options
 from vinesim.policies.slurm.wanted import next_action
@@ -19,6 +20,7 @@ from vinesim.state.layout import NOTHING
 from vinesim.state.queries import all_arrived, more_at_once, n_pending, wait_until
 from vinesim.state.scratch import OptionValue
 
+MAY_BE_NEVER, NEVER = ("bf_interval", "sched_interval"), -1
 Named = Mapping[str, Mapping[str, Any]]
 
 
@@ -27,10 +29,14 @@ class Slurm(OnlinePolicy):
     """Slurm's multifactor priority, main scheduler and backfill, as Slurm 22.05 was seen to work.
 
     Options are Slurm's parameters, with its defaults and units. Backfill: ``bf_interval``, ``bf_resolution`` (s),
-    ``bf_window`` (min), ``bf_max_job_test``, ``bf_max_job_user``, ``bf_max_job_part``, ``bf_max_job_start``. Main
-    scheduler: ``default_queue_depth``, ``sched_interval``, ``batch_sched_delay`` (s), ``assoc_limit_stop``. Priorities:
-    ``priority_type`` basic or multifactor, ``priority_weight_age``, ``priority_weight_fair_share``,
-    ``priority_weight_job_size``, ``priority_weight_partition``, ``priority_weight_qos``, ``priority_weight_tres``,
+    ``bf_window`` (min), ``bf_window_linear`` (s), ``bf_max_job_test``, ``bf_max_job_user``, ``bf_max_job_part``,
+    ``bf_max_job_user_part``, ``bf_max_job_assoc``, ``bf_max_job_start``, ``bf_max_job_array_resv``,
+    ``bf_min_age_reserve`` (s), ``bf_min_prio_reserve``, ``bf_job_part_count_reserve``, ``bf_one_resv_per_job``,
+    ``bf_busy_nodes``, ``bf_hetjob_prio``. Main scheduler: ``default_queue_depth``, ``partition_job_depth``,
+    ``sched_interval``, ``batch_sched_delay`` (s), ``sched_max_job_start``, ``assoc_limit_stop``. -1 as an interval is
+    never. Nodes: ``pack_serial_at_end``. Priorities: ``priority_type`` basic or multifactor, ``priority_weight_age``,
+    ``priority_weight_fair_share``, ``priority_weight_job_size``, ``priority_weight_partition``,
+    ``priority_weight_qos``, ``priority_weight_tres``,
     ``priority_max_age``, ``priority_decay_half_life``, ``priority_calc_period`` (s), ``fair_tree`` or the classic
     fair share, ``priority_favor_small``, ``small_relative_to_time``. Preemption: ``preempt_type``, ``preempt_mode``,
     ``preempt_youngest_first``, ``preempt_exempt_time`` (s). ``over_time_limit`` (min), ``requeue_delay`` (s).
@@ -39,10 +45,10 @@ class Slurm(OnlinePolicy):
     number a job waits ``max_switch_wait`` s), as in ``options.qos.short.max_jobs_per_user``,
     ``options.accounts.phys.grp_tres.cpu``, ``options.partitions.batch.max_time`` (min),
     ``options.partitions.batch.qos`` (the QOS whose limits its jobs get), ``options.partitions.batch.max_nodes``,
-    ``options.partitions.batch.max_cpus_per_node`` (of its jobs together) or ``options.partitions.batch.lln`` (true: the
-    least loaded nodes first). ``licenses`` has the number of each, as in ``options.licenses.matlab``. Jobs are those of
-    an imported site: what they ask for is their attributes. The phases of Slurm's clocks are drawn from the seed, so
-    replications differ as Slurm's own runs do.
+    ``options.partitions.batch.max_cpus_per_node`` (of its jobs together), ``options.partitions.batch.grace_time`` (s,
+    of preemption) or ``options.partitions.batch.lln`` (true: the least loaded nodes first). ``licenses`` has the number
+    of each, as in ``options.licenses.matlab``. Jobs are those of an imported site: what they ask for is their
+    attributes. The phases of Slurm's clocks are drawn from the seed, so replications differ as Slurm's own runs do.
 
     Ties: the order of submission. Cost per decision: at its own times, all pending jobs with all nodes.
     """
@@ -69,12 +75,25 @@ class Slurm(OnlinePolicy):
     bf_max_job_user: int = 0
     bf_max_job_part: int = 0
     bf_max_job_start: int = 0
+    bf_max_job_assoc: int = 0
+    bf_max_job_user_part: int = 0
+    bf_max_job_array_resv: int = 20
+    bf_min_age_reserve: float = 0.0
+    bf_min_prio_reserve: float = 0.0
+    bf_job_part_count_reserve: int = 0
+    bf_one_resv_per_job: bool = False
+    bf_window_linear: float = 0.0
+    bf_busy_nodes: bool = False
+    bf_hetjob_prio: Literal["off", "min", "avg", "max"] = "off"
     default_queue_depth: int = 100
+    partition_job_depth: int = 0
+    sched_max_job_start: int = 0
     sched_interval: float = 60.0
     batch_sched_delay: float = 3.0
     over_time_limit: float = 0.0
     requeue_delay: float = 121.0
     assoc_limit_stop: bool = False
+    pack_serial_at_end: bool = False
     priority_type: Literal["basic", "multifactor"] = "multifactor"
     priority_weight_age: float = 0.0
     priority_weight_fair_share: float = 0.0
@@ -106,8 +125,10 @@ class Slurm(OnlinePolicy):
         problems = []
         for name, least in (("bf_interval", 1.0), ("sched_interval", 1.0), ("bf_resolution", 1.0),
                             ("priority_calc_period", 1.0), ("bf_window", 1.0), ("bf_max_job_test", 1)):  # fmt: skip
-            if not least <= getattr(self, name) < math.inf:
-                problems.append(Problem(("policy", "options", name), f"{least:g} or more", f"{getattr(self, name):g}"))
+            is_never = name in MAY_BE_NEVER and getattr(self, name) == NEVER
+            if not is_never and not least <= getattr(self, name) < math.inf:
+                expected = f"{least:g} or more" + (f", or {NEVER} for never" if name in MAY_BE_NEVER else "")
+                problems.append(Problem(("policy", "options", name), expected, f"{getattr(self, name):g}"))
         unnamed = [name for name in MAPPINGS if not isinstance(getattr(self, name), Mapping)]
         problems += [
             Problem(("policy", "options", name), "a mapping by name", repr(getattr(self, name))[:40])
@@ -124,6 +145,7 @@ class Slurm(OnlinePolicy):
             words
             | {name: _number(getattr(self, name)) for name in NUMBERS}
             | {
+                "hetjob_prio": HETJOB_PRIORITIES[self.bf_hetjob_prio],
                 "multifactor": int(self.priority_type == "multifactor"),
                 "preempts": int(self.preempt_type != "none" and self.preempt_mode != "off"),
                 "suspends": int(self.preempt_type != "none" and self.preempt_mode == "suspend"),
@@ -165,9 +187,8 @@ class Slurm(OnlinePolicy):
 
 
 MAPPINGS = ("priority_weight_tres", "nodes", "partitions", "qos", "accounts", "reservations", "licenses", "topology")
-NUMBERS = tuple(
-    item.name for item in fields(Slurm) if item.name not in (*MAPPINGS, "priority_type", "preempt_type", "preempt_mode")
-)
+CHOICES = ("priority_type", "preempt_type", "preempt_mode", "bf_hetjob_prio")
+NUMBERS = tuple(item.name for item in fields(Slurm) if item.name not in (*MAPPINGS, *CHOICES))
 
 
 def _number(value: Any) -> OptionValue:

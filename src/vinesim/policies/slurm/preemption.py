@@ -3,7 +3,8 @@
 Requeue and cancel: of the jobs on its nodes that it may preempt, and that have run for their exempt time, as few as
 suffice: those of the lowest tier or QOS priority first, of these the one on the fewest nodes, and of these the one that
 started first, or, with ``preempt_youngest_first``, simply the one that started last. If one does not suffice, it is
-tried once more with the last one first (``preempt_reorder_count``, 1). What follows says tier for both.
+tried once more with the last one first (``preempt_reorder_count``, 1). A victim whose partition or QOS has a GraceTime
+goes on until it is over, and is preempted at the next check of time limits. What follows says tier for both.
 Suspend: a job above the lowest tier takes free CPUs first; if it finds none, it takes what it would find if the jobs
 of the lowest tier were not there. At its nodes it takes free CPUs, then those of suspended jobs, then the running job
 that started last is suspended. A job goes on when nobody has any of its CPUs. To jobs of the lowest tier the CPUs of

@@ -68,7 +68,7 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
     for kind, period_s in periods_s.items():
         phase[kind] = random.random() * period_s * US_PER_S
     for kind in (FULL_RUN, LIMITS, CALCULATION):
-        due[kind] = phase[kind]
+        due[kind] = phase[kind] if periods_s[kind] > 0 else NEVER
     phase[BACKFILL] = policy.start_s * US_PER_S  # plans are rounded in absolute time
     work = scenario.workload
     together = zip(work.words_of("array"), wholes_of(work), strict=True)
@@ -97,7 +97,7 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
     n_rows = 2 * int(sum(places.cpus)) + 2
     n_records = min(MOST_RECORDS, 2 * min(policy.bf_max_job_test, n_entries) + 3)
     n_accounts, width, n_sizes = len(known["parent"]), n_words(n_nodes), len(known["size_cpus"])
-    n_members = len(known["member_job"])
+    n_members, n_users = len(known["member_job"]), int(max(known["job_user"])) + 1
     n_pairs = len(known["request_cpus"]) * len(places.partitions)
 
     def links(n: int) -> np.ndarray:
@@ -114,7 +114,7 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
         **dict.fromkeys(("job_start_us", "job_row", "job_over"), np.full(n_jobs, -1.0)),
         **dict.fromkeys(
             ("job_end_by_us", "job_charged_us", "job_suspended_us", "job_eligible_us", "job_ages_from_us",
-             "job_priority", "job_accrues", "job_is_refused", "job_held_until_us", "running", "held"),
+             "job_priority", "job_accrues", "job_must_leave", "job_is_refused", "job_held_until_us", "running", "held"),
             np.zeros(n_jobs),
         ),
         **dict.fromkeys(("row_node", "row_cpus", "row_kind", "row_gpus", "row_memory", "row_covered", "row_tasks"),
@@ -126,7 +126,10 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
             ("n_running", "n_held", "n_entries", "n_victims", "n_records", "n_seen", "n_wanted", "n_ends", "n_passed"),
             np.zeros(1)),
         **dict.fromkeys(("entry_job", "entry_part", "entry_priority"), np.zeros(n_entries)),
-        "is_closed": np.zeros(len(places.partitions)), "part_tested": np.zeros(len(places.partitions)),
+        **dict.fromkeys(("kept_job", "kept_part", "kept_priority", "rank_tier", "rank_priority", "rank_job"),
+                        np.zeros(n_entries if policy.bf_hetjob_prio != "off" else 0)),
+        "is_closed": np.zeros(len(places.partitions)),
+        **dict.fromkeys(("part_tested", "part_planned"), np.zeros(len(places.partitions))),
         **dict.fromkeys(("may", "not_closed", "chosen", "second_nodes", "ready", "able"), np.zeros(width)),
         **dict.fromkeys(("use_node", "use_cpus", "use_is_in", "got_node", "got_cpus", "planned_from_us"),
                         np.zeros(n_nodes)),
@@ -142,7 +145,9 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
         "ready_now": np.zeros(n_sizes * width), "ends_at": [-1],
         "member_is_ready": np.zeros(n_members), "member_part": np.zeros(n_members),
         "group_from_us": np.zeros(len(known["group_first"]) - 1), "group_nodes": np.zeros(width),
-        "user_tested": np.zeros(int(max(known["job_user"])) + 1),
+        "user_tested": np.zeros(n_users), "association_tested": np.zeros(n_accounts),
+        "user_part_tested": np.zeros(n_users * len(places.partitions) if policy.bf_max_job_user_part else 0),
+        "array_planned": np.zeros(2), "job_planned_in": np.zeros(n_jobs),
         **dict.fromkeys(("holder_jobs", "holder_accruing", "holder_submitted", "holder_wall_us"), np.zeros(n_holders)),
         "holder_left_at": np.full(n_holders, -1), "holder_left_us": np.zeros(n_holders),
         **dict.fromkeys(("holder_tres", "holder_minutes", "holder_left"), np.zeros(n_holders * N_COUNTED)),

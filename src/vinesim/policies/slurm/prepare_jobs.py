@@ -76,7 +76,7 @@ class Jobs:
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
             of_request[request], [_asked(one) for one in given],
             np.array([not one for one in parts]) | lacks, lacks,
-            _request_arrays(requests, places, policy.max_switch_wait)
+            _request_arrays(requests, places, policy)
             | {"request_by_node": [one.is_by_node for one in given]} | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems)
             | _priorities(policy, places, requests, request, parts, qos, of_request, limit_us)
@@ -135,7 +135,8 @@ def _tres(one: Request) -> list[float]:
     return [one.n_cpus, memory, n, one.gpus * n]
 
 
-def _request_arrays(requests: list[Request], places: Places, longest_wait_s: float) -> dict[str, Any]:
+def _request_arrays(requests: list[Request], places: Places, policy: "Slurm") -> dict[str, Any]:
+    longest_wait_s, packs = policy.max_switch_wait, policy.pack_serial_at_end
     sizes, of_request = np.unique([max(one.per_node, 1) * one.cpus for one in requests], return_inverse=True)
     return nodes_of_requests(requests, places) | {
         "request_cpus": [one.n_cpus for one in requests],
@@ -148,6 +149,7 @@ def _request_arrays(requests: list[Request], places: Places, longest_wait_s: flo
         "request_kind": [_kind(one, places.kind_names) for one in requests],
         "request_gpus": [one.gpus for one in requests],
         "request_exclusive": [one.exclusive for one in requests],
+        "request_is_serial": [packs and one.n_cpus == 1 and not one.nodelist for one in requests],
         "request_switches": [one.switches for one in requests],
         "request_switch_wait": [min(one.switch_wait_s, longest_wait_s) for one in requests],
         "request_size": of_request,
@@ -178,7 +180,7 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
     throttled = sorted({array for array, most in zip(arrays, throttle, strict=True) if most and array})
     number = {array: i for i, array in enumerate(throttled)}
     return {
-        "job_number": np.arange(work.n_jobs) if work.job_id is None else work.job_id,
+        "job_number": _numbers(work, _batches(arrays)),
         "job_from_us": [math.inf if text == "never" else float(text) * US_PER_S if text else 0.0 for text in begin],
         "job_least_us": _least_us(work, limit_us),
         "job_nice": [float(text or 0) for text in work.words_of("nice")],
@@ -193,6 +195,14 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
         "job_throttle": [most if array else 0 for array, most in zip(arrays, throttle, strict=True)],
         "n_tasks": work.n_tasks,
     }
+
+
+def _numbers(work: Workload, first: np.ndarray) -> np.ndarray:
+    """Return the number of each job; of one in an array, that of the array, which its last job keeps."""
+    own = np.arange(work.n_jobs) if work.job_id is None else work.job_id
+    least = own.copy()
+    np.minimum.at(least, first, own)
+    return least[first]
 
 
 def _batches(arrays: list[str]) -> np.ndarray:

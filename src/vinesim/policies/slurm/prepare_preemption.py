@@ -30,6 +30,7 @@ def classes_of(policy: "Slurm", jobs: Jobs, places: Places) -> dict[str, Any]:
         "job_class": own,
         "class_may": may,
         "class_preempt": [PREEMPT_MODES[one.get("preempt_mode", policy.preempt_mode)] for one in given],
+        "class_grace_us": [float(one.get("grace_time", 0.0)) * US_PER_S for one in given],
         "class_rank": rank,
         "class_is_top": may.any(axis=1),
         "job_exempt_us": [float(exempt_s.get(name, policy.preempt_exempt_time)) * US_PER_S for name in jobs.qos],

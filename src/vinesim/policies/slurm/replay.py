@@ -12,6 +12,7 @@ import numpy as np
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
+from vinesim.policies.slurm.depth import is_passed_by
 from vinesim.policies.slurm.events import arrive, withdraw
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import count_running, is_over, number_in
@@ -185,7 +186,7 @@ class Books:
         return set(s.case_holder[s.case_first_holder[case] : s.case_first_holder[case + 1]].tolist())
 
     def _room(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:
-        s, request = self.s, self.s.job_request[job]
+        s, request, options = self.s, self.s.job_request[job], self.options
         down = {self.number[rack, shelf] for begin_us, end_us, rack, shelf in self.down if begin_us <= now_us < end_us}
         for node in range(len(s.node_cpus)):
             (remove if node in down else put)(s.up_nodes, 0, node)
@@ -203,13 +204,21 @@ class Books:
             what += [f"{len(down)} nodes down or drained"] if down and not named else []
             return "ReqNodeNotAvail", "; ".join(what) or "no node has what it asks for", ()
         tidy(s)
-        entries = zip(s.entry_job[: s.n_entries[0]].tolist(), s.entry_part[: s.n_entries[0]].tolist(), strict=True)
-        for other, its in entries:
+        columns = (s.entry_job, s.entry_part, s.entry_priority)
+        entries = zip(*(column[: s.n_entries[0]].tolist() for column in columns), strict=True)
+        n_before = 0
+        for other, its, priority in entries:
             if other == job:
                 break
-            is_in_turn = its == part and not names_all(s, s.job_request[other])
-            if is_in_turn and not is_over(s, other, its, now_us) and not lacks_licences(s, other):
+            if its != part:
+                continue
+            n_before += 1
+            closes = not names_all(s, s.job_request[other]) and not is_passed_by(s, options, other, priority, now_us)
+            if closes and not is_over(s, other, its, now_us) and not lacks_licences(s, other):
                 return "Priority", "", (other,)
+            if n_before == options.partition_job_depth:
+                detail = f"a run of the main scheduler tries {n_before:,} job{'s' * (n_before > 1)} of its partition"
+                return "Priority", detail, (other,)
         return "Resources", "", tuple(s.running[: s.n_running[0]].tolist())
 
 

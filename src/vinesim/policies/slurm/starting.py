@@ -36,14 +36,11 @@ def want(s, kind, job):
 
 
 def start(s, options, job, part, n_got, by, now_us):
-    """Start a job on the nodes that were found for it, in place of the ``victims``."""
-    if options.suspends:
-        if s.class_is_top[class_of(s, job, part)]:
-            cover(s, job, n_got, now_us)
-            for i in range(s.n_victims[0]):
-                suspend(s, s.victims[i])
-    else:
-        make_room(s, options, now_us)
+    """Start a job on the nodes that were found for it."""
+    if options.suspends and s.class_is_top[class_of(s, job, part)]:
+        cover(s, job, n_got, now_us)
+        for i in range(s.n_victims[0]):
+            suspend(s, s.victims[i])
     s.job_in[job], s.job_by[job] = part, by
     give(s, job, n_got)
     begin(s, job, part, now_us)
@@ -54,14 +51,43 @@ def start(s, options, job, part, n_got, by, now_us):
 
 
 def make_room(s, options, now_us):
-    """Preempt the ``victims``."""
+    """Preempt the ``victims``, those with a grace at its end. Returns whether all are gone."""
+    is_made = True
     for i in range(s.n_victims[0]):
-        evict_whole(s, options, s.victims[i], False, now_us)
+        victim = s.victims[i]
+        if s.class_grace_us[class_of(s, victim, s.job_in[victim])] > 0.0:
+            is_made = False
+            warn_whole(s, victim, now_us)
+        else:
+            evict_whole(s, options, victim, False, now_us)
+    s.n_victims[0] = 0
+    return is_made
+
+
+def warn_whole(s, job, now_us):
+    """Let a job, with the other components of its heterogeneous job, end with its grace, if it does not sooner."""
+    member = s.job_member[job]
+    if member < 0:
+        warn(s, job, now_us)
+        return
+    group = s.member_group[member]
+    for other in range(s.group_first[group], s.group_first[group + 1]):
+        if s.job_state[s.member_job[other]] == RUNNING:
+            warn(s, s.member_job[other], now_us)
+
+
+def warn(s, job, now_us):
+    """The same for one job."""
+    end_us = now_us + s.class_grace_us[class_of(s, job, s.job_in[job])]
+    if end_us < s.job_end_by_us[job]:
+        leave_running(s, job)
+        s.job_must_leave[job], s.job_end_by_us[job] = True, end_us
+        enter_running(s, job)
 
 
 def begin(s, job, part, now_us):
     """A job begins to run in a partition: it counts at limits and licences, and ages no more."""
-    s.job_in[job] = part
+    s.job_in[job], s.job_must_leave[job] = part, False
     s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
     s.job_end_by_us[job] = now_us + s.job_limit_us[job]
     if s.job_accrues[job]:

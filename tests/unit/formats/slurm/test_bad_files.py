@@ -74,12 +74,13 @@ def test_a_comment_in_another_encoding(tmp_path):
 
 
 def test_parameters_out_of_range_have_their_defaults_and_are_counted(tmp_path):
-    conf = CONF.replace("bf_interval=30,bf_exotic=1", "bf_interval=-1,bf_window=x,bf_max_job_user=0")
-    missing = report(write_site(tmp_path / "s", JOBS, conf + "SchedulerType=sched/builtin\n")).numbers["not_modelled"]
+    conf = CONF.replace("bf_interval=30,bf_exotic=1", "bf_interval=-2,bf_window=x,bf_max_job_user=0,bf_hetjob_prio=1")
+    missing = report(write_site(tmp_path / "s", JOBS, conf + "SchedulerType=sched/slow\n")).numbers["not_modelled"]
     assert missing == {
-        "SchedulerParameters=bf_interval=-1: the default is taken": 2,
+        "SchedulerParameters=bf_interval=-2: the default is taken": 2,
         "SchedulerParameters=bf_window=x: the default is taken": 2,
-        "SchedulerType=sched/builtin: jobs are backfilled nevertheless": 2,
+        "SchedulerParameters=bf_hetjob_prio=1: the default is taken": 2,
+        "SchedulerType=sched/slow: jobs are backfilled nevertheless": 2,
     }
 
 
