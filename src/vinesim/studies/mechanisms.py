@@ -14,8 +14,9 @@ import numpy as np
 from vinesim.model.scenario import Scenario
 
 SELDOM_S = 86400.0  # between cycles of backfill that is as good as off
-WEIGHTS = ("job_size", "partition", "qos")
+WEIGHTS = ("assoc", "job_size", "partition", "qos")
 LIMITS = re.compile(r"(grp|max)_")
+NO_NORMAL = {f"no_normal_{name}": False for name in ("assoc", "part", "qos", "tres")}
 Options = Mapping[str, Any]
 
 
@@ -125,7 +126,10 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "limits on backfill (bf_max_*)": _set(bf_max_job_user=0, bf_max_job_part=0, bf_max_job_start=0),
     "age": _set(priority_weight_age=0.0),
     "fair share": _set(priority_weight_fair_share=0.0),
-    "size, partition, QOS and TRES in priorities": _options(_weights),
+    "billing weights (TRESBillingWeights)": _options(_without("partitions.tres_billing_weights")),
+    "usage factors of QOS": _options(_without("qos.usage_factor")),
+    "association, size, partition, QOS and TRES in priorities": _options(_weights),
+    "flags of priorities (PriorityFlags)": _set(max_tres=False, accrue_always=False, incr_only=False, **NO_NORMAL),
     "nice": _attributes("nice"),
     "tiers of partitions": _options(_without("partitions.priority_tier")),
     "preemption": _set(preempt_type="none"),

@@ -5,9 +5,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob
-from vinesim.formats.importers.site_options import DENY, SCHEDULER, has_switches, is_usable
+from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.importers.site_options import (
+    DENY,
+    NO_DECAY,
+    PRIORITY_FLAGS,
+    SCHEDULER,
+    has_switches,
+    is_billed,
+    is_usable,
+    priority_flags,
+)
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
+from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres, weights_of
 
 PARAMETERS = frozenset(  # of SchedulerParameters, that are modelled or make no difference
     (
@@ -45,7 +55,8 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "gracetime": "GraceTime",
 }
 CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
-PRIORITY_FLAGS = ("", "NO_FAIR_TREE", "SMALL_RELATIVE_TO_TIME")  # that the policy has
+OF_QOS = ("", DENY, NO_DECAY)  # flags that the policy has
+IDLE_FLAGS = ("CALCULATE_RUNNING",)  # of PriorityFlags: without effect on what starts
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
@@ -62,7 +73,7 @@ JOBS: dict[str, Callable[[SiteJob], bool]] = {
 }
 
 
-def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
+def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     """Return what is not modelled, with the number of jobs that it touches."""
     found = Counter[str]()
     n = len(jobs)
@@ -80,9 +91,11 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
             found[f"SchedulerParameters={name}={text}: the default is taken"] = n
     if not (kind := settings.get("schedulertype", "sched/backfill")).endswith("backfill"):
         found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
-    if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
-        flags = settings["priorityflags"].upper().split(",")
-        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in PRIORITY_FLAGS})
+    if "multifactor" in settings.get("prioritytype", ""):
+        flags = [flag for flag in priority_flags(settings) if flag not in (*PRIORITY_FLAGS, *IDLE_FLAGS)]
+        found |= Counter({f"PriorityFlags={flag}": n for flag in flags})
+        if "DEPTH_OBLIVIOUS" in priority_flags(settings):
+            found["PriorityFlags=DEPTH_OBLIVIOUS: taken as the classic fair share"] = n
     if (
         "topology" in settings.get("topologyplugin", "")
         and not settings["topologyplugin"].endswith(("none", "default"))
@@ -100,6 +113,10 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         if word.upper() in ("CR_PACK_NODES", "CR_ONE_TASK_PER_CORE"):
             found[f"SelectTypeParameters={word}"] = n
     by_partition = Counter(name for one in jobs for name in one.job.partitions)
+    for part in nodes.partitions:
+        weights = weights_of(part.values.get("tresbillingweights", ""))
+        if others := [name for name in weights if not is_billed(name, site, nodes.gpu_types)]:
+            found[f"partition {part.name}: TRESBillingWeights of {', '.join(others)}"] = by_partition[part.name]
     sharing = Counter(name for one in jobs if "oversubscribe" in one.job.options for name in one.job.partitions)
     for entry in site.config.entries.get("partitionname", []):
         name = entry.values["partitionname"]
@@ -112,7 +129,7 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
                 found[f"partition {name}: {words}"] = by_partition[name]
     by_qos = Counter(one.job.qos for one in jobs)
     for qos in site.qos:
-        if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in ("", DENY)]:
+        if others := [flag for flag in qos.values.get("Flags", "").split(",") if flag.lower() not in OF_QOS]:
             found[f"QOS {qos.name}: {', '.join(others)}"] = by_qos[qos.name]
         found.update({f"QOS {qos.name}: {words}": by_qos[qos.name] for words in _not_counted(qos.values)})
     by_account = Counter(one.job.account for one in jobs)

@@ -7,6 +7,7 @@ is a partition's longest time: such jobs never start, and keep no others from st
 "Resource Limits" and sacctmgr, and what Slurm 22.05 was seen to do.
 """
 
+from vinesim.policies.slurm.billing import count_asked
 from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
 
 OF_JOBS, OF_WALL, OF_RESOURCE, OF_MINUTES, OF_RUN_MINUTES = range(1, 6)  # kinds of limits
@@ -17,6 +18,7 @@ def is_over(s, job, part, now_us):
     """Whether a limit keeps a job from starting in a partition now."""
     if s.job_never[job] or s.job_limit_us[job] > s.part_longest_us[part]:
         return True
+    count_asked(s, job, part)
     for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
         holder = s.job_holder[i]
         if s.holder_is_limited[holder] and broken_limit(s, job, holder, now_us) > 0:
@@ -59,7 +61,7 @@ def minutes_left(s, holder, r, now_us):
             if left_us > 0.0 and counts_at(s, job, holder):
                 for other in range(N_COUNTED):
                     amount = s.job_tres[job * N_COUNTED + other]
-                    s.holder_left[first + other] += amount * left_us / US_PER_MINUTE
+                    s.holder_left[first + other] += amount * s.job_usage_factor[job] * left_us / US_PER_MINUTE
     return s.holder_left[first + r]
 
 
@@ -71,8 +73,10 @@ def counts_at(s, job, holder):
     return False
 
 
-def may_accrue(s, job):
+def may_accrue(s, options, job):
     """Whether the age of one more job may count."""
+    if options.accrue_always:
+        return True
     for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
         holder = s.job_holder[i]
         if s.holder_accruing[holder] + 1.0 > s.most_accruing[holder]:
@@ -125,6 +129,7 @@ def count_running(s, job, sign):
 
 def use(s, job, us):
     """Count what a job used in a time towards limits on what may be used in all."""
+    us *= s.job_usage_factor[job]
     for i in range(s.job_first_holder[job], s.job_first_holder[job + 1]):
         holder = s.job_holder[i]
         s.holder_wall_us[holder] += us

@@ -71,6 +71,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts) -> dict[str, Any
         "most_tres": amounts["tres"],
         "most_run_minutes": amounts["run_minutes"],
         "most_minutes": amounts["minutes"],
+        "holder_decays": [not one.get("no_decay") for one in limits],
     }
 
 
@@ -83,7 +84,7 @@ def _of_job(policy: "Slurm", jobs: Jobs, accounts: Accounts, j: int) -> Iterator
                 own[name] = min(own.get(name, most), most)
         yield ("association", str(number)), own
     qos = policy.qos.get(jobs.qos[j], {})
-    yield ("qos", jobs.qos[j]), _chosen(qos, GROUP)
+    yield ("qos", jobs.qos[j]), _chosen(qos, GROUP | {"no_decay": "no_decay"})
     yield ("user", jobs.qos[j], jobs.user_names[j]), _chosen(qos, OF_USER)
     yield ("account", jobs.qos[j], jobs.account[j]), _chosen(qos, OF_ACCOUNT)
 

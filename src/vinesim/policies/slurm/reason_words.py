@@ -12,8 +12,9 @@ from vinesim.policies.slurm.prepare_limits import amounts_of, limits_of_jobs
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
 
-SHORT = {"cpu": "Cpu", "mem": "Mem", "node": "Node", "gres/gpu": "GRES"}
+SHORT = {"cpu": "Cpu", "mem": "Mem", "node": "Node", "gres/gpu": "GRES", "billing": "Billing"}
 LONG = {**SHORT, "mem": "Memory"}
+LIMIT = {"cpu": "Limit", "node": "Limit"}  # the end of some words
 
 
 def over_limit(s: Any, keys: list[tuple[str, ...]], accounts: Accounts, job: int, now_us: float) -> tuple[str, str]:
@@ -33,15 +34,16 @@ def over_limit(s: Any, keys: list[tuple[str, ...]], accounts: Accounts, job: int
             return f"{prefix}GrpWallLimit", f"{whose} may run {s.most_wall_us[holder] / US_PER_MINUTE:g} min in all"
         at, name = holder * N_COUNTED + r, COUNTED[r]
         if kind != OF_RESOURCE:
-            word = "CPUMinutesLimit" if kind == OF_MINUTES else "CPURunMinutesLimit"
-            return f"{prefix}Grp{word.replace('CPU', name.upper())}", f"{whose}: minutes of {name} are used up"
+            of = "CPU" if name == "cpu" else (SHORT if prefix == "Assoc" else LONG)[name]
+            word = f"{of}{'Minutes' if kind == OF_MINUTES else 'RunMinutes'}{'Limit' if name == 'cpu' else ''}"
+            return f"{prefix}Grp{word}", f"{whose}: minutes of {name} are used up"
         asked = s.job_tres[job * N_COUNTED + r]
         held = f"{whose} may hold {name} {s.most_tres[at]:g}: {s.holder_tres[at]:g} held, it asks for {asked:g}"
         if who == "QOSUser":
-            return f"QOSMax{LONG[name]}PerUser{'Limit' if name in ('cpu', 'node') else ''}", held
+            return f"QOSMax{LONG[name]}PerUser{LIMIT.get(name, '')}", held
         if who == "QOSAccount":
             return f"Max{LONG[name]}PerAccount", held
-        return f"{prefix}Grp{SHORT[name]}{'' if name == 'gres/gpu' else 'Limit'}", held
+        return f"{prefix}Grp{SHORT[name]}{'Limit' if name == 'mem' else LIMIT.get(name, '')}", held
     return "AssociationJobLimit", ""
 
 
@@ -85,12 +87,14 @@ def forbidden(policy: "Slurm", jobs: Jobs, accounts: Accounts, job: int) -> tupl
         longest = own.get("max_wall_per_job")
         if longest is not None and jobs.limit_us[job] > float(longest) * US_PER_MINUTE:
             return f"{prefix}MaxWallDurationPerJobLimit", f"{whose}: jobs of {longest:g} min at most"
-        for option, word in (("max_tres_per_job", "PerJobLimit"), ("tres", "Limit")):
+        for option, per in (("max_tres_per_job", "PerJob"), ("tres", "")):
             for r, most in enumerate(amounts_of(own.get(option))):
                 if jobs.tres[job][r] > most:
                     name = COUNTED[r]
                     detail = f"{whose}: {name} {most:g} at most, it asks for {jobs.tres[job][r]:g}"
-                    return f"{prefix}{'Max' if option != 'tres' else own['word']}{SHORT[name]}{word}", detail
+                    of = (LONG if per and prefix == "QOS" else SHORT)[name]
+                    end = "Limit" if name == "mem" and not per else LIMIT.get(name, "")
+                    return f"{prefix}{'Max' if per else own['word']}{of}{per}{end}", detail
         if own.get("jobs", 1) < 1:
             return f"{prefix}MaxJobsLimit", f"{whose} may run no job"
     return "AssociationJobLimit", ""

@@ -84,7 +84,7 @@ class Books:
         elif kind == WITHDRAWN:
             withdraw(s, options, job, now_us)
         elif kind == BEGIN and s.job_state[job] in (HELD, ELIGIBLE):
-            begin(s, job, int(s.job_part[s.job_first_part[job]]), now_us)
+            begin(s, options, job, int(s.job_part[s.job_first_part[job]]), now_us)
         elif kind in ENDS and is_on_nodes(s, job):
             leave(s, options, job, now_us)
             if kind == LOST:
