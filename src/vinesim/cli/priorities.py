@@ -12,8 +12,8 @@ WIDTH = 80
 MOST_SHOWN = 40
 OF_JOBS = {
     "job_id": "JOBID", "partition": "PARTITION", "user": "USER", "priority": "PRIORITY", "age": "AGE",
-    "fair_share": "FAIRSHARE", "job_size": "JOBSIZE", "partition_factor": "PART", "qos_factor": "QOS", "nice": "NICE",
-    "tres": "TRES",
+    "assoc": "ASSOC", "fair_share": "FAIRSHARE", "job_size": "JOBSIZE", "partition_factor": "PART",
+    "qos_factor": "QOS", "nice": "NICE", "tres": "TRES",
 }  # fmt: skip
 OF_SHARES = {
     "account": "Account", "user": "User", "raw_shares": "RawShares", "norm_shares": "NormShares",

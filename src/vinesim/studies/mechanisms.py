@@ -14,8 +14,9 @@ import numpy as np
 from vinesim.model.scenario import Scenario
 
 SELDOM_S = 86400.0  # between cycles of backfill that is as good as off
-WEIGHTS = ("job_size", "partition", "qos")
+WEIGHTS = ("assoc", "job_size", "partition", "qos")
 LIMITS = re.compile(r"(grp|max)_")
+NO_NORMAL = {f"no_normal_{name}": False for name in ("assoc", "part", "qos", "tres")}
 Options = Mapping[str, Any]
 
 
@@ -131,12 +132,15 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "components tried together (bf_hetjob_prio)": _set(bf_hetjob_prio="off"),
     "age": _set(priority_weight_age=0.0),
     "fair share": _set(priority_weight_fair_share=0.0),
-    "size, partition, QOS and TRES in priorities": _options(_weights),
+    "billing weights (TRESBillingWeights)": _options(_without("partitions", "tres_billing_weights")),
+    "usage factors of QOS": _options(_without("qos", "usage_factor")),
+    "other weights of priorities": _options(_weights),
+    "flags of priorities (PriorityFlags)": _set(max_tres=False, accrue_always=False, incr_only=False, **NO_NORMAL),
     "nice": _attributes("nice"),
     "tiers of partitions": _options(_without("partitions", "priority_tier")),
     "preemption": _set(preempt_type="none"),
     "grace of preempted jobs": _options(
-        lambda options: {**_without("partitions.grace_time")(options), **_without("qos.grace_time")(options)}
+        lambda options: {**_without("partitions", "grace_time")(options), **_without("qos", "grace_time")(options)}
     ),
     "limits of associations": _options(_without_limits("accounts")),
     "limits of QOS": _options(_without_limits("qos")),

@@ -14,7 +14,7 @@ from vinesim.policies.slurm.policy import Slurm
 from vinesim.policies.slurm.prepare_accounts import Accounts
 
 WATCHED = (
-    *("entry_job", "entry_part", "entry_priority", "n_entries", "job_state", "job_priority", "job_fixed_share"),
+    *("entry_job", "entry_part", "entry_priority", "n_entries", "job_state", "job_priority"),
     *("job_association", "job_first_part", "job_part", "job_nice", "usage", "levels", "fair_share", "raw_shares"),
     *("sibling_shares", "parent"),
 )
@@ -57,9 +57,8 @@ def priorities_at(scenario: Scenario, at_s: float) -> Priorities:
 def _jobs(policy: Slurm, scenario: Scenario, seen: dict[str, np.ndarray]) -> list[Row]:
     """Return a row for each entry of the queue; what adds to a priority is weighted, as in ``sprio``."""
     work = scenario.workload
-    size = _prepared(replace(policy, priority_weight_qos=0.0), scenario, "job_fixed_share")
-    of_part = _prepared(replace(policy, priority_weight_tres={}), scenario, "part_share")
-    shares = _prepared(policy, scenario, "part_share")
+    of_part = _prepared(replace(policy, priority_weight_tres={}), scenario)["part_share"]
+    known = _prepared(policy, scenario)
     names = [one.name for one in scenario.partitions]
     qos, account = work.words_of("qos"), work.words_of("account")
     found = []
@@ -69,7 +68,8 @@ def _jobs(policy: Slurm, scenario: Scenario, seen: dict[str, np.ndarray]) -> lis
             continue
         first, last = seen["job_first_part"][job : job + 2]
         k = int(first) + seen["job_part"][first:last].tolist().index(part)
-        association, fixed = int(seen["job_association"][job]), float(seen["job_fixed_share"][job])
+        association = int(seen["job_association"][job])
+        of_association, size, of_qos = (float(known[f"{name}_share"][job]) for name in ("association", "size", "qos"))
         fair = policy.priority_weight_fair_share * float(seen["fair_share"][association]) if association >= 0 else 0.0
         found.append({
             "job_id": job if work.job_id is None else int(work.job_id[job]),
@@ -78,19 +78,20 @@ def _jobs(policy: Slurm, scenario: Scenario, seen: dict[str, np.ndarray]) -> lis
             "account": account[job],
             "qos": qos[job],
             "priority": float(seen["entry_priority"][i]),
-            "age": max(0.0, float(seen["job_priority"][job]) - fixed - fair),
+            "age": max(0.0, float(seen["job_priority"][job]) - (size + of_association + of_qos) - fair),
+            "assoc": of_association,
             "fair_share": fair,
-            "job_size": float(size[job]),
+            "job_size": size,
             "partition_factor": float(of_part[k]),
-            "qos_factor": fixed - float(size[job]),
+            "qos_factor": of_qos,
             "nice": float(seen["job_nice"][job]),
-            "tres": float(shares[k] - of_part[k]),
+            "tres": float(known["part_share"][k] - of_part[k]),
         })  # fmt: skip
     return found
 
 
-def _prepared(policy: Slurm, scenario: Scenario, name: str) -> np.ndarray:
-    return cast(np.ndarray, vars(policy.suited_to(scenario))["arrays"][name])
+def _prepared(policy: Slurm, scenario: Scenario) -> dict[str, np.ndarray]:
+    return cast(dict[str, np.ndarray], vars(policy.suited_to(scenario))["arrays"])
 
 
 def _shares(policy: Slurm, seen: dict[str, np.ndarray]) -> list[Row]:

@@ -36,9 +36,16 @@ PARAMETERS = (
 )
 LEADERS = (33, 40, 46)  # of heterogeneous jobs of two components
 QOS = (
-    "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime\nnormal|1|00:00:00|cpu=9|||\n"
-    "high|10|00:00:00||{most}|normal|00:05:00\npart|1|00:00:00|cpu=6|5||\n"
+    "Name|Priority|GraceTime|MaxTRESPU|MaxSubmitPU|Preempt|PreemptExemptTime|UsageFactor|Flags|GrpTRESRunMins\n"
+    "normal|1|00:00:00|cpu=9,billing=30||||1.5|NoDecay|billing=900\nhigh|10|00:00:00||{most}|normal|00:05:00|1||\n"
+    "part|1|00:00:00|cpu=6,billing=25|5|||2||\n"
 )
+DUMP = (
+    "Cluster - 'small'\nParent - 'root'\nAccount - 'lab':Fairshare=1:GrpTRES=billing=60\nParent - 'lab'\n"
+    "User - 'ann':Fairshare=1\nUser - 'bob':Fairshare=3:Priority=5\n"
+)
+BILLS = 'TRESBillingWeights="CPU=1.5,Mem=0.5G,Node=1,GRES/gpu=2,GRES/gpu:a100=1,License/lic=3"'
+FLAGS = ("", "MAX_TRES,INCR_ONLY", "ACCRUE_ALWAYS,NO_FAIR_TREE", "NO_NORMAL_ALL")
 TREE = "SwitchName=s0 Nodes=c[1-2]\nSwitchName=s1 Nodes=c3,g1\nSwitchName=top Switches=s[0-1]\n"
 
 
@@ -82,7 +89,11 @@ def busy_site(folder: Path, seed: int) -> vs.Scenario:
     conf = conf.replace("Nodes=ALL", "Nodes=ALL LLN=YES") if seed % 4 == 1 else conf
     conf = conf.replace("Nodes=ALL", "Nodes=ALL QOS=part MinNodes=2 MaxNodes=3") if seed % 4 == 3 else conf
     conf = conf.replace("Nodes=c[1-3]", "Nodes=c[1-3] MaxCPUsPerNode=3") if seed % 4 == 2 else conf
-    site = write_site(folder / "site", past, conf, squeue=queue, qos=QOS.format(most=2 if seed % 2 else ""))
+    conf += (
+        f"PriorityWeightFairshare=700\nPriorityWeightAssoc=50\nPriorityCalcPeriod=1\nPriorityFlags={FLAGS[seed % 4]}\n"
+    )
+    conf = conf.replace("Default=YES", f"Default=YES {BILLS}")
+    site = write_site(folder / "site", past, conf, squeue=queue, qos=QOS.format(most=2 if seed % 2 else ""), dump=DUMP)
     (site / "topology.conf").write_text(TREE)
     scenario = read_scenario(write_snapshot(site, folder / "queue.parquet").scenario)
     work = scenario.workload  # whose jobs run to their limits

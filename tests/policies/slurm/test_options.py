@@ -51,7 +51,7 @@ def test_nodes_of_a_kind_are_added_and_removed_by_one_key(site):
         ("options.qos.hihg.priority=3", r"options\.qos\.hihg.*one of normal, high.*Did you mean high"),
         ("options.accounts.lab.users.an.max_jobs=3", r"one of ann, bob.*Did you mean ann.*add one"),
         ("options.accounts.lab.users.ann.max_job=3", r"ann\.max_job.*Did you mean max_jobs"),
-        ("options.qos.high.max_tres_per_user.gpu=4", r"qos\.high\.max_tres_per_user.*gres/gpu only, not gpu"),
+        ("options.qos.high.max_tres_per_user.gpu=4", r"qos\.high\.max_tres_per_user.*billing only, not gpu"),
         ("options.qos.high.max_jobs_per_user=many", r"max_jobs_per_user: expected a number"),
         ("options.partitions.batch.max_time=1:00:00", r"max_time: expected minutes"),
         ("options.partitions.batch.preempt_mode=kill", r"preempt_mode: expected one of off, cancel"),

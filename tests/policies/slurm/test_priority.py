@@ -65,7 +65,7 @@ def test_sizes_of_a_site(tmp_path, lines, expected):
     assert not any("Priority" in name for name in report.numbers["not_modelled"])
     assert "parameters_not_read" not in report.numbers
     scenario = read_scenario(tmp_path / "site.yaml")
-    found = vars(resolve(scenario.policy, scenario.options).suited_to(scenario))["arrays"]["job_fixed_share"]
+    found = vars(resolve(scenario.policy, scenario.options).suited_to(scenario))["arrays"]["size_share"]
     assert np.rint(found[: len(expected)]).tolist() == expected
 
 

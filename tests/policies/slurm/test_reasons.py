@@ -123,7 +123,7 @@ YOUNG = [job(1, 0, 200, "-N1 -n4"), job(2, 10, 60, WIDE), job(3, 20, 300, "-N1 -
     [
         (LICENCES, "bf_interval=250,partition_job_depth=1", ["Priority"], "tries 1 job of its partition; behind job 2"),
         (LICENCES, "bf_interval=250", ["Resources"], ""),
-        (YOUNG, "bf_min_age_reserve=100", ["Resources", "Priority", "Resources"], "2.60 min: Resources"),
+        (YOUNG, "bf_min_age_reserve=100", ["Resources", "Priority", "Resources"], "00:02:36: Resources"),
         (YOUNG, "bf_interval=30", ["Priority", "Priority"], "behind job 2"),
     ],
 )  # fmt: skip

@@ -82,7 +82,7 @@ def test_refused_jobs_are_counted_and_named(tmp_path: Path) -> None:
     }  # fmt: skip
     assert "1 refused by the policy, 1 left" in found.report(tmp_path / "page.html").read_text()
     assert headline(waiting_of(tmp_path / "out", 4))[0].endswith(
-        "waited 0 us and never started: arrived at 4.00 s; the policy refused it."
+        "waited 0 us and never started: arrived at 2024-03-01 00:00:04; the policy refused it."
     )
     assert slowest_jobs(tmp_path / "out", 5)[0] == 1
     assert slowest_jobs(tmp_path / "out", 5)[-1] == 4

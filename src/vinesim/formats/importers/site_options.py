@@ -2,13 +2,24 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from vinesim.formats.importers.site_nodes import Nodes
 from vinesim.formats.slurm.accounts import PARENT, ROOT, Qos
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import COUNTED, UNLIMITED, duration_s, hosts, licences, tres
+from vinesim.formats.slurm.values import (
+    COUNTED,
+    LICENCE,
+    OF_TYPE,
+    UNLIMITED,
+    WEIGHED,
+    duration_s,
+    hosts,
+    licences,
+    tres,
+    weights_of,
+)
 
 SCHEDULER = (  # of SchedulerParameters, with a number, in its units
     *("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part"),
@@ -22,6 +33,7 @@ FLAGS = ("preempt_youngest_first", "assoc_limit_stop", "bf_one_resv_per_job", "b
 WORDS = {"bf_hetjob_prio": ("min", "avg", "max")}
 WEIGHTS = {
     "priorityweightage": "priority_weight_age",
+    "priorityweightassoc": "priority_weight_assoc",
     "priorityweightfairshare": "priority_weight_fair_share",
     "priorityweightjobsize": "priority_weight_job_size",
     "priorityweightpartition": "priority_weight_partition",
@@ -45,9 +57,20 @@ LIMITS = {  # a limit of Slurm's tables -> the name of it as an option
 }  # fmt: skip
 FLAGS_OF_QOS = {  # by lower-case name
     "denyonlimit": "deny_on_limit", "overpartqos": "over_part_qos", "partitionmaxnodes": "partition_max_nodes",
-    "partitionminnodes": "partition_min_nodes", "partitiontimelimit": "partition_time_limit",
+    "partitionminnodes": "partition_min_nodes", "partitiontimelimit": "partition_time_limit", "nodecay": "no_decay",
 }  # fmt: skip
 OF_NODES = {"minnodes": "min_nodes", "maxnodes": "max_nodes", "maxcpuspernode": "max_cpus_per_node"}  # of a partition
+NO_NORMAL = ("assoc", "part", "qos", "tres")
+PRIORITY_FLAGS: dict[str, dict[str, bool]] = {  # -> options
+    "NO_FAIR_TREE": {"fair_tree": False},
+    "DEPTH_OBLIVIOUS": {"fair_tree": False},
+    "SMALL_RELATIVE_TO_TIME": {"small_relative_to_time": True},
+    "MAX_TRES": {"max_tres": True},
+    "ACCRUE_ALWAYS": {"accrue_always": True},
+    "INCR_ONLY": {"incr_only": True},
+    "NO_NORMAL_ALL": {f"no_normal_{name}": True for name in NO_NORMAL},
+    **{f"NO_NORMAL_{name.upper()}": {f"no_normal_{name}": True} for name in NO_NORMAL},
+}
 OTHERS = {"Fairshare": "shares", "Priority": "priority"}
 _KNOWN = {name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()}  # a dump writes some otherwise
 
@@ -75,19 +98,20 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
         if seconds is not None:
             found[ours] = seconds if math.isfinite(seconds) else 0.0
     if weights := settings.get("priorityweighttres"):
-        found["priority_weight_tres"] = counted(weights)
-    flags = settings.get("priorityflags", "").upper().split(",")
-    if "NO_FAIR_TREE" in flags:
-        found["fair_tree"] = False
-    if "SMALL_RELATIVE_TO_TIME" in flags:
-        found["small_relative_to_time"] = True
+        found["priority_weight_tres"] = counted(weights, WEIGHED)
+    for flag in priority_flags(settings):
+        found |= PRIORITY_FLAGS.get(flag, {})
     if settings.get("priorityfavorsmall", "NO").upper() == "YES":
         found["priority_favor_small"] = True
     found |= _preemption(settings)
     found["nodes"], known = _runs(nodes), {node.name for node in nodes.nodes}
     is_lln = "cr_lln" in settings.get("selecttypeparameters", "").lower().split(",")
     of_qos = {one.name for one in site.qos}
-    found["partitions"] = {one.name: _partition(one.values, is_lln, of_qos) for one in nodes.partitions if one.nodes}
+    found["partitions"] = {
+        one.name: _partition(one.values, is_lln, of_qos) | _billing(site, one.values, nodes.gpu_types)
+        for one in nodes.partitions
+        if one.nodes
+    }
     if counts := licences(settings.get("licenses", "")):
         found["licenses"] = counts
     if has_switches(site):
@@ -131,9 +155,33 @@ def has_switches(site: Site) -> bool:
     return site.config.settings.get("topologyplugin", "").endswith("tree") and "switchname" in site.topology.entries
 
 
-def counted(text: str) -> dict[str, float]:
+def counted(text: str, known: Collection[str] = COUNTED) -> dict[str, float]:
     """Return a list of resources without those that the policy does not count."""
-    return {name: amount for name, amount in tres(text).items() if name in COUNTED}
+    return {name: amount for name, amount in tres(text).items() if name in known}
+
+
+def priority_flags(settings: Mapping[str, str]) -> list[str]:
+    """Return the PriorityFlags that are set."""
+    return [flag.strip() for flag in settings.get("priorityflags", "").upper().split(",") if flag.strip()]
+
+
+def is_billed(name: str, site: Site, types: Collection[str]) -> bool:
+    """Whether a weight of TRESBillingWeights is of what a site with these types of GPUs counts."""
+    known = {name.lower() for name in licences(site.config.settings.get("licenses", ""))}
+    of_type = name.startswith(OF_TYPE) and name.removeprefix(OF_TYPE) in {one.lower() for one in types}
+    return name in WEIGHED or of_type or (name.startswith(LICENCE) and name.removeprefix(LICENCE) in known)
+
+
+def _billing(site: Site, values: Mapping[str, str], types: Collection[str]) -> dict[str, Any]:
+    """Return the weights of what jobs of a partition are billed for."""
+    weights = weights_of(values.get("tresbillingweights", ""))
+    names = {name.lower(): name for name in licences(site.config.settings.get("licenses", ""))}
+    found = {}
+    for name, weight in weights.items():
+        if is_billed(name, site, types):
+            licence = names.get(name.removeprefix(LICENCE)) if name.startswith(LICENCE) else None
+            found[name if licence is None else LICENCE + licence] = weight
+    return {"tres_billing_weights": found} if found else {}
 
 
 def _runs(nodes: Nodes) -> dict[str, Any]:
@@ -167,10 +215,13 @@ def _preemption(settings: dict[str, str]) -> dict[str, Any]:
 
 
 def _of_qos(qos: Qos, known: set[str]) -> dict[str, Any]:
-    """Return which of the known QOS one preempts, how its own jobs are preempted, and its flags."""
+    """Return which of the known QOS one preempts, how its own jobs are preempted, its factor of usage and its flags."""
     values = qos.values
     flags = [FLAGS_OF_QOS[flag.lower()] for flag in qos.flags if flag.lower() in FLAGS_OF_QOS]
     found: dict[str, Any] = dict.fromkeys(flags, True)
+    factor = values.get("UsageFactor", "")
+    if factor.replace(".", "", 1).isdecimal() and float(factor) != 1.0:
+        found["usage_factor"] = float(factor)
     if names := [name for name in values.get("Preempt", "").split(",") if name in known]:
         found["preempt"] = names
     if (mode := values.get("PreemptMode", "cluster").lower()) not in ("", "cluster"):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from vinesim.formats.importers.site_jobs import LATER_S, SiteJob, site_jobs
 from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.importers.site_options import priority_flags
 from vinesim.formats.importers.site_ran import ON_NODES, SUSPENDED, ran_s
 from vinesim.formats.slurm.jobs import Record, SlurmJob, keys_of
 from vinesim.formats.slurm.requests import Request, held_by
@@ -105,12 +106,12 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
             sign = "+" if "+" in row["JOBID"] else "_"
             name = str(number) if place is None else f"{number}{sign}{place}"
             made.append((_job(row, number, place, known.get((number, place)), now_s), row, name))
-    found = []
+    found, ages_always = [], "ACCRUE_ALWAYS" in priority_flags(site.config.settings)
     for job, row, name in made:
         site_job = next(iter(site_jobs([job], nodes, now_s, 0.0, lambda why, _: dropped.update([why]))), None)
         if site_job is not None:
             has_run_s = ran_s(row, now_s, rows, before, tiers) if row["STATE"] in ON_NODES else None
-            found.append(_queued(site_job, row, name, known.get(job.key), now_s, has_run_s))
+            found.append(_queued(site_job, row, name, known.get(job.key), now_s, has_run_s, ages_always))
     found.sort(key=lambda one: (one.reason != "", _tier(one, tiers) if not one.reason else 0, one.submit_s,
                                 one.site_job.job.number, one.site_job.job.index or 0))  # fmt: skip
     suspends = "suspend" in site.config.settings.get("preemptmode", "").lower()
@@ -168,9 +169,11 @@ def _gres(row: dict[str, str]) -> str:
 
 
 def _queued(
-    one: SiteJob, row: dict[str, str], name: str, known: SlurmJob | None, now_s: float, has_run_s: float | None
-) -> Queued:
-    """Return a job with what it had at the time of the snapshot, as attributes; ``has_run_s``: None where it waits."""
+    one: SiteJob, row: dict[str, str], name: str, known: SlurmJob | None, now_s: float, has_run_s: float | None,
+    ages_always: bool,
+) -> Queued:  # fmt: skip
+    """Return a job with what it had at the time of the snapshot, as attributes; ``has_run_s``: None where it waits;
+    ``ages_always``: whether jobs age that are not eligible."""
     submit_s, start_s = time_s(row["SUBMIT"]), time_s(row["START"])
     runs, reason = has_run_s is not None, row.get("REASON", "")
     found = {key: text for key, text in one.attributes.items() if key not in ("failed", "begin_s")}
@@ -181,8 +184,11 @@ def _queued(
         found["begin_s"] = "never"
     elif reason == "BeginTime" and start_s is not None and start_s > now_s:
         found["begin_s"] = exact(start_s - now_s)
-    elif reason not in ("Dependency", "JobArrayTaskLimit"):
-        found["waited_s"] = exact(now_s - _eligible_s(known, now_s if submit_s is None else submit_s, now_s))
+    from_s = now_s if submit_s is None else submit_s
+    if not runs and ages_always:
+        found["waited_s"] = exact(now_s - from_s)
+    elif not runs and "begin_s" not in found and reason not in ("Dependency", "JobArrayTaskLimit"):
+        found["waited_s"] = exact(now_s - _eligible_s(known, from_s, now_s))
     priority = _text(row, "PRIORITY")
     if priority.isdecimal() and int(priority) > HAS_BASIC:
         found["nice"] = str(BASIC - one.job.number - int(priority))

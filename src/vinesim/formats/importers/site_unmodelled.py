@@ -5,17 +5,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from vinesim.formats.importers.site_jobs import SiteJob
+from vinesim.formats.importers.site_nodes import Nodes
 from vinesim.formats.importers.site_options import (
     FLAGS,
     FLAGS_OF_QOS,
+    PRIORITY_FLAGS,
     SCHEDULER,
     WORDS,
     has_switches,
+    is_billed,
     is_builtin,
     is_usable,
+    priority_flags,
 )
 from vinesim.formats.slurm.site import Site
-from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres
+from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres, weights_of
 
 PARAMETERS = frozenset(  # of SchedulerParameters, that are modelled or make no difference
     (
@@ -53,7 +57,7 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "exclusiveuser": "ExclusiveUser",
 }
 CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
-PRIORITY_FLAGS = ("", "NO_FAIR_TREE", "SMALL_RELATIVE_TO_TIME")  # that the policy has
+IDLE_FLAGS = ("CALCULATE_RUNNING",)  # of PriorityFlags: without effect on what starts
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
@@ -70,7 +74,7 @@ JOBS: dict[str, Callable[[SiteJob], bool]] = {
 }
 
 
-def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
+def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     """Return what is not modelled, with the number of jobs that it touches."""
     found = Counter[str]()
     n = len(jobs)
@@ -89,9 +93,11 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
     kind = settings.get("schedulertype", "sched/backfill")
     if not kind.endswith("backfill") and not is_builtin(site):
         found[f"SchedulerType={kind}: jobs are backfilled nevertheless"] = n
-    if "multifactor" in settings.get("prioritytype", "") and settings.get("priorityflags"):
-        flags = settings["priorityflags"].upper().split(",")
-        found |= Counter({f"PriorityFlags={flag}": n for flag in flags if flag not in PRIORITY_FLAGS})
+    if "multifactor" in settings.get("prioritytype", ""):
+        flags = [flag for flag in priority_flags(settings) if flag not in (*PRIORITY_FLAGS, *IDLE_FLAGS)]
+        found |= Counter({f"PriorityFlags={flag}": n for flag in flags})
+        if "DEPTH_OBLIVIOUS" in priority_flags(settings):
+            found["PriorityFlags=DEPTH_OBLIVIOUS: taken as the classic fair share"] = n
     if (
         "topology" in settings.get("topologyplugin", "")
         and not settings["topologyplugin"].endswith(("none", "default"))
@@ -109,6 +115,10 @@ def unmodelled(site: Site, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
         if word.upper() in ("CR_PACK_NODES", "CR_ONE_TASK_PER_CORE"):
             found[f"SelectTypeParameters={word}"] = n
     by_partition = Counter(name for one in jobs for name in one.job.partitions)
+    for part in nodes.partitions:
+        weights = weights_of(part.values.get("tresbillingweights", ""))
+        if others := [name for name in weights if not is_billed(name, site, nodes.gpu_types)]:
+            found[f"partition {part.name}: TRESBillingWeights of {', '.join(others)}"] = by_partition[part.name]
     sharing = Counter(name for one in jobs if "oversubscribe" in one.job.options for name in one.job.partitions)
     for entry in site.config.entries.get("partitionname", []):
         name = entry.values["partitionname"]

@@ -158,7 +158,7 @@ def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> Im
     wrong = contradictions(site, nodes, jobs)
     report.numbers |= {"contradictory": dict(wrong)} if wrong else {}
     report.findings += [Finding("contradictory", f"{words}: {n:,}", True, {"count": n}) for words, n in wrong]
-    missing = unmodelled(site, jobs)
+    missing = unmodelled(site, nodes, jobs)
     report.numbers["not_modelled"] = dict(missing)
     for words, n in missing:
         report.findings.append(Finding("not modelled", f"{words}: {n:,} jobs", n >= len(jobs) / 20, {"jobs": n}))

@@ -12,7 +12,9 @@ NOTHING = frozenset(("", "Unknown", "None", "N/A", "(null)", "NONE", "n/a"))
 LATEST_S = 253402300800.0  # the year 10000
 MAX_HOSTS = 1_000_000  # of one list
 MIB = {"K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
-COUNTED = ("cpu", "mem", "node", "gres/gpu")  # resources that are modelled
+WEIGHED = ("cpu", "mem", "node", "gres/gpu")  # resources that are modelled
+COUNTED = (*WEIGHED, "billing")  # what limits are on
+OF_TYPE, LICENCE = "gres/gpu:", "license/"  # how the names of GPUs of a type and of licences begin
 _DURATION = re.compile(r"(?:(\d{1,12})-)?(\d{1,12})(?::(\d{1,12}))?(?::(\d{1,12}))?(?:\.\d+)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
 _HOST = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,")
@@ -86,6 +88,21 @@ def tres(text: str) -> dict[str, float]:
             number = _number(amount)
             if number is not None:
                 found[name] = number
+    return found
+
+
+def weights_of(text: str) -> dict[str, float]:
+    """Return a list of weights of resources, such as ``CPU=1.0,Mem=0.25G,GRES/gpu=2``, by name in lower case.
+
+    A weight of memory may be for each unit that follows it; here it is for each MiB. What is not of this form is left
+    out.
+    """
+    found = {}
+    for item in text.split(","):
+        name, _, weight = item.strip().lower().partition("=")
+        match = re.fullmatch(r"(\d*\.?\d+|\d+\.)([kmgtp]?)", weight.strip())
+        if name and match:
+            found[name.strip()] = float(match[1]) / MIB[match[2].upper() or "M"]
     return found
 
 

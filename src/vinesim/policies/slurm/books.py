@@ -58,7 +58,9 @@ BEFORE = {
     "job_first_part": "i8",  # [J + 1] of job_part
     "job_part": "i8",
     "part_share": "f8",  # of each of job_part: what partition and resources add to the priority
-    "job_fixed_share": "f8",  # [J] what size and QOS add
+    "size_share": "f8",  # [J] what its size adds
+    "association_share": "f8",  # [J] ... its association
+    "qos_share": "f8",  # [J] ... its QOS
     "job_nice": "f8",
     "job_known_us": "f8",  # [J] when the scheduler has it
     "job_from_us": "f8",  # [J] not eligible before; infinite: never
@@ -80,7 +82,7 @@ BEFORE = {
     "dependency_kind": "i8",
     "dependency_job": "i8",
     "job_is_awaited": "?",  # [J] others depend on it
-    "job_tres": "f8",  # [J 4] what it asks for of what limits count
+    "job_tres": "f8",  # [J 5] what limits count of it: what it asks for; billing: what it is billed when it runs
     "part_never": "?",  # of each of job_part: it breaks a limit by itself there
     "part_case": "i8",  # of each of job_part: what is in force there
     "job_denied": "?",  # [J] it breaks a limit by itself for which a QOS refuses it
@@ -101,9 +103,15 @@ BEFORE = {
     "most_accruing": "f8",
     "most_submitted": "f8",
     "most_wall_us": "f8",
-    "most_tres": "f8",  # [I 4]
+    "most_tres": "f8",  # [I 5]
     "most_run_minutes": "f8",
     "most_minutes": "f8",
+    "holder_decays": "?",  # what its jobs have used is forgotten
+    # billing
+    "billing_weight": "f8",  # [P 4+K] of CPUs, memory, nodes, GPUs, and of GPUs of each type
+    "licence_weight": "f8",  # [P licences]
+    "part_billing": "f8",  # of each of job_part: what a job is billed for what it asks for
+    "job_usage_factor": "f8",  # [J] a factor of what it uses
     # the tree of accounts
     "parent": "i8",
     "depth": "i8",
@@ -249,7 +257,9 @@ DURING = {
     "holder_minutes": "f8",
     "holder_left_at": "i8",  # [H] the version, and
     "holder_left_us": "f8",  # [H] the time, for which is known
-    "holder_left": "f8",  # [H 4] what its running jobs hold, times the minutes left of their limits
+    "holder_left": "f8",  # [H 5] what its running jobs hold, times the minutes left of their limits
+    "job_billed": "f8",  # [J] what it is billed while it runs
+    "billed": "f8",  # [4+K] what a job has of what is billed
     "usage": "f8",
     "levels": "f8",
     "user_order": "i8",

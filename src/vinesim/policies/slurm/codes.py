@@ -33,7 +33,7 @@ DEPENDENCIES = {
 START, STOP, KILL = range(3)
 
 # resources that limits count: COUNTED
-CPU, MEMORY, NODE, GPU = range(4)
+CPU, MEMORY, NODE, GPU, BILLING = range(5)
 N_COUNTED = len(COUNTED)
 
 # GPUs that a job asks for

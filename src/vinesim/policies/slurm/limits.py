@@ -10,6 +10,7 @@ and keep no others from starting. Source: the manual pages "Resource Limits" and
 seen to do.
 """
 
+from vinesim.policies.slurm.billing import count_asked, place_of
 from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
 
 OF_JOBS, OF_WALL, OF_RESOURCE, OF_MINUTES, OF_RUN_MINUTES = range(1, 6)  # kinds of limits
@@ -18,22 +19,15 @@ N_KINDS = 6
 
 def is_over(s, job, part, now_us):
     """Whether a limit keeps a job from starting in a partition now."""
-    k = number_in(s, job, part)
+    k = place_of(s, job, part)
     if s.part_never[k]:
         return True
+    count_asked(s, job, part)
     case = s.part_case[k]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         if s.is_limited[i] and broken_limit(s, job, i, now_us) > 0:
             return True
     return False
-
-
-def number_in(s, job, part):
-    """The place of one of the partitions of a job in ``job_part``."""
-    k = s.job_first_part[job]
-    while s.job_part[k] != part:
-        k += 1
-    return k
 
 
 def broken_limit(s, job, i, now_us):
@@ -72,7 +66,7 @@ def minutes_left(s, holder, r, now_us):
             if left_us > 0.0 and counts_at(s, job, holder):
                 for other in range(N_COUNTED):
                     amount = s.job_tres[job * N_COUNTED + other]
-                    s.holder_left[first + other] += amount * left_us / US_PER_MINUTE
+                    s.holder_left[first + other] += amount * s.job_usage_factor[job] * left_us / US_PER_MINUTE
     return s.holder_left[first + r]
 
 
@@ -85,8 +79,10 @@ def counts_at(s, job, holder):
     return False
 
 
-def may_accrue(s, job):
+def may_accrue(s, options, job):
     """Whether the age of one more job may count."""
+    if options.accrue_always:
+        return True
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         if s.holder_accruing[s.case_holder[i]] + 1.0 > s.most_accruing[i]:
@@ -132,7 +128,7 @@ def count_submitted(s, job, sign):
 
 def count_in(s, job, part):
     """Let a job that is submitted count in one of its partitions from now on."""
-    case = s.part_case[number_in(s, job, part)]
+    case = s.part_case[place_of(s, job, part)]
     if s.job_case[job] != case:
         count_submitted(s, job, -1)
         s.job_case[job] = case
@@ -151,6 +147,7 @@ def count_running(s, job, sign):
 
 def use(s, job, us):
     """Count what a job used in a time towards limits on what may be used in all."""
+    us *= s.job_usage_factor[job]
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         holder = s.case_holder[i]

@@ -1,11 +1,11 @@
 """What may be given of things with names: nodes, partitions, QOS, accounts and reservations, by key, and as what."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vinesim.formats.slurm.accounts import ROOT
-from vinesim.formats.slurm.values import COUNTED, hosts
+from vinesim.formats.slurm.values import COUNTED, LICENCE, OF_TYPE, WEIGHED, hosts
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem, Steps
 from vinesim.policies.slurm.codes import PREEMPT_MODES
@@ -39,11 +39,25 @@ def _seconds(value: Any) -> str:
     return "" if _is_number(value, -math.inf) and math.isfinite(value) else "seconds from the beginning"
 
 
-def _resources(value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return "a mapping such as {cpu: 64, gres/gpu: 4}"
-    wrong = [name for name, amount in value.items() if name not in COUNTED or not _is_number(amount)]
-    return f"amounts of {', '.join(COUNTED)} only, not {wrong[0]}: {value[wrong[0]]!r}" if wrong else ""
+def _amounts_of(known: Sequence[str], beginnings: tuple[str, ...] = ()) -> Rule:
+    """Return the rule for amounts of resources with these names, or names that begin so."""
+    names = [*known, *(f"{beginning}NAME" for beginning in beginnings)]
+
+    def rule(value: Any) -> str:
+        if not isinstance(value, Mapping):
+            return "a mapping such as {cpu: 64, gres/gpu: 4}"
+        for name, amount in value.items():
+            is_known = name in known or (str(name).startswith(beginnings) and name not in beginnings)
+            if not is_known or not _is_number(amount):
+                return f"amounts of {', '.join(names)} only, not {name}: {amount!r}"
+        return ""
+
+    return rule
+
+
+_resources, _weighed = _amounts_of(COUNTED), _amounts_of(WEIGHED)
+_billed = _amounts_of(WEIGHED, (OF_TYPE, LICENCE))
+OF_RESOURCES = (_resources, _weighed, _billed)
 
 
 def _near_resource(value: Any) -> str:
@@ -96,7 +110,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "nodes": {"names": _hosts, "weight": _amount, "features": _names},
     "partitions": {"priority_tier": _amount, "priority_job_factor": _amount, "max_time": _minutes,
                    "preempt_mode": _mode, "grace_time": _amount, "lln": _switch, "qos": _name, "min_nodes": _amount,
-                   "max_nodes": _amount, "max_cpus_per_node": _amount},
+                   "max_nodes": _amount, "max_cpus_per_node": _amount, "tres_billing_weights": _billed},
     "topology": {"nodes": _hosts, "switches": _hosts},
     "reservations": {"start_s": _seconds, "end_s": _seconds, "nodes": _host_lists},
     "qos": {**GROUP, **OF_JOB, "priority": _amount, "shares": _shares, "max_jobs_per_user": _amount,
@@ -105,7 +119,8 @@ RULES: dict[str, dict[str, Rule]] = {
             "max_tres_per_account": _resources, "preempt": _names, "preempt_mode": _mode,
             "preempt_exempt_time": _seconds, "grace_time": _amount, "max_submit_jobs_per_user": _amount,
             "max_submit_jobs_per_account": _amount, "deny_on_limit": _switch, "over_part_qos": _switch,
-            "partition_max_nodes": _switch, "partition_min_nodes": _switch, "partition_time_limit": _switch},
+            "partition_max_nodes": _switch, "partition_min_nodes": _switch, "partition_time_limit": _switch,
+            "usage_factor": _amount, "no_decay": _switch},
     "accounts": {**OF_ASSOCIATION, "parent": _name, "users": _mapping},
 }  # fmt: skip
 
@@ -129,7 +144,7 @@ def wrong_options(policy: "Slurm") -> list[Problem]:
     for name, n in policy.licenses.items():
         if expected := _amount(n):
             problems.append(Problem((*WHERE, "licenses", name), expected, repr(n)[:60]))
-    if expected := _resources(weights := policy.priority_weight_tres):
+    if expected := _weighed(weights := policy.priority_weight_tres):
         at = (*WHERE, "priority_weight_tres")
         problems.append(Problem(at, expected, repr(weights)[:60], _near_resource(weights)))
     return problems or [*_unknown_names(policy), *wrong_switches(policy.topology)]
@@ -151,6 +166,11 @@ def _unknown_names(policy: "Slurm") -> list[Problem]:
         (("reservations", name, "nodes"), nodes, [host for text in one.get("nodes", ()) for host in hosts(text)])
         for name, one in policy.reservations.items()
     ]
+    refer += [
+        (("partitions", name, "tres_billing_weights"), policy.licenses,
+         [one.removeprefix(LICENCE) for one in its.get("tres_billing_weights") or () if one.startswith(LICENCE)])
+        for name, its in policy.partitions.items()
+    ]  # fmt: skip
     refer += [(("qos", name, "preempt"), policy.qos, list(one.get("preempt", ()))) for name, one in policy.qos.items()]
     refer += [
         (("partitions", name, "qos"), policy.qos, [one["qos"]])
@@ -161,7 +181,8 @@ def _unknown_names(policy: "Slurm") -> list[Problem]:
         (("accounts", name, "parent"), accounts, [one.get("parent", ROOT)]) for name, one in policy.accounts.items()
     ]
     for where, known, names in refer:
-        kind = "nodes" if known is nodes else "qos" if known is policy.qos else where[0]
+        kinds = (nodes, "nodes"), (policy.qos, "qos"), (policy.licenses, "licenses")
+        kind = next((word for names, word in kinds if known is names), where[0])
         problems += [
             Problem((*WHERE, *where), f"names in options.{kind}", repr(name), did_you_mean(name, known))
             for name in names
@@ -186,5 +207,5 @@ def _check(where: Steps, given: Any, rules: Mapping[str, Rule], problems: list[P
             expected = "one of " + ", ".join(rules)
             problems.append(Problem(place, expected, repr(name), did_you_mean(str(name), rules)))
         elif expected := rules[name](value):
-            remedy = _near_resource(value) if rules[name] is _resources else ""
+            remedy = _near_resource(value) if rules[name] in OF_RESOURCES else ""
             problems.append(Problem(place, expected, repr(value)[:60], remedy))

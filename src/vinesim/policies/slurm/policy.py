@@ -35,18 +35,22 @@ class Slurm(OnlinePolicy):
     ``bf_busy_nodes``, ``bf_hetjob_prio``. Main scheduler: ``default_queue_depth``, ``partition_job_depth``,
     ``sched_interval``, ``batch_sched_delay`` (s), ``sched_max_job_start``, ``assoc_limit_stop``. -1 as an interval is
     never. Nodes: ``pack_serial_at_end``. Priorities: ``priority_type`` basic or multifactor, ``priority_weight_age``,
-    ``priority_weight_fair_share``, ``priority_weight_job_size``, ``priority_weight_partition``,
-    ``priority_weight_qos``, ``priority_weight_tres``,
-    ``priority_max_age``, ``priority_decay_half_life``, ``priority_calc_period`` (s), ``fair_tree`` or the classic
-    fair share, ``priority_favor_small``, ``small_relative_to_time``. Preemption: ``preempt_type``, ``preempt_mode``,
+    ``priority_weight_assoc``, ``priority_weight_fair_share``, ``priority_weight_job_size``,
+    ``priority_weight_partition``, ``priority_weight_qos``, ``priority_weight_tres``, ``priority_max_age``,
+    ``priority_decay_half_life``, ``priority_calc_period`` (s), ``fair_tree`` or the classic fair share,
+    ``priority_favor_small``, and the flags ``small_relative_to_time``, ``max_tres``, ``accrue_always``, ``incr_only``,
+    ``no_normal_assoc``, ``no_normal_part``, ``no_normal_qos``, ``no_normal_tres``. Preemption: ``preempt_type``,
+    ``preempt_mode``,
     ``preempt_youngest_first``, ``preempt_exempt_time`` (s). ``over_time_limit`` (min), ``requeue_delay`` (s).
     ``start_s`` is when the log begins, s since 1970. Things with names are mappings by name: ``qos``, ``accounts``,
     ``partitions``, ``nodes``, ``reservations``, ``topology`` (switches, each with its nodes or switches, for whose
     number a job waits ``max_switch_wait`` s), as in ``options.qos.short.max_jobs_per_user``,
-    ``options.accounts.phys.grp_tres.cpu``, ``options.partitions.batch.max_time`` (min),
-    ``options.partitions.batch.qos`` (the QOS whose limits its jobs get), ``options.partitions.batch.max_nodes``,
-    ``options.partitions.batch.max_cpus_per_node`` (of its jobs together), ``options.partitions.batch.grace_time`` (s,
-    of preemption) or ``options.partitions.batch.lln`` (true: the least loaded nodes first). ``licenses`` has the number
+    ``options.qos.short.usage_factor``, ``options.accounts.phys.grp_tres.cpu``,
+    ``options.partitions.batch.max_time`` (min), ``options.partitions.batch.qos`` (the QOS whose limits its jobs get),
+    ``options.partitions.batch.max_nodes``, ``options.partitions.batch.max_cpus_per_node`` (of its jobs together),
+    ``options.partitions.batch.grace_time`` (s, of preemption),
+    ``options.partitions.batch.tres_billing_weights.gres/gpu`` (of memory: for each MiB) or
+    ``options.partitions.batch.lln`` (true: the least loaded nodes first). ``licenses`` has the number
     of each, as in ``options.licenses.matlab``. Jobs are those of an imported site: what they ask for is their
     attributes. The phases of Slurm's clocks are drawn from the seed, so replications differ as Slurm's own runs do.
 
@@ -96,6 +100,7 @@ class Slurm(OnlinePolicy):
     pack_serial_at_end: bool = False
     priority_type: Literal["basic", "multifactor"] = "multifactor"
     priority_weight_age: float = 0.0
+    priority_weight_assoc: float = 0.0
     priority_weight_fair_share: float = 0.0
     priority_weight_job_size: float = 0.0
     priority_weight_partition: float = 0.0
@@ -107,6 +112,13 @@ class Slurm(OnlinePolicy):
     fair_tree: bool = True
     priority_favor_small: bool = False
     small_relative_to_time: bool = False
+    max_tres: bool = False
+    accrue_always: bool = False
+    incr_only: bool = False
+    no_normal_assoc: bool = False
+    no_normal_part: bool = False
+    no_normal_qos: bool = False
+    no_normal_tres: bool = False
     preempt_type: Literal["none", "partition_prio", "qos"] = "none"
     preempt_mode: Literal["off", "cancel", "requeue", "suspend"] = "off"
     preempt_youngest_first: bool = False

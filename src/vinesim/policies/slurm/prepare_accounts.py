@@ -56,6 +56,13 @@ class Accounts:
             number = self.parent[number]
         return found
 
+    def priorities(self) -> list[float]:
+        """Return the priority of each association: its own, or that of the account above it."""
+        found = list[float]()
+        for up, one in zip(self.parent, self.values, strict=True):
+            found.append(float(one.get("priority", found[up] if up >= 0 else 0.0)))
+        return found
+
     def arrays(self) -> dict[str, Any]:
         """Return what the policy has of them."""
         n = len(self.parent)

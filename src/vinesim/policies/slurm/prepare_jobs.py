@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vinesim.formats.slurm.requests import WHOLE, Request, held_by, parse
-from vinesim.formats.slurm.values import COUNTED, duration_s, licences
+from vinesim.formats.slurm.values import WEIGHED, duration_s, licences
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION, Workload
 from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.prepare_accounts import Accounts
+from vinesim.policies.slurm.prepare_billing import billing_of
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
 from vinesim.policies.slurm.prepare_nodes import Asked, Places, nodes_allowed
 from vinesim.policies.slurm.priority import size
@@ -36,7 +37,7 @@ class Jobs:
     user_names: list[str]
     association: list[int]
     limit_us: np.ndarray
-    tres: np.ndarray  # [J, 4]
+    tres: np.ndarray  # [J, 5]
     asked: list[Asked]  # [R] as the job has it
     never: np.ndarray
     lacks_named: np.ndarray  # whether it never starts because it names nodes that it cannot have
@@ -72,16 +73,23 @@ class Jobs:
         limit_us = _limits_us(work)
         of_request = np.array([_tres(one) for one in requests])
         lacks = lacks_named(requests, request, parts, places)
+        billing = billing_of(policy, places, requests, request, parts, of_request, work.words_of("licenses"))
+        least = _least_bill(parts, billing["part_billing"])
         return cls(
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
-            of_request[request], [_asked(one) for one in given],
+            np.column_stack([of_request[request], least]), [_asked(one) for one in given],
             np.array([not one for one in parts]) | lacks, lacks,
             _request_arrays(requests, places, policy)
             | {"request_by_node": [one.is_by_node for one in given]} | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems)
-            | _priorities(policy, places, requests, request, parts, qos, of_request, limit_us)
+            | _priorities(policy, places, requests, request, parts, of_request, limit_us)
+            | _of_attributes(policy, accounts, association, qos) | billing
             | _dependencies(work) | _licences(work, policy.licenses) | _components(work),
         )  # fmt: skip
+
+    def amounts_in(self, j: int, k: int) -> np.ndarray:
+        """Return what limits count of a job in the k-th of ``job_part``, one of its partitions, while it waits: [5]."""
+        return np.append(self.tres[j, :-1], np.floor(self.known["part_billing"][k]))
 
     def arrays(self) -> dict[str, Any]:
         """Return what the policy has of them."""
@@ -92,6 +100,7 @@ class Jobs:
             "job_limit_us": self.limit_us,
             "job_association": self.association,
             "job_tres": self.tres,
+            "job_billed": np.zeros(self.n),
         }
 
 
@@ -109,6 +118,13 @@ def _parts(work: Workload, names: list[str]) -> list[list[int]]:
             given = [work.partition_names[work.partition[j]]]
         found.append([names.index(name) for name in given if name in names])
     return found
+
+
+def _least_bill(parts: list[list[int]], billing: list[float]) -> np.ndarray:
+    """Return for what each job would be billed at least, of its partitions, as limits count it."""
+    ends = np.cumsum([len(one) for one in parts])
+    pairs = zip(parts, ends, strict=True)
+    return np.floor([min(billing[end - len(one) : end], default=0.0) for one, end in pairs])
 
 
 def _nodes_allowed(policy: "Slurm", places: Places, parts: list[int], qos: str) -> tuple[int, int]:
@@ -262,30 +278,42 @@ def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str
 
 def _priorities(
     policy: "Slurm", places: Places, requests: list[Request], request: np.ndarray, parts: list[list[int]],
-    qos: list[str], tres: np.ndarray, limit_us: np.ndarray,
+    tres: np.ndarray, limit_us: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the constant parts of a job's priority: its size and QOS, and by partition."""
+    """Return what the size of a job adds to its priority, and its partitions with its resources."""
     n_nodes, n_cpus = len(places.cpus), places.cpus.sum()
     asked = np.array([(max(1, one.least_nodes), one.n_cpus) for one in requests])[request]
     limit_min = np.maximum(limit_us / US_PER_MINUTE, 1.0)
     is_by_time, favours_small = policy.small_relative_to_time, policy.priority_favor_small
     of_size = size(asked[:, 0], asked[:, 1], limit_min, n_nodes, n_cpus, is_by_time, favours_small)
-    given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
-    largest = max(given.values(), default=0.0) or 1.0
-    of_qos = np.array([given.get(name, 0.0) / largest for name in qos])
-    fixed = policy.priority_weight_job_size * of_size + policy.priority_weight_qos * of_qos
     factors = [float(one.get("priority_job_factor", 1.0)) for one in places.options]
-    most = max(factors, default=1.0) or 1.0
+    most = 1.0 if policy.no_normal_part else max(factors, default=1.0) or 1.0
     gpus = places.kinds.sum(axis=1) if len(places.kind_names) else np.zeros(n_nodes)
     of_node = np.stack([places.cpus, places.memory, np.ones(n_nodes), gpus], axis=1)
-    weights = np.array([policy.priority_weight_tres.get(name, 0.0) for name in COUNTED])
-    weights = weights / np.maximum(places.part_nodes @ of_node, 1.0)  # [P, 4]
+    weights = np.array([policy.priority_weight_tres.get(name, 0.0) for name in WEIGHED])
+    totals = np.maximum(places.part_nodes @ of_node, 1.0)
+    weights = weights / (np.ones_like(totals) if policy.no_normal_tres else totals)  # [P, 4]
     shares = []
     for j, own in enumerate(parts):
         for part in own:
             share = policy.priority_weight_partition * factors[part] / most
             shares.append(share + float(weights[part] @ tres[request[j]]))
-    return {"job_fixed_share": fixed, "part_share": shares}
+    return {"size_share": policy.priority_weight_job_size * of_size, "part_share": shares}
+
+
+def _of_attributes(policy: "Slurm", accounts: Accounts, association: list[int], qos: list[str]) -> dict[str, Any]:
+    """Return what the association and the QOS of each job add to its priority, and what the QOS says of usage."""
+    of_each = accounts.priorities()
+    largest = 1.0 if policy.no_normal_assoc else max(of_each, default=0.0) or 1.0
+    of_association = [of_each[i] / largest if i >= 0 else 0.0 for i in association]
+    given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
+    largest = 1.0 if policy.no_normal_qos else max(given.values(), default=0.0) or 1.0
+    factors = {name: float(one.get("usage_factor", 1.0)) for name, one in policy.qos.items()}
+    return {
+        "association_share": policy.priority_weight_assoc * np.array(of_association),
+        "qos_share": policy.priority_weight_qos * np.array([given.get(name, 0.0) / largest for name in qos]),
+        "job_usage_factor": [factors.get(name, 1.0) for name in qos],
+    }
 
 
 def _licences(work: Workload, given: Mapping[str, float]) -> dict[str, Any]:

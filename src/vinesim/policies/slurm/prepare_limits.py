@@ -57,7 +57,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
     of_part, of_job, never, denied = list[int](), list[int](), list[bool](), np.zeros(jobs.n, bool)
     together = {frozenset[int](): 0}
     found.append(Case([], [], False))  # of jobs of no known partition
-    alone = dict[tuple[int, int, float], bool]()
+    alone = dict[tuple[int, int, float, float], bool]()
     for j in range(jobs.n):
         who = jobs.association[j], jobs.qos[j], jobs.user_names[j], jobs.account[j]
         for part in jobs.parts[j]:
@@ -68,9 +68,10 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
             case = numbers[key]
             of_part.append(case)
             limit_us = float(jobs.limit_us[j])
-            like = case, int(jobs.request[j]), limit_us
+            asked = jobs.amounts_in(j, len(of_part) - 1)
+            like = case, int(jobs.request[j]), limit_us, float(asked[-1])
             if like not in alone:
-                alone[like] = breaks_alone(found[case], jobs.tres[j], limit_us)
+                alone[like] = breaks_alone(found[case], asked, limit_us)
             denied[j] |= alone[like] and found[case].denies
             qos = policy.qos.get(jobs.qos[j], {})
             refusal, _ = places.refusal(part, qos, jobs.asked[jobs.request[j]], limit_us)
@@ -101,6 +102,9 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
         "most_tres": amounts["tres"],
         "most_run_minutes": amounts["run_minutes"],
         "most_minutes": amounts["minutes"],
+        "holder_decays": [
+            not (kind == "qos" and policy.qos.get(names[0], {}).get("no_decay")) for kind, *names in keys
+        ],
     }
 
 

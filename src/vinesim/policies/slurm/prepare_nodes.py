@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vinesim.formats.slurm.requests import WHOLE
-from vinesim.formats.slurm.values import hosts
+from vinesim.formats.slurm.values import OF_TYPE, hosts
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem
@@ -77,6 +77,14 @@ class Places:
         problems += [
             Problem(("policy", "options", "partitions", name), "a partition of the scenario", repr(name),
                     did_you_mean(name, partitions)) for name in unknown
+        ]  # fmt: skip
+        of_types = [OF_TYPE + kind.lower() for kind in kind_names]
+        problems += [
+            Problem(("policy", "options", "partitions", name, "tres_billing_weights"), "types of GPUs of the nodes",
+                    repr(key), did_you_mean(key, of_types))
+            for name, one in policy.partitions.items()
+            for key in one.get("tres_billing_weights") or ()
+            if key.startswith(OF_TYPE) and key.lower() not in of_types
         ]  # fmt: skip
         reservations = {}
         for name, one in policy.reservations.items():

@@ -4,9 +4,10 @@ A partition's tier comes before priority; of equal ones, the job that was submit
 a job becomes eligible, and for all at the times of calculation. Source: what Slurm 22.05 was seen to do.
 """
 
-from vinesim.policies.slurm.codes import CPU, ELIGIBLE, N_COUNTED, US_PER_S
+from vinesim.policies.slurm.billing import place_of
+from vinesim.policies.slurm.codes import ELIGIBLE, N_COUNTED, US_PER_S
 from vinesim.policies.slurm.fair_share import classic, fair_tree
-from vinesim.policies.slurm.limits import count_accruing, may_accrue, number_in, use
+from vinesim.policies.slurm.limits import count_accruing, may_accrue, use
 from vinesim.policies.slurm.priority import age, total
 from vinesim.policies.slurm.usage import add_up, decayed, of_job
 
@@ -55,10 +56,15 @@ def tidy(s):
 def find_priority(s, options, job, now_us):
     """The part of a job's priority that does not depend on the partition."""
     waited = (now_us - s.job_eligible_us[job]) / US_PER_S if s.job_accrues[job] else 0.0
-    found = options.priority_weight_age * age(waited, options.priority_max_age) + s.job_fixed_share[job]
+    found = options.priority_weight_age * age(waited, options.priority_max_age) + fixed_share(s, job)
     if s.job_association[job] >= 0:
         found += options.priority_weight_fair_share * s.fair_share[s.job_association[job]]
     s.job_priority[job] = found
+
+
+def fixed_share(s, job):
+    """What is constant of a job's priority in all of its partitions."""
+    return s.size_share[job] + s.association_share[job] + s.qos_share[job]
 
 
 def priority_in(s, options, job, k):
@@ -75,9 +81,10 @@ def calculate(s, options, period_us, now_us):
     for i in range(s.usage.shape[0]):
         s.usage[i] *= kept
     for holder in range(s.holder_wall_us.shape[0]):
-        s.holder_wall_us[holder] *= kept
-        for r in range(N_COUNTED):
-            s.holder_minutes[holder * N_COUNTED + r] *= kept
+        if s.holder_decays[holder]:
+            s.holder_wall_us[holder] *= kept
+            for r in range(N_COUNTED):
+                s.holder_minutes[holder * N_COUNTED + r] *= kept
     for i in range(s.n_running[0]):
         charge(s, options, s.running[i], now_us)
     if options.multifactor:
@@ -86,16 +93,17 @@ def calculate(s, options, period_us, now_us):
         n_entries = s.n_entries[0]
         s.n_entries[0] = 0
         for i in range(n_entries):
-            refresh(s, options, s.entry_job[i], s.entry_part[i], now_us)
+            refresh(s, options, s.entry_job[i], s.entry_part[i], s.entry_priority[i], now_us)
 
 
-def refresh(s, options, job, part, now_us):
-    """Put a job into the queue again, with the priority that it has now."""
-    if not s.job_accrues[job] and may_accrue(s, job):
+def refresh(s, options, job, part, before, now_us):
+    """Put a job into the queue again, with the priority that it has now, where the one before is not to stay."""
+    if not s.job_accrues[job] and may_accrue(s, options, job):
         count_accruing(s, job, 1)
         s.job_eligible_us[job] = now_us
     find_priority(s, options, job, now_us)
-    insert(s, job, part, priority_in(s, options, job, number_in(s, job, part)))
+    priority = priority_in(s, options, job, place_of(s, job, part))
+    insert(s, job, part, max(priority, before) if options.incr_only else priority)
 
 
 def charge(s, options, job, now_us):
@@ -106,7 +114,7 @@ def charge(s, options, job, now_us):
         return
     association = s.job_association[job]
     if association >= 0:
-        billed = s.job_tres[job * N_COUNTED + CPU]
+        billed = s.job_billed[job] * s.job_usage_factor[job]
         s.usage[association] += of_job(since_us / US_PER_S, billed, options.priority_decay_half_life)
     use(s, job, since_us)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from vinesim.formats.slurm.values import COUNTED
+from vinesim.policies.slurm.billing import count_asked, place_of
 from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
 from vinesim.policies.slurm.limits import (
     N_KINDS,
@@ -12,19 +13,19 @@ from vinesim.policies.slurm.limits import (
     OF_WALL,
     broken_limit,
     full_holder,
-    number_in,
 )
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
 from vinesim.policies.slurm.prepare_limits import Case, Key, amounts_of
 
-SHORT = {"cpu": "Cpu", "mem": "Mem", "node": "Node", "gres/gpu": "GRES"}
+SHORT = {"cpu": "Cpu", "mem": "Mem", "node": "Node", "gres/gpu": "GRES", "billing": "Billing"}
 LONG = {**SHORT, "mem": "Memory"}
+LIMIT = {"cpu": "Limit", "node": "Limit"}  # the end of some words
 
 
 def over_limit(s: Any, keys: list[Key], accounts: Accounts, job: int, part: int, now_us: float) -> tuple[str, str]:
     """Return the reason of a job that would break a limit of what others hold, and the limit in words."""
-    case = s.part_case[number_in(s, job, part)]
+    case = s.part_case[place_of(s, job, part)]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         holder = int(s.case_holder[i])
         kind, r = broken_limit(s, job, i, now_us) % N_KINDS, broken_limit(s, job, i, now_us) // N_KINDS
@@ -40,16 +41,17 @@ def over_limit(s: Any, keys: list[Key], accounts: Accounts, job: int, part: int,
             return f"{prefix}GrpWallLimit", f"{whose} may run {s.most_wall_us[i] / US_PER_MINUTE:g} min in all"
         at, name = holder * N_COUNTED + r, COUNTED[r]
         if kind != OF_RESOURCE:
-            word = "CPUMinutesLimit" if kind == OF_MINUTES else "CPURunMinutesLimit"
-            return f"{prefix}Grp{word.replace('CPU', name.upper())}", f"{whose}: minutes of {name} are used up"
+            of = "CPU" if name == "cpu" else (SHORT if prefix == "Assoc" else LONG)[name]
+            word = f"{of}{'Minutes' if kind == OF_MINUTES else 'RunMinutes'}{'Limit' if name == 'cpu' else ''}"
+            return f"{prefix}Grp{word}", f"{whose}: minutes of {name} are used up"
         asked = s.job_tres[job * N_COUNTED + r]
         most = s.most_tres[i * N_COUNTED + r]
         held = f"{whose} may hold {name} {most:g}: {s.holder_tres[at]:g} held, it asks for {asked:g}"
         if who == "QOSUser":
-            return f"QOSMax{LONG[name]}PerUser{'Limit' if name in ('cpu', 'node') else ''}", held
+            return f"QOSMax{LONG[name]}PerUser{LIMIT.get(name, '')}", held
         if who == "QOSAccount":
             return f"Max{LONG[name]}PerAccount", held
-        return f"{prefix}Grp{SHORT[name]}{'' if name == 'gres/gpu' else 'Limit'}", held
+        return f"{prefix}Grp{SHORT[name]}{'Limit' if name == 'mem' else LIMIT.get(name, '')}", held
     return "AssociationJobLimit", ""
 
 
@@ -87,10 +89,13 @@ def forbidden(
         longest = own.get("max_wall_per_job")
         if longest is not None and jobs.limit_us[job] > float(longest) * US_PER_MINUTE:
             return f"{prefix}MaxWallDurationPerJobLimit", f"{whose}: jobs of {longest:g} min at most"
-        for name, most, asked in zip(COUNTED, amounts_of(own.get("max_tres_per_job")), jobs.tres[job], strict=True):
+        amounts = jobs.amounts_in(job, place_of(s, job, part))
+        for name, most, asked in zip(COUNTED, amounts_of(own.get("max_tres_per_job")), amounts, strict=True):
             if asked > most:
+                word = (LONG if prefix == "QOS" else SHORT)[name]
                 return (
-                    f"{prefix}Max{SHORT[name]}PerJobLimit",
+                    f"{prefix}Max{word}PerJob{LIMIT.get(name, '')}",
                     f"{whose}: {name} {most:g} at most, it asks for {asked:g}",
                 )
+    count_asked(s, job, part)
     return over_limit(s, keys, accounts, job, part, 0.0)

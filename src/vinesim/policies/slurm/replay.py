@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vinesim.model.scenario import Scenario
+from vinesim.policies.slurm.billing import place_of
 from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
 from vinesim.policies.slurm.depth import is_passed_by
 from vinesim.policies.slurm.events import arrive, withdraw
 from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import count_running, is_over, number_in
+from vinesim.policies.slurm.limits import count_running, is_over
 from vinesim.policies.slurm.main_run import names_all
 from vinesim.policies.slurm.node_sets import put, remove
 from vinesim.policies.slurm.nodes import choose
@@ -85,7 +86,7 @@ class Books:
         elif kind == WITHDRAWN:
             withdraw(s, options, job, now_us)
         elif kind == BEGIN and s.job_state[job] in (HELD, ELIGIBLE):
-            begin(s, job, int(s.job_part[s.job_first_part[job]]), now_us)
+            begin(s, options, job, int(s.job_part[s.job_first_part[job]]), now_us)
         elif kind in ENDS and is_on_nodes(s, job):
             leave(s, options, job, now_us)
             if kind == LOST:
@@ -176,7 +177,7 @@ class Books:
 
     def _holding(self, job: int, part: int) -> tuple[int, ...]:
         """Return the running jobs that count at the limit."""
-        s, own = self.s, self._holders(self.s.part_case[number_in(self.s, job, part)])
+        s, own = self.s, self._holders(self.s.part_case[place_of(self.s, job, part)])
         running = s.running[: s.n_running[0]].tolist()
         return tuple(other for other in running if own & self._holders(s.job_case[other]))
 

@@ -1,5 +1,6 @@
 """What starts and ends: the policy's books, and what it wants of the engine."""
 
+from vinesim.policies.slurm.billing import count_billed
 from vinesim.policies.slurm.codes import (
     ABSENT,
     ELIGIBLE,
@@ -43,7 +44,7 @@ def start(s, options, job, part, n_got, by, now_us):
             suspend(s, s.victims[i])
     s.job_in[job], s.job_by[job] = part, by
     give(s, job, n_got)
-    begin(s, job, part, now_us)
+    begin(s, options, job, part, now_us)
     if is_top(s, job):
         count_top(s, job, -1)
     s.changed_us[0] = now_us
@@ -85,7 +86,7 @@ def warn(s, job, now_us):
         enter_running(s, job)
 
 
-def begin(s, job, part, now_us):
+def begin(s, options, job, part, now_us):
     """A job begins to run in a partition: it counts at limits and licences, and ages no more."""
     s.job_in[job], s.job_must_leave[job] = part, False
     s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
@@ -94,6 +95,7 @@ def begin(s, job, part, now_us):
         count_accruing(s, job, -1)
     count_in(s, job, part)
     enter_running(s, job)
+    count_billed(s, options, job, part)
     count_running(s, job, 1)
     count_licences(s, job, -1)
     enter_state(s, job, RUNNING)
@@ -158,7 +160,8 @@ def settle(s, options, job, way, now_us):
 
 
 def requeue(s, options, job, now_us):
-    """Let a job wait again; it is not eligible at once."""
+    """Let a job wait again, as if it were submitted now; it is not eligible at once."""
+    s.job_known_us[job] = now_us
     hold_until(s, job, now_us + options.requeue_delay * US_PER_S)
     s.changed_us[0] = now_us
 
@@ -269,9 +272,10 @@ def hold_until(s, job, us):
 def become_eligible(s, options, job, now_us):
     """Put a job into the queue."""
     enter_state(s, job, ELIGIBLE)
-    s.job_eligible_us[job] = s.job_ages_from_us[job] - s.job_waited_us[job]  # also while its array held it
+    from_us = s.job_known_us[job] if options.accrue_always else s.job_ages_from_us[job]  # also while its array held it
+    s.job_eligible_us[job] = from_us - s.job_waited_us[job]
     s.job_waited_us[job] = 0.0
-    if may_accrue(s, job):
+    if may_accrue(s, options, job):
         count_accruing(s, job, 1)
     enter(s, options, job, now_us)
     s.changed_us[0] = now_us
