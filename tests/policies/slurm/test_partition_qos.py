@@ -14,7 +14,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.policies.slurm.policy import Slurm
-from vinesim.policies.slurm.replay import EDGE, END, KNOWN, Books, Ran, reasons_of
+from vinesim.policies.slurm.replay import EDGE, END, KNOWN, Books, Ran, Reason, reasons_of
 from vinesim.studies.mechanisms import SWITCHES
 
 COLUMNS = ("Flags", "GrpTRES", "GrpJobs", "GrpSubmit", "MaxTRES", "MaxWall", "MaxTRESPU", "MaxTRESPA", "MaxJobsPU",
@@ -38,11 +38,16 @@ def assoc_table(own: Values, account: Values | None = None) -> str:
     return "\n".join(["|".join(("Account", "User", "Share", *OF_USERS)), *lines]) + "\n"
 
 
-def waits(folder: Path, starts: Sequence[float], number: int) -> list[str]:
-    """Slurm's reasons for a job, whatever it waited for besides limits left out."""
+def reasons(folder: Path, starts: Sequence[float], number: int) -> list[Reason]:
+    """Why a job waited, if each runs for 100 s."""
     scenario = read_scenario(folder / "site.yaml")
     runs = [Ran(j, s * 1e6, s * 1e6 + 1e8, END) for j, s in enumerate(starts) if s == s]
-    found = reasons_of(slurm(scenario), scenario, runs, number, 1e9)
+    return reasons_of(slurm(scenario), scenario, runs, number, 1e9)
+
+
+def waits(folder: Path, starts: Sequence[float], number: int) -> list[str]:
+    """Slurm's reasons for a job, whatever it waited for besides limits left out."""
+    found = reasons(folder, starts, number)
     return [one.reason for one in found if one.reason not in ("Resources", "Priority", "BeginTime")]
 
 
@@ -178,8 +183,12 @@ def test_a_job_starts_in_the_partition_whose_qos_lets_it(tmp_path: Path) -> None
     """The first one is full."""
     rows = [job(n, n, 100, "-N1 -n3", partition="batch,plain", qos="free") for n in (1, 2)]
     rows.append(job(3, 5, 60, "-N1 -n1", partition="plain", qos="free"))
+    rows.append(job(4, 10, 60, "-N1 -n2", qos="free"))
     found = starts_s(run(tmp_path, rows, NODES + PARTS, qos=qos_table(part=GROUP_4, free={})))
-    assert max(found) < 5 + TICK_S
+    assert max(found[:3]) < 5 + TICK_S
+    assert found[3] > 100
+    details = [one.detail for one in reasons(tmp_path, found, 3) if one.reason == "QOSGrpCpuLimit"]
+    assert details == ["QOS part may hold cpu 4: 3 held, it asks for 2"]
 
 
 @pytest.mark.parametrize(("part", "own", "ages"), [("1", "", 3), ("1", "2", 2), ("", "1", 1)])

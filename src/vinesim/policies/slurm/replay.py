@@ -86,7 +86,7 @@ class Books:
         elif kind == WITHDRAWN:
             withdraw(s, options, job, now_us)
         elif kind == BEGIN and s.job_state[job] in (HELD, ELIGIBLE):
-            begin(s, options, job, int(s.job_part[s.job_first_part[job]]), now_us)
+            begin(s, options, job, self._partition(job, now_us), now_us)
         elif kind in ENDS and is_on_nodes(s, job):
             leave(s, options, job, now_us)
             if kind == LOST:
@@ -97,6 +97,11 @@ class Books:
             calculate(s, options, options.priority_calc_period * US_PER_S, now_us)
         check_held(s, options, now_us)
         s.n_wanted[0] = 0  # the engine has done it
+
+    def _partition(self, job: int, now_us: float) -> int:
+        """Return the partition that a job may have started in: the first one whose limits let it."""
+        parts = self.s.job_part[self.s.job_first_part[job] : self.s.job_first_part[job + 1]].tolist()
+        return next((part for part in parts if not is_over(self.s, job, part, now_us)), parts[0])
 
     def reason(self, job: int, now_us: float) -> tuple[str, str, tuple[int, ...]] | None:
         """Return why a job waits now; None if it does not."""
