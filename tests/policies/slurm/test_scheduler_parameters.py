@@ -319,6 +319,7 @@ def test_a_site_without_backfill_has_none(tmp_path: Path) -> None:
     [
         ("options.bf_interval=0", "bf_interval: expected 1 or more, or -1 for never, found 0"),
         ("options.bf_resolution=-1", "bf_resolution: expected 1 or more, found -1"),
+        ("options.bf_max_job_array_resv=-1", "bf_max_job_array_resv: expected 0 or more, found -1"),
         ("options.bf_hetjob_prio=mean", "bf_hetjob_prio: expected .*min, avg, max"),
         ("options.partitions.p.grace_time=long", r"p\.grace_time: expected a number"),
     ],

@@ -20,6 +20,8 @@ from vinesim.state.layout import NOTHING
 from vinesim.state.queries import all_arrived, more_at_once, n_pending, wait_until
 from vinesim.state.scratch import OptionValue
 
+COUNTS = ("bf_max_job_assoc", "bf_max_job_user_part", "bf_max_job_array_resv", "bf_min_age_reserve", "bf_window_linear",
+          "bf_min_prio_reserve", "bf_job_part_count_reserve", "partition_job_depth", "sched_max_job_start")  # fmt: skip
 MAY_BE_NEVER, NEVER = ("bf_interval", "sched_interval"), -1
 Named = Mapping[str, Mapping[str, Any]]
 
@@ -136,7 +138,8 @@ class Slurm(OnlinePolicy):
     def __post_init__(self) -> None:
         problems = []
         for name, least in (("bf_interval", 1.0), ("sched_interval", 1.0), ("bf_resolution", 1.0),
-                            ("priority_calc_period", 1.0), ("bf_window", 1.0), ("bf_max_job_test", 1)):  # fmt: skip
+                            ("priority_calc_period", 1.0), ("bf_window", 1.0), ("bf_max_job_test", 1),
+                            *((name, 0) for name in COUNTS)):  # fmt: skip
             is_never = name in MAY_BE_NEVER and getattr(self, name) == NEVER
             if not is_never and not least <= getattr(self, name) < math.inf:
                 expected = f"{least:g} or more" + (f", or {NEVER} for never" if name in MAY_BE_NEVER else "")
