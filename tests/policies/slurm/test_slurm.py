@@ -324,3 +324,14 @@ def test_a_job_ages_while_the_limit_of_its_array_holds_it(tmp_path: Path) -> Non
     tasks = [job(10 + i, 0, 300, words, id=f"10_{i}", eligible=300 * i - 300, start=300 * i - 300) for i in (1, 2)]
     found = starts_s(run(tmp_path, [*tasks, job(20, 50, 300, "-N2 --ntasks-per-node=4")], conf))
     assert 300 <= found[1] < 600 <= found[2]
+
+
+def test_the_limit_of_an_array_counts_what_runs(tmp_path: Path) -> None:
+    """While nothing of it runs, backfill plans each task of an array with a limit of one, and these are all that it
+    looks at of a user; so another job of the user, which would fit beside, waits until the others are few."""
+    conf = ONE.replace("c[1-2]", "c1")
+    rows = [job(1, 0, 200, "-N1 -n3", user="bob", limit=10),
+            *(job(n, 2, 40, "-N1 -n4 --array=0-2%1", id=f"2_{n - 2}", limit=2) for n in (2, 3, 4)),
+            job(5, 5, 20, "-N1 -n1", limit=2)]  # fmt: skip
+    assert starts_s(run(tmp_path, rows, f"{conf}SchedulerParameters=bf_max_job_user=3\n"))[4] >= 200
+    assert starts_s(run(tmp_path / "other", rows, conf))[4] < 5 + 31

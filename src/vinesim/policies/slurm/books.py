@@ -122,7 +122,7 @@ DURING = {
     "noted": "f8",  # [3] the event that was noted last: time, kind, task
     "recheck": "?",  # jobs that wait for others may have become eligible
     "held_wake_us": "f8",  # when the first job is not held by a time any more
-    "array_active": "i8",  # [A] jobs of each array that are eligible or run, where some are throttled
+    "array_running": "i8",  # [A] jobs of each array that run, where some are throttled
     "free_cpus": "i8",
     "free_memory": "f8",
     "free_kinds": "i8",

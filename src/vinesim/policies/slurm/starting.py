@@ -20,7 +20,7 @@ from vinesim.policies.slurm.limits import count_accruing, count_running, count_s
 from vinesim.policies.slurm.node_sets import has
 from vinesim.policies.slurm.preemption import class_of, way_of
 from vinesim.policies.slurm.queue import charge, enter
-from vinesim.policies.slurm.states import enter_state
+from vinesim.policies.slurm.states import enter_state, is_array_full
 
 
 def want(s, kind, job):
@@ -62,6 +62,20 @@ def begin(s, job, part, now_us):
     count_running(s, job, 1)
     count_licences(s, job, -1)
     enter_state(s, job, RUNNING)
+    if is_array_full(s, job):
+        hold_back(s, s.job_array[job])
+
+
+def hold_back(s, array):
+    """Let the jobs of an array that are eligible be so no more, until another one of it ends."""
+    for i in range(s.n_entries[0]):
+        job = s.entry_job[i]
+        if s.job_array[job] == array and s.job_state[job] == ELIGIBLE:
+            if s.job_accrues[job]:
+                count_accruing(s, job, -1)
+            enter_state(s, job, HELD)
+            s.held[s.n_held[0]] = job
+            s.n_held[0] += 1
 
 
 def place(s, options, job, now_us):
