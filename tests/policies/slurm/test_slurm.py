@@ -335,3 +335,10 @@ def test_the_limit_of_an_array_counts_what_runs(tmp_path: Path) -> None:
             job(5, 5, 20, "-N1 -n1", limit=2)]  # fmt: skip
     assert starts_s(run(tmp_path, rows, f"{conf}SchedulerParameters=bf_max_job_user=3\n"))[4] >= 200
     assert starts_s(run(tmp_path / "other", rows, conf))[4] < 5 + 31
+
+
+def test_backfill_keeps_its_beat_while_jobs_end(tmp_path: Path) -> None:
+    """Its cycles are 30 s apart from the first job on, as jobs end in each of them, though none waits until 95 s."""
+    rows = [*(job(i, 0, 20 * i, "-N1 -n1") for i in (1, 2, 3, 4)), job(5, 95, 300, "-N1 -n3", limit=10),
+            job(6, 100, 60, "-N1 -n4"), job(7, 101, 20, "-N1 -n1", limit=1)]  # fmt: skip
+    assert 120 <= starts_s(run(tmp_path, rows, ONE.replace("c[1-2]", "c1")))[6] < 124
