@@ -328,7 +328,7 @@ def test_a_job_ages_while_the_limit_of_its_array_holds_it(tmp_path: Path) -> Non
 
 def test_the_limit_of_an_array_counts_what_runs(tmp_path: Path) -> None:
     """While nothing of it runs, backfill plans each task of an array with a limit of one, and these are all that it
-    looks at of a user; so another job of the user, which would fit beside, waits until the others are few."""
+    looks at of a user; so another job of the user, which would fit next to it, waits until the others are few."""
     conf = ONE.replace("c[1-2]", "c1")
     rows = [job(1, 0, 200, "-N1 -n3", user="bob", limit=10),
             *(job(n, 2, 40, "-N1 -n4 --array=0-2%1", id=f"2_{n - 2}", limit=2) for n in (2, 3, 4)),
