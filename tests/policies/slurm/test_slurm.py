@@ -342,3 +342,12 @@ def test_backfill_keeps_its_beat_while_jobs_end(tmp_path: Path) -> None:
     rows = [*(job(i, 0, 20 * i, "-N1 -n1") for i in (1, 2, 3, 4)), job(5, 95, 300, "-N1 -n3", limit=10),
             job(6, 100, 60, "-N1 -n4"), job(7, 101, 20, "-N1 -n1", limit=1)]  # fmt: skip
     assert 120 <= starts_s(run(tmp_path, rows, ONE.replace("c[1-2]", "c1")))[6] < 124
+
+
+def test_backfill_plans_twenty_tasks_of_an_array(tmp_path: Path) -> None:
+    """So of a user, of whom it looks at 21 jobs, it looks at the one behind 25 tasks too, but not of 20 jobs."""
+    tasks = [job(n, 2, 40, "-N1 -n4 --array=0-24%1", id=f"2_{n - 2}", limit=2) for n in range(2, 27)]
+    rows = [job(1, 0, 200, "-N1 -n3", user="bob", limit=10), *tasks, job(27, 5, 20, "-N1 -n1", limit=2)]
+    conf = ONE.replace("c[1-2]", "c1") + "SchedulerParameters=bf_max_job_user="
+    assert starts_s(run(tmp_path / "20", rows, f"{conf}20\n"))[26] >= 200
+    assert starts_s(run(tmp_path / "21", rows, f"{conf}21\n"))[26] < 5 + 31

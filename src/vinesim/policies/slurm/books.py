@@ -123,6 +123,7 @@ DURING = {
     "recheck": "?",  # jobs that wait for others may have become eligible
     "held_wake_us": "f8",  # when the first job is not held by a time any more
     "array_running": "i8",  # [A] jobs of each array that run, where some are throttled
+    "array_eligible": "i8",  # [A] ... that are eligible
     "free_cpus": "i8",
     "free_memory": "f8",
     "free_kinds": "i8",

@@ -107,7 +107,7 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
 
     return {
         "changed_us": [0.0], "noted": [-1.0, -1.0, -1.0], "recheck": [False], "held_wake_us": [NEVER],
-        "array_running": np.zeros(max(known["job_array"], default=-1) + 1),
+        **dict.fromkeys(("array_running", "array_eligible"), np.zeros(max(known["job_array"], default=-1) + 1)),
         "free_cpus": known["node_cpus"], "free_memory": known["node_memory"], "free_kinds": known["node_kinds"],
         "up_nodes": packed(np.ones(n_nodes)),
         "room_version": [0], "room_at": np.full(n_pairs, -1), "has_room": np.zeros(n_pairs),

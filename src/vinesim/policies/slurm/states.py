@@ -1,6 +1,8 @@
 """The states of jobs, and how many of each array run: its limit counts them."""
 
-from vinesim.policies.slurm.codes import RUNNING, SUSPENDED
+from vinesim.policies.slurm.codes import ELIGIBLE, RUNNING, SUSPENDED
+
+MOST_PLANNED = 20  # of an array, where the default of bf_max_job_array_resv leaves the others out
 
 
 def enter_state(s, job, state):
@@ -8,6 +10,7 @@ def enter_state(s, job, state):
     array = s.job_array[job]
     if array >= 0:
         s.array_running[array] += is_running(state) - is_running(s.job_state[job])
+        s.array_eligible[array] += int(state == ELIGIBLE) - int(s.job_state[job] == ELIGIBLE)
     if array >= 0 or s.job_is_awaited[job]:
         s.recheck[0] = True
     s.job_state[job] = state
@@ -21,3 +24,11 @@ def is_running(state):
 def is_array_full(s, job):
     """Whether as many jobs of an array run as may."""
     return s.job_throttle[job] > 0 and s.array_running[s.job_array[job]] >= s.job_throttle[job]
+
+
+def may_join(s, job):
+    """Whether a job may be eligible as far as the limit of its array goes. No more of it are than can be planned."""
+    if s.job_throttle[job] == 0:
+        return True
+    left = s.job_throttle[job] - s.array_running[s.job_array[job]]
+    return left > 0 and s.array_eligible[s.job_array[job]] < max(left, MOST_PLANNED)
