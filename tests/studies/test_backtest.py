@@ -78,6 +78,15 @@ def test_dependent_and_throttled_jobs_are_eligible_as_others_end(site):
     assert eligible_s(work, np.array([0.0, 100, 160]), np.array([100.0, 150, 190])).tolist() == [0, 10, 150]
 
 
+def test_tasks_of_a_throttled_array_are_eligible_while_fewer_run(tmp_path):
+    """Of two at once: the third since the first ended, the fourth since then too, as only one ran until it began."""
+    rows = [job(n, 0, 100, "-N1 -n1 --array=0-3%2", id=f"1_{n - 1}") for n in (1, 2, 3, 4)]
+    import_site(write_site(tmp_path / "site", rows, CONF), tmp_path / "site.parquet")
+    work = read_scenario(tmp_path / "site.yaml").workload
+    begin_s, end_s = np.array([50.0, 60, 200, 230]), np.array([150.0, 160, 250, 300])
+    assert eligible_s(work, begin_s, end_s).tolist() == [0, 0, 150, 150]
+
+
 def test_the_command_prints_and_writes_it(site):
     """80 columns, and JSON."""
     output = str(site.parent / "x.json")

@@ -30,17 +30,22 @@ def eligible_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.nda
                 last[key] = j
             times = (begin_s if kind in STARTED else end_s)[others]
             found[j] = max(found[j], times[np.isfinite(times)].max(initial=0.0))
-    _throttled(work, members, found, end_s)
+    _throttled(work, members, found, begin_s, end_s)
     return found
 
 
-def _throttled(work: Workload, members: dict[str, list[int]], found: np.ndarray, end_s: np.ndarray) -> None:
-    """Let jobs of an array with a limit on how many run at once be eligible as one before them ends."""
+def _throttled(
+    work: Workload, members: dict[str, list[int]], found: np.ndarray, begin_s: np.ndarray, end_s: np.ndarray
+) -> None:
+    """Let jobs of an array with a limit on how many run at once be eligible since fewer of it have run."""
     most = work.words_of("throttle")
     for array in {a for a, text in zip(work.words_of("array"), most, strict=True) if a and text.isdecimal()}:
-        jobs = members[array]
-        n = int(most[jobs[0]] or 0)
-        ends = np.sort(end_s[jobs])
-        for i, j in enumerate(jobs[n:] if n else []):
-            if np.isfinite(ends[i]):
-                found[j] = max(found[j], ends[i])
+        jobs = np.array(members[array])
+        limit = int(most[jobs[0]] or 0)
+        if limit == 0:
+            continue
+        running, since_s, ends = 0, -np.inf, np.sort(end_s[jobs])
+        for j in jobs[np.argsort(begin_s[jobs], kind="stable")]:
+            while len(ends) and ends[0] <= begin_s[j]:
+                running, since_s, ends = running - 1, ends[0] if running >= limit else since_s, ends[1:]
+            found[j], running = max(found[j], since_s), running + 1

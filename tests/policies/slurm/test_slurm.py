@@ -324,3 +324,30 @@ def test_a_job_ages_while_the_limit_of_its_array_holds_it(tmp_path: Path) -> Non
     tasks = [job(10 + i, 0, 300, words, id=f"10_{i}", eligible=300 * i - 300, start=300 * i - 300) for i in (1, 2)]
     found = starts_s(run(tmp_path, [*tasks, job(20, 50, 300, "-N2 --ntasks-per-node=4")], conf))
     assert 300 <= found[1] < 600 <= found[2]
+
+
+def test_the_limit_of_an_array_counts_what_runs(tmp_path: Path) -> None:
+    """While nothing of it runs, backfill plans each task of an array with a limit of one, and these are all that it
+    looks at of a user; so another job of the user, which would fit next to it, waits until the others are few."""
+    conf = ONE.replace("c[1-2]", "c1")
+    rows = [job(1, 0, 200, "-N1 -n3", user="bob", limit=10),
+            *(job(n, 2, 40, "-N1 -n4 --array=0-2%1", id=f"2_{n - 2}", limit=2) for n in (2, 3, 4)),
+            job(5, 5, 20, "-N1 -n1", limit=2)]  # fmt: skip
+    assert starts_s(run(tmp_path, rows, f"{conf}SchedulerParameters=bf_max_job_user=3\n"))[4] >= 200
+    assert starts_s(run(tmp_path / "other", rows, conf))[4] < 5 + 31
+
+
+def test_backfill_keeps_its_beat_while_jobs_end(tmp_path: Path) -> None:
+    """Its cycles are 30 s apart from the first job on, as jobs end in each of them, though none waits until 95 s."""
+    rows = [*(job(i, 0, 20 * i, "-N1 -n1") for i in (1, 2, 3, 4)), job(5, 95, 300, "-N1 -n3", limit=10),
+            job(6, 100, 60, "-N1 -n4"), job(7, 101, 20, "-N1 -n1", limit=1)]  # fmt: skip
+    assert 120 <= starts_s(run(tmp_path, rows, ONE.replace("c[1-2]", "c1")))[6] < 124
+
+
+def test_backfill_plans_twenty_tasks_of_an_array(tmp_path: Path) -> None:
+    """So of a user, of whom it looks at 21 jobs, it looks at the one behind 25 tasks too, but not of 20 jobs."""
+    tasks = [job(n, 2, 40, "-N1 -n4 --array=0-24%1", id=f"2_{n - 2}", limit=2) for n in range(2, 27)]
+    rows = [job(1, 0, 200, "-N1 -n3", user="bob", limit=10), *tasks, job(27, 5, 20, "-N1 -n1", limit=2)]
+    conf = ONE.replace("c[1-2]", "c1") + "SchedulerParameters=bf_max_job_user="
+    assert starts_s(run(tmp_path / "20", rows, f"{conf}20\n"))[26] >= 200
+    assert starts_s(run(tmp_path / "21", rows, f"{conf}21\n"))[26] < 5 + 31

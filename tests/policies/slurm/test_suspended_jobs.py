@@ -98,6 +98,7 @@ def test_outages(tmp_path: Path, low: str, top: str, node: int, running: str) ->
 def test_both_engines_agree(tmp_path: Path) -> None:
     scenarios = [snapshot(tmp_path / "limit", "c1", "c1", limit=3), withdrawal(tmp_path / "withdrawal")]
     scenarios += [outage(tmp_path / str(i), *one) for i, one in enumerate(OUTAGES)]
+    scenarios += [tiers(tmp_path / f"tiers {i}", given) for i, given in enumerate((CORES, SHADOWS))]
     for i, scenario in enumerate(scenarios):
         one, other = (vs.simulate(scenario, engine=engine).outcome for engine in ("reference", "compiled"))
         for name in ("task_unit", "task_init_us", "task_finish_us"):
@@ -116,3 +117,56 @@ def test_an_exclusive_job_suspends_all_jobs_at_its_node(tmp_path: Path) -> None:
     assert 100 <= start_s < 110
     assert finish_s - start_s == pytest.approx(60)
     assert np.all(result.tasks["finish_us"][:2] / 1e6 > 655)
+
+
+TIERS = (
+    "NodeName=c[1-2] Sockets=2 CoresPerSocket=8 RealMemory=8000\nPartitionName=low Nodes=ALL Default=YES\n"
+    "PartitionName=mid Nodes=ALL PriorityTier=5\nPartitionName=kept Nodes=ALL PriorityTier=2 PreemptMode=OFF\n"
+    "PartitionName=top Nodes=ALL PriorityTier=9 PreemptMode=OFF\nPriorityType=priority/basic\n"
+    "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\n"
+)
+CORES = [  # what a run of Slurm 22.05 showed, with the numbers of the cores: partition, submission, run, CPUs, node
+    ("low", 0, 600, 4, "c1"), ("low", 10, 600, 4, "c1"), ("low", 20, 600, 6, "c1"),
+    ("low", 30, 600, 3, "c2"), ("low", 40, 600, 12, "c2"),
+    ("top", 60, 100, 4, "c1"),  # the first job's cores, not the two that are free
+    ("top", 80, 100, 2, "c2"),  # of three of the fourth's
+    ("mid", 120, 150, 6, ""),  # the cores of the second and some of the third
+]  # fmt: skip
+SUSPENDED_S = [100, 150, 150, 100, 0, 0, 0, 0]
+SHADOWS = [
+    ("top", 0, 60, 12, "c1"), ("low", 10, 600, 2, "c1"), ("low", 20, 600, 2, "c1"), ("kept", 30, 200, 16, "c2"),
+    ("mid", 40, 300, 4, "c1"),  # the cores of both jobs below
+    ("top", 90, 100, 13, "c1"),  # suspends it; the second job below goes on meanwhile
+    ("top", 100, 60, 2, "c2"),  # waits, as the job of the partition that nobody preempts has all
+]  # fmt: skip
+SHADOWED_S = [0, 400, 300, 0, 100, 0, 0]
+
+
+def tiers(folder: Path, given: list[tuple[str, int, int, int, str]]) -> vs.Scenario:
+    rows = [
+        job(number, submit, run, f"-N1 -n{cpus}" + (f" -w {node}" if node else ""), partition=partition, limit=20)
+        for number, (partition, submit, run, cpus, node) in enumerate(given, 1)
+    ]
+    import_site(write_site(folder / "site", rows, TIERS), folder / "site.parquet")
+    return read_scenario(folder / "site.yaml")
+
+
+def after_tiers(folder: Path, given: list[tuple[str, int, int, int, str]]) -> tuple[np.ndarray, np.ndarray]:
+    """When jobs started, and for how long they were suspended, s."""
+    result = vs.simulate(tiers(folder, given), engine="reference")
+    start_s, finish_s = (result.jobs[name] / 1e6 for name in ("start_us", "finish_us"))
+    return start_s, finish_s - start_s - np.array([run for _, _, run, _, _ in given])
+
+
+def test_an_upper_job_takes_the_lowest_cores(tmp_path: Path) -> None:
+    """Whether or not others are free, so lower jobs are suspended and free CPUs are left."""
+    start_s, suspended_s = after_tiers(tmp_path, CORES)
+    assert np.all(start_s < np.array([submit for _, submit, *_ in CORES]) + 10)
+    assert np.allclose(suspended_s, SUSPENDED_S, atol=5)
+
+
+def test_tiers_that_suspend_one_another(tmp_path: Path) -> None:
+    """A suspended job keeps no lower one from going on, and nobody takes cores of a partition without preemption."""
+    start_s, suspended_s = after_tiers(tmp_path, SHADOWS)
+    assert start_s[6] > 230
+    assert np.allclose(suspended_s, SHADOWED_S, atol=10)

@@ -13,6 +13,7 @@ import math
 
 from vinesim.policies.slurm.codes import BY_COMPONENT, ELIGIBLE, FILLED, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.consecutive import gather, put_back
+from vinesim.policies.slurm.cores import suppose_cores
 from vinesim.policies.slurm.depth import begin_tests, is_array_planned, may_be_planned, may_be_tested, note_plan
 from vinesim.policies.slurm.ends import (
     begin_ready,
@@ -30,7 +31,7 @@ from vinesim.policies.slurm.limits import is_over
 from vinesim.policies.slurm.node_sets import ALL, has, n_in, put
 from vinesim.policies.slurm.nodes import choose, choose_in_use, has_room_until, may_have_room
 from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
-from vinesim.policies.slurm.preemption import choose_now
+from vinesim.policies.slurm.preemption import choose_now, class_of
 from vinesim.policies.slurm.queue import tidy
 from vinesim.policies.slurm.starting import make_room, start
 from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
@@ -196,6 +197,8 @@ def will_run(s, options, job, part, now_us, by_us):
             if has(s.may, 0, s.ready_node[i]):
                 put(s.able, 0, s.ready_node[i])
         suppose_ends(s, end)
+        if options.suspends:
+            suppose_cores(s, end, s.class_level[class_of(s, job, part)])
         if options.bf_busy_nodes:
             n_got = choose_in_use(s, request, s.able, s.then_cpus, s.then_memory, s.then_kinds)
         else:

@@ -29,8 +29,10 @@ BEFORE = {
     "class_may": "?",  # [C C] whether jobs of one may preempt those of another
     "class_preempt": "i8",  # [C] what happens to its jobs that are preempted
     "class_rank": "i8",  # [C] the lowest is preempted first
-    "class_is_top": "?",  # [C] its jobs may suspend others, and are not suspended
+    "class_level": "i8",  # [C] its jobs may take the cores of lower levels
+    "class_spared": "i8",  # [C] the level that its jobs count as for others
     "class_grace_us": "f8",  # [C] how long its jobs go on when they are to be preempted
+    "n_levels": "i8",  # L; 0: nobody is suspended
     "job_exempt_us": "f8",  # [J] how long it runs before it may be preempted
     # requests: jobs that ask for the same have one
     "request_cpus": "i8",  # [R] of all nodes together
@@ -132,12 +134,15 @@ DURING = {
     "noted": "f8",  # [3] the event that was noted last: time, kind, task
     "recheck": "?",  # jobs that wait for others may have become eligible
     "held_wake_us": "f8",  # when the first job is not held by a time any more
-    "array_active": "i8",  # [A] jobs of each array that are eligible or run, where some are throttled
+    "array_running": "i8",  # [A] jobs of each array that run, where some are throttled
+    "array_eligible": "i8",  # [A] ... that are eligible
     "free_cpus": "i8",
     "free_memory": "f8",
     "free_kinds": "i8",
     "free_licences": "f8",  # of each name
-    "top_cpus": "i8",  # [N] what jobs of upper tiers may have: all but what others of them hold
+    "level_cpus": "i8",  # [L N] CPUs that no job of a level, or of a higher one, has
+    "level_cores": "i8",  # [L N C] cores that jobs of a level have
+    "shadow": "i8",  # [N C] cores that jobs of higher levels run on, or would have
     "up_nodes": "i8",  # [W]
     "room_version": "i8",  # counts changes of what is free, and until when not
     "room_at": "i8",  # [R P] the version for which it is known whether a request may have room in a partition
@@ -162,22 +167,16 @@ DURING = {
     "job_is_refused": "?",
     "job_held_until_us": "f8",
     "job_row": "i8",
-    "job_covered": "i8",  # CPUs that jobs of upper tiers have of it
-    "job_over": "i8",  # the first of what it has of others
+    "job_level": "i8",  # what it counts as for others
     "row_node": "i8",
     "row_cpus": "i8",
     "row_kind": "i8",
     "row_gpus": "i8",
     "row_memory": "f8",
-    "row_covered": "i8",
+    "row_cores": "i8",  # [rows C]
     "row_tasks": "i8",  # of the engine
     "row_next": "i8",
     "spare_row": "i8",
-    "over_row": "i8",  # the row of the suspended job
-    "over_job": "i8",
-    "over_cpus": "i8",
-    "over_next": "i8",
-    "spare_over": "i8",
     "running": "i8",
     "n_running": "i8",
     "held": "i8",

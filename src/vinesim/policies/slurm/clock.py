@@ -65,7 +65,8 @@ def do(s, options, kind, now_us):
         run_main(s, options, options.default_queue_depth, now_us)
     elif kind == BACKFILL:
         s.due_us[kind] = NEVER
-        run_backfill(s, options, now_us)
+        if due_us >= now_us:  # else nothing was pending when it ran
+            run_backfill(s, options, now_us)
     else:
         s.due_us[kind] = NEVER
         s.recheck[0] = True

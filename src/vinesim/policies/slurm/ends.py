@@ -6,9 +6,8 @@ least, it is known which nodes will have as many free CPUs, in the order of the 
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
-from vinesim.policies.slurm.holding import count_in_part, is_on_any, suppose_free
+from vinesim.policies.slurm.holding import count_in_part, suppose_free
 from vinesim.policies.slurm.node_sets import WORD, has, n_in_both, put
-from vinesim.policies.slurm.preemption import count_covered
 
 
 def know_ends(s):
@@ -126,6 +125,3 @@ def suppose_ends(s, end):
             if s.row_kind[row] != NO_KIND:
                 s.then_kinds[node * s.n_kinds[0] + s.row_kind[row]] += s.row_gpus[row]
             count_in_part(s, s.end_job[k], row, 1, s.then_kinds)
-        job = s.end_job[k]
-        if s.job_over[job] >= 0 and s.job_row[job] == row and is_on_any(s, job, s.may):
-            count_covered(s, job, -1, s.then_cpus)

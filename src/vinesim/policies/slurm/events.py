@@ -99,8 +99,10 @@ def want_event_run(s, options, now_us):
 
 
 def want_backfill(s, options, now_us):
-    """A cycle of backfill as soon as it may be, unless there is none."""
-    if options.bf_interval > 0 and s.due_us[BACKFILL] >= 1e300 and (s.n_entries[0] > 0 or s.n_held[0] > 0):
+    """A cycle of backfill as soon as it may be, unless there is none, if jobs are pending or anything has changed since
+    the last one."""
+    is_any = s.n_entries[0] > 0 or s.n_held[0] > 0 or s.changed_us[0] > s.last_us[BACKFILL]
+    if options.bf_interval > 0 and s.due_us[BACKFILL] >= 1e300 and is_any:
         next_us = s.last_us[BACKFILL] + options.bf_interval * US_PER_S + draw(s) * JITTER_US
         s.due_us[BACKFILL] = max(now_us + draw(s) * JITTER_US, next_us)
 

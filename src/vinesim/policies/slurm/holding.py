@@ -1,6 +1,7 @@
 """What running jobs hold: rows of a node and the CPUs, memory and GPUs that a job has there."""
 
 from vinesim.policies.slurm.codes import ANY_KIND, NO_KIND
+from vinesim.policies.slurm.cores import drop_cores
 from vinesim.policies.slurm.node_sets import has
 
 
@@ -18,7 +19,7 @@ def give(s, job, n_got):
         cpus = cpus_got(s, job, i)
         memory = cpus * s.request_cpu_memory[request] + s.request_node_memory[request]
         s.row_memory[row] = s.node_memory[node] if s.request_node_memory[request] < 0.0 else memory
-        s.row_node[row], s.row_cpus[row], s.row_covered[row] = node, cpus, 0
+        s.row_node[row], s.row_cpus[row] = node, cpus
         s.row_kind[row], s.row_gpus[row] = s.request_kind[request], s.request_gpus[request]
         if s.request_kind[request] == ANY_KIND:
             s.row_kind[row] = most_free_kind(s, node)
@@ -61,17 +62,11 @@ def count_in_part(s, job, row, sign, free_kinds):
         free_kinds[s.row_node[row] * s.n_kinds[0] + kind] += sign * s.row_cpus[row]
 
 
-def count_top(s, job, sign):
-    """The same for what jobs of upper tiers may have."""
-    row = s.job_row[job]
-    while row >= 0:
-        s.top_cpus[s.row_node[row]] += sign * s.row_cpus[row]
-        row = s.row_next[row]
-
-
 def take_back(s, job):
     """Let a job hold nothing any more."""
     count(s, job, 1, s.free_cpus, s.free_memory, s.free_kinds)
+    if s.n_levels[0] > 0:
+        drop_cores(s, job)
     row = s.job_row[job]
     while row >= 0:
         following = s.row_next[row]

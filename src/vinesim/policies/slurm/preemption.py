@@ -5,17 +5,14 @@ suffice: those of the lowest tier or QOS priority first, of these the one on the
 started first, or, with ``preempt_youngest_first``, simply the one that started last. If one does not suffice, it is
 tried once more with the last one first (``preempt_reorder_count``, 1). A victim whose partition or QOS has a GraceTime
 goes on until it is over, and is preempted at the next check of time limits. What follows says tier for both.
-Suspend: a job above the lowest tier takes free CPUs first; if it finds none, it takes what it would find if the jobs
-of the lowest tier were not there. At its nodes it takes free CPUs, then those of suspended jobs, then the running job
-that started last is suspended. A job goes on when nobody has any of its CPUs. To jobs of the lowest tier the CPUs of
-suspended jobs stay taken. Source: what Slurm 22.05 was seen to do.
+Suspend: see ``cores.py``. Source: what Slurm 22.05 was seen to do.
 """
 
-from vinesim.policies.slurm.codes import CANCEL, KILL, REQUEUE, RUNNING, STOP, SUSPENDED
-from vinesim.policies.slurm.holding import count, cpus_got, is_on_any, suppose
+from vinesim.policies.slurm.codes import CANCEL, KILL, REQUEUE, STOP
+from vinesim.policies.slurm.cores import suppose_level
+from vinesim.policies.slurm.holding import count, is_on_any, suppose
 from vinesim.policies.slurm.node_sets import has, put, remove
 from vinesim.policies.slurm.nodes import choose
-from vinesim.policies.slurm.states import enter_state
 
 
 def choose_now(s, options, job, part, now_us):
@@ -27,9 +24,12 @@ def choose_now(s, options, job, part, now_us):
     if n_got > 0 or not options.preempts:
         return n_got
     if options.suspends:
-        if not s.class_is_top[class_of(s, job, part)]:
-            return 0
-        return choose(s, request, s.may, s.top_cpus, s.free_memory, s.free_kinds)
+        for level in range(1, s.class_level[class_of(s, job, part)] + 1):
+            suppose_level(s, level)
+            n_got = choose(s, request, s.may, s.then_cpus, s.free_memory, s.free_kinds)
+            if n_got > 0:
+                return n_got
+        return 0
     find_victims(s, options, class_of(s, job, part), now_us)
     if s.n_victims[0] == 0:
         return 0
@@ -92,11 +92,6 @@ def class_of(s, job, part):
     return s.job_class[job] if s.job_class[job] >= 0 else part
 
 
-def is_top(s, job):
-    """Whether a job on its nodes may suspend others, and is never suspended."""
-    return s.class_is_top[class_of(s, job, s.job_in[job])]
-
-
 def find_victims(s, options, own, now_us):
     """Fill the jobs that may be preempted for one of a class, in the order in which they are."""
     n = 0
@@ -157,99 +152,3 @@ def way_of(s, victim):
     """What the engine does to a victim."""
     is_cancelled = s.class_preempt[class_of(s, victim, s.job_in[victim])] == CANCEL
     return KILL if is_cancelled or not s.job_requeue[victim] else STOP
-
-
-def cover(s, job, n_got, now_us):
-    """Take CPUs of lower jobs for one that starts; fill ``victims`` with those that were running."""
-    s.n_victims[0] = 0
-    for i in range(n_got):
-        node = s.got_node[i]
-        wanted = cpus_got(s, job, i)
-        rest = wanted - max(0, min(wanted, s.free_cpus[node]))
-        while rest > 0:
-            row, victim = best_to_cover(s, node)
-            if row < 0:
-                break
-            n = min(rest, s.row_cpus[row] - s.row_covered[row])
-            over = s.spare_over[0]
-            s.spare_over[0] = s.over_next[over]
-            s.over_row[over], s.over_job[over], s.over_cpus[over] = row, victim, n
-            s.over_next[over] = s.job_over[job]
-            s.job_over[job] = over
-            s.row_covered[row] += n
-            s.job_covered[victim] += n
-            s.free_cpus[node] += n
-            rest -= n
-            if s.job_state[victim] == RUNNING:
-                enter_state(s, victim, SUSPENDED)
-                s.job_suspended_us[victim] = now_us
-                s.victims[s.n_victims[0]] = victim
-                s.n_victims[0] += 1
-
-
-def best_to_cover(s, node):
-    """The row at a node, of a job of the lowest tier, whose CPUs are taken next, and its job: of suspended jobs first,
-    then of the one that started last; -1: there is none."""
-    found, its = -1, -1
-    for i in range(s.n_running[0]):
-        other = s.running[i]
-        if is_top(s, other):
-            continue
-        row = s.job_row[other]
-        while row >= 0:
-            has_some = s.row_node[row] == node and s.row_covered[row] < s.row_cpus[row]
-            if has_some and (its < 0 or is_covered_before(s, other, its)):
-                found, its = row, other
-            row = s.row_next[row]
-    return found, its
-
-
-def is_covered_before(s, one, other):
-    """Whether CPUs of one job are taken before those of another."""
-    is_one, is_other = s.job_state[one] == SUSPENDED, s.job_state[other] == SUSPENDED
-    if is_one != is_other:
-        return is_one
-    return s.job_start_us[one] > s.job_start_us[other]
-
-
-def uncover(s, job):
-    """Give back the CPUs that a job has of lower ones, which ends. ``victims`` are those that go on."""
-    s.n_victims[0] = 0
-    over = s.job_over[job]
-    while over >= 0:
-        following, victim, n = s.over_next[over], s.over_job[over], s.over_cpus[over]
-        if victim >= 0:
-            row = s.over_row[over]
-            s.free_cpus[s.row_node[row]] -= n
-            s.row_covered[row] -= n
-            s.job_covered[victim] -= n
-            if s.job_covered[victim] == 0:
-                s.victims[s.n_victims[0]] = victim
-                s.n_victims[0] += 1
-        s.over_next[over] = s.spare_over[0]
-        s.spare_over[0] = over
-        over = following
-    s.job_over[job] = -1
-
-
-def count_covered(s, job, sign, free_cpus):
-    """Add what a job has of suspended ones to what is free, +1, or take it away, -1."""
-    over = s.job_over[job]
-    while over >= 0:
-        if s.over_job[over] >= 0:
-            free_cpus[s.row_node[s.over_row[over]]] += sign * s.over_cpus[over]
-        over = s.over_next[over]
-
-
-def forget_covered(s, job):
-    """A suspended job leaves: those that have its CPUs keep them as their own."""
-    if s.job_covered[job] == 0:
-        return
-    for i in range(s.n_running[0]):
-        over = s.job_over[s.running[i]]
-        while over >= 0:
-            if s.over_job[over] == job:
-                s.free_cpus[s.row_node[s.over_row[over]]] -= s.over_cpus[over]
-                s.over_job[over] = -1
-            over = s.over_next[over]
-    s.job_covered[job] = 0

@@ -94,7 +94,9 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
     """Return what is kept during the run, as it is before."""
     n_nodes, n_jobs = len(places.cpus), len(known["job_request"])
     n_entries, n_holders = len(known["job_part"]), len(known["holder_keys"])
-    n_rows = 2 * int(sum(places.cpus)) + 2
+    n_levels = known["n_levels"]
+    n_rows = max(2, n_levels) * int(sum(places.cpus)) + 2
+    n_cores = n_nodes * n_words(int(max(places.cpus))) if n_levels else 0
     n_records = min(MOST_RECORDS, 2 * min(policy.bf_max_job_test, n_entries) + 3)
     n_accounts, width, n_sizes = len(known["parent"]), n_words(n_nodes), len(known["size_cpus"])
     n_members, n_users = len(known["member_job"]), int(max(known["job_user"])) + 1
@@ -105,23 +107,23 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
 
     return {
         "changed_us": [0.0], "noted": [-1.0, -1.0, -1.0], "recheck": [False], "held_wake_us": [NEVER],
-        "array_active": np.zeros(max(known["job_array"], default=-1) + 1),
+        **dict.fromkeys(("array_running", "array_eligible"), np.zeros(max(known["job_array"], default=-1) + 1)),
         "free_cpus": known["node_cpus"], "free_memory": known["node_memory"], "free_kinds": known["node_kinds"],
-        "top_cpus": known["node_cpus"], "up_nodes": packed(np.ones(n_nodes)),
+        "up_nodes": packed(np.ones(n_nodes)),
         "room_version": [0], "room_at": np.full(n_pairs, -1), "has_room": np.zeros(n_pairs),
         "then_cpus": known["node_cpus"], "then_memory": known["node_memory"], "then_kinds": known["node_kinds"],
-        **dict.fromkeys(("job_state", "job_in", "job_by", "job_left", "job_covered"), np.zeros(n_jobs)),
-        **dict.fromkeys(("job_start_us", "job_row", "job_over"), np.full(n_jobs, -1.0)),
+        **dict.fromkeys(("job_state", "job_in", "job_by", "job_left", "job_level"), np.zeros(n_jobs)),
+        **dict.fromkeys(("job_start_us", "job_row"), np.full(n_jobs, -1.0)),
         **dict.fromkeys(
             ("job_end_by_us", "job_charged_us", "job_suspended_us", "job_eligible_us", "job_ages_from_us",
              "job_priority", "job_accrues", "job_must_leave", "job_is_refused", "job_held_until_us", "running", "held"),
             np.zeros(n_jobs),
         ),
-        **dict.fromkeys(("row_node", "row_cpus", "row_kind", "row_gpus", "row_memory", "row_covered", "row_tasks"),
+        **dict.fromkeys(("row_node", "row_cpus", "row_kind", "row_gpus", "row_memory", "row_tasks"),
                         np.zeros(n_rows)),
         "row_next": links(n_rows), "spare_row": [0],
-        **dict.fromkeys(("over_row", "over_job", "over_cpus"), np.zeros(n_rows)),
-        "over_next": links(n_rows), "spare_over": [0],
+        "level_cpus": np.tile(places.cpus, n_levels), "level_cores": np.zeros(n_levels * n_cores),
+        "shadow": np.zeros(n_cores), "row_cores": np.zeros(n_rows * n_cores // n_nodes),
         **dict.fromkeys(
             ("n_running", "n_held", "n_entries", "n_victims", "n_records", "n_seen", "n_wanted", "n_ends", "n_passed"),
             np.zeros(1)),

@@ -26,12 +26,17 @@ def classes_of(policy: "Slurm", jobs: Jobs, places: Places) -> dict[str, Any]:
         given, own = places.options, [-1] * jobs.n
         rank = np.array([int(one.get("priority_tier", 1)) for one in given])
         may = rank[:, None] > rank
+    preempt = np.array([PREEMPT_MODES[one.get("preempt_mode", policy.preempt_mode)] for one in given])
+    level = may.any(axis=1).astype(int) if by_qos else np.unique(rank, return_inverse=True)[1]
+    n_levels = int(level.max()) + 1
     return {
         "job_class": own,
         "class_may": may,
-        "class_preempt": [PREEMPT_MODES[one.get("preempt_mode", policy.preempt_mode)] for one in given],
+        "class_preempt": preempt,
         "class_grace_us": [float(one.get("grace_time", 0.0)) * US_PER_S for one in given],
         "class_rank": rank,
-        "class_is_top": may.any(axis=1),
+        "class_level": level,
+        "class_spared": np.where(preempt == PREEMPT_MODES["off"], n_levels - 1, level),
+        "n_levels": n_levels if policy.preempt_type != "none" and policy.preempt_mode == "suspend" else 0,
         "job_exempt_us": [float(exempt_s.get(name, policy.preempt_exempt_time)) * US_PER_S for name in jobs.qos],
     }

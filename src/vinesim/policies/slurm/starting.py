@@ -14,7 +14,8 @@ from vinesim.policies.slurm.codes import (
     SUSPENDED,
     US_PER_S,
 )
-from vinesim.policies.slurm.holding import count_top, enter_running, give, leave_running, take_back
+from vinesim.policies.slurm.cores import find_changes, take_cores
+from vinesim.policies.slurm.holding import enter_running, give, leave_running, take_back
 from vinesim.policies.slurm.licences import count_licences
 from vinesim.policies.slurm.limits import (
     count_accruing,
@@ -25,9 +26,9 @@ from vinesim.policies.slurm.limits import (
     may_accrue,
 )
 from vinesim.policies.slurm.node_sets import has
-from vinesim.policies.slurm.preemption import class_of, cover, forget_covered, is_top, uncover, way_of
+from vinesim.policies.slurm.preemption import class_of, way_of
 from vinesim.policies.slurm.queue import charge, enter
-from vinesim.policies.slurm.states import enter_state
+from vinesim.policies.slurm.states import enter_state, is_array_full
 
 
 def want(s, kind, job):
@@ -38,15 +39,14 @@ def want(s, kind, job):
 
 def start(s, options, job, part, n_got, by, now_us):
     """Start a job on the nodes that were found for it."""
-    if options.suspends and s.class_is_top[class_of(s, job, part)]:
-        cover(s, job, n_got, now_us)
-        for i in range(s.n_victims[0]):
-            suspend(s, s.victims[i])
     s.job_in[job], s.job_by[job] = part, by
     give(s, job, n_got)
     begin(s, options, job, part, now_us)
-    if is_top(s, job):
-        count_top(s, job, -1)
+    if options.suspends:
+        its = class_of(s, job, part)
+        s.job_level[job] = s.class_spared[its]
+        take_cores(s, job, s.class_level[its])
+        change_over(s, options, now_us)
     s.changed_us[0] = now_us
     want(s, START, job)
 
@@ -99,6 +99,20 @@ def begin(s, options, job, part, now_us):
     count_running(s, job, 1)
     count_licences(s, job, -1)
     enter_state(s, job, RUNNING)
+    if is_array_full(s, job):
+        hold_back(s, s.job_array[job])
+
+
+def hold_back(s, array):
+    """Let the jobs of an array that are eligible be so no more, until another one of it ends."""
+    for i in range(s.n_entries[0]):
+        job = s.entry_job[i]
+        if s.job_array[job] == array and s.job_state[job] == ELIGIBLE:
+            if s.job_accrues[job]:
+                count_accruing(s, job, -1)
+            enter_state(s, job, HELD)
+            s.held[s.n_held[0]] = job
+            s.n_held[0] += 1
 
 
 def place(s, options, job, now_us):
@@ -115,8 +129,10 @@ def place(s, options, job, now_us):
     enter_running(s, job)
 
 
-def suspend(s, job):
+def suspend(s, job, now_us):
     """Stop a job; one that was to start at this instant is not started at all."""
+    enter_state(s, job, SUSPENDED)
+    s.job_suspended_us[job] = now_us
     if not forget_start(s, job):
         want(s, STOP, job)
 
@@ -177,18 +193,27 @@ def leave(s, options, job, now_us):
     """A job leaves its nodes, for whatever reason; jobs that are suspended for it go on."""
     forget_start(s, job)
     charge(s, options, job, now_us)
-    if is_top(s, job):
-        count_top(s, job, 1)
-    if options.suspends:
-        forget_covered(s, job)
-        uncover(s, job)
-        for i in range(s.n_victims[0]):
-            if is_all_up(s, s.victims[i]):
-                resume(s, s.victims[i], now_us)
-            else:
-                lose(s, options, s.victims[i], now_us)
-        s.n_victims[0] = 0
     clear(s, job)
+    if options.suspends:
+        change_over(s, options, now_us)
+
+
+def change_over(s, options, now_us):
+    """Suspend jobs whose cores others run on, and let those go on that have all of theirs."""
+    find_changes(s, is_all_up)
+    n, s.n_victims[0] = s.n_victims[0], 0
+    for i in range(n):
+        job = s.victims[i]
+        if s.job_state[job] == RUNNING:
+            suspend(s, job, now_us)
+        elif is_all_up(s, job):
+            s.victims[s.n_victims[0]] = job
+            s.n_victims[0] += 1
+        else:
+            lose(s, options, job, now_us)
+    for i in range(s.n_victims[0]):
+        resume(s, s.victims[i], now_us)
+    s.n_victims[0] = 0
 
 
 def clear(s, job):

@@ -3,6 +3,7 @@
 from vinesim.policies.slurm.codes import ABSENT, AFTER, AFTER_NOT_OK, AFTER_OK, HELD, OVER, RUNNING, SUSPENDED
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.starting import become_eligible
+from vinesim.policies.slurm.states import may_join
 
 NEVER = 1e300
 
@@ -35,7 +36,7 @@ def is_free(s, job, now_us):
             return False
     if s.job_ages_from_us[job] < 0.0:
         s.job_ages_from_us[job] = now_us
-    return s.job_throttle[job] == 0 or s.array_active[s.job_array[job]] < s.job_throttle[job]
+    return may_join(s, job)
 
 
 def is_satisfied(s, kind, other):
