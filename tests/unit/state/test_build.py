@@ -34,3 +34,15 @@ def test_attributes_that_are_whole_are_numbers_as_others():
         return vs.Scenario(vs.Datacenter.of([("CPU", 0, 0)], types), work, affinity=np.ones((1, 1)))
 
     assert kinds(case(4)) == kinds(case(4.5))
+
+
+def test_the_ranking_knows_which_types_are_as_fast_as_the_next():
+    types = tuple(vs.ProcessorType(name) for name in "ABCDE")
+    work = vs.Workload(*([0], [0, 1], [0.0], [1.0], [0.0], [0], [0], [-1]), task_types=(vs.TaskType("T"),))
+    center = vs.Datacenter.of([(name, 0, 0) for name in "ABCD"], types)  # no unit is an E
+    case = vs.Scenario(center, work, affinity=np.array([[2.0], [3.0], [0.0], [3.0], [3.0]]))
+    model = build_model(case)
+    assert model.ranking.tolist() == [[1, 3, 0, -1, -1]]
+    assert model.is_tied.tolist() == [[True, False, False, False, False]]
+    result = vs.simulate(replace(case, policy="high"), engine="compiled")
+    assert result.outcome.task_unit.tolist() == [1]
