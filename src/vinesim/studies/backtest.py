@@ -262,11 +262,11 @@ def _place_by(by: str, names: np.ndarray, counts: np.ndarray) -> Callable[[int],
 
 
 def cpus_of(work: Workload) -> np.ndarray:
-    """[J] CPUs of each job, or units where it takes no CPUs beside its GPUs; a whole node counts as 1."""
+    """[J] CPUs of each job, or units where it takes no CPUs along with its GPUs; a whole node counts as 1."""
     demand = np.ones(work.n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
     units = demand * (1 if work.units is None else work.units)
-    beside = (work.companions or {}).get(CPU, np.zeros(work.n_tasks))
-    return np.add.reduceat(np.where(beside > 0, beside, units), work.job_first[:-1])
+    cpus = (work.companions or {}).get(CPU, np.zeros(work.n_tasks))
+    return np.add.reduceat(np.where(cpus > 0, cpus, units), work.job_first[:-1])
 
 
 def owner_of(row: Mapping[str, Any]) -> str:
