@@ -29,7 +29,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"--policy {wanted}: expected one of {', '.join(policies())}")
     names = {item: _policy_of(item) for item in items}
     for item, name in names.items():
-        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0] if name is None else _loop_of(name)))
+        if name is not None or item.get_closest_marker("xdist_group") is None:
+            group = item.nodeid.partition("::")[0] if name is None else _loop_of(name)
+            item.add_marker(pytest.mark.xdist_group(group))
     if wanted is not None:
         config.hook.pytest_deselected(items=[item for item in items if names[item] != wanted])
         items[:] = [item for item in items if names[item] == wanted]

@@ -143,7 +143,7 @@ def journaled(folder: Path) -> int:
 def test_a_killed_plan_loses_no_finished_run_and_recommends_the_same(file, tmp_path):
     expected = vs.plan(vs.read_plan(file), tmp_path / "whole", workers=1)
     draw, out, killed = random.Random(5), tmp_path / "killed", 0
-    for _ in range(3):
+    for _ in range(2):
         process, before = start(file, out), journaled(out)
         more = draw.randrange(1, 30)
         while process.poll() is None and journaled(out) < before + more:

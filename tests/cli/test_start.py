@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.loops import copy_loops
-
 ROOT = Path(__file__).parents[2]
 SCENARIO = ROOT / "examples" / "quickstart.yaml"
 MAIN = "from vinesim.cli.start import main; main()"
@@ -101,7 +99,6 @@ def test_a_reader_that_has_enough_is_no_error(words):
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_sweep_with_closed_streams_does_its_runs(study, tmp_path, closed):
-    copy_loops(tmp_path / "cache")
     command = f'exec "$0" -m vinesim sweep {study} --out {tmp_path}/out --workers 2 {closed}'
     done = subprocess.run(["sh", "-c", command, sys.executable], stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (0, "")

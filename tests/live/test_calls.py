@@ -61,7 +61,7 @@ def seen(core):
 
 
 @pytest.mark.parametrize("op", sorted(RIGHT))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_wrong_field_is_refused_and_leaves_no_trace(op, data, tmp_path_factory):
     core = loaded(tmp_path_factory.mktemp("core"))

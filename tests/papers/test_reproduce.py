@@ -5,13 +5,15 @@ import sys
 
 import pytest
 
-from tests.papers.small import small_data
+from tests.papers.small import usual_data
 from vinesim.cli.errors import report_errors
 from vinesim.cli.main import app
 from vinesim.model.errors import InputError
 from vinesim.reproduction.claim import Kind
 from vinesim.reproduction.registry import items
 from vinesim.reproduction.reproduce import reproduce
+
+pytestmark = pytest.mark.xdist_group("usual data")  # made once for these tests and those of test_verdicts
 
 
 @pytest.fixture
@@ -158,7 +160,7 @@ def test_figures_have_their_panels_series_and_units(item, tmp_path):
 
     draw = items()[item].draw
     assert draw is not None
-    ((name, figure),) = draw(small_data(items()[item])).items()
+    ((name, figure),) = draw(usual_data(item)).items()
     assert name == item
     png, svg = save(figure, tmp_path / name)
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -173,7 +175,7 @@ def test_the_same_data_gives_the_same_files(tmp_path):
 
     draw = items()["table3"].draw
     assert draw is not None
-    data = small_data(items()["table3"])
+    data = usual_data("table3")
     once, again = ([path.read_bytes() for path in save(draw(data)["table3"], tmp_path / stem)] for stem in "ab")
     assert once == again
 

@@ -6,6 +6,7 @@ from tests.papers.small import verdicts
 from vinesim.reproduction.claim import Verdict
 from vinesim.reproduction.registry import items
 
+pytestmark = pytest.mark.xdist_group("usual data")  # made once for these tests and those of test_reproduce
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 ITEMS = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "table1", "table2", "table3", "text")
 OTHERS = (  # what is not reproduced is a slip of the print, or about hardware; the claim's note says which
@@ -14,16 +15,13 @@ OTHERS = (  # what is not reproduced is a slip of the print, or about hardware; 
 )
 
 
-REPLICATIONS = {"fig4": 3}  # one is not enough for F4.9: at two of its 35 points chance makes 8 %
-
-
 def expected(item: str) -> dict[str, Verdict]:
     return {claim.id: OTHERS.get(claim.id, REPRODUCED) for claim in items()[item].claims}
 
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_verdicts(item):
-    assert verdicts(item, replications=REPLICATIONS.get(item, 1)) == expected(item)
+    assert verdicts(item) == expected(item)
 
 
 SLOWER_GPU = {"affinity": {"table": "table1", "peak": {"GPU": {"INT": 600_000, "FP_BAD": 0.04, "FP_GOOD": 1}}}}
@@ -45,7 +43,7 @@ FASTER_FPGA = {"affinity": {"table": "table1", "peak": {"FPGA": {"INT": 1, "FP_B
     ],
 )
 def test_other_policies_and_speeds_turn_these_verdicts_and_no_others(item, changes, turned):
-    found, usual = verdicts(item, changes, REPLICATIONS.get(item, 1)), expected(item)
+    found, usual = verdicts(item, changes), expected(item)
     assert {claim: verdict for claim, verdict in found.items() if verdict is not usual[claim]} == turned
 
 

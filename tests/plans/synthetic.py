@@ -1,6 +1,7 @@
 """Runs that cost nothing: a latency that is a formula of the point, with noise that points share by seed."""
 
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,12 @@ from vinesim.plans.screen import Screened, screened
 from vinesim.plans.space import Space
 
 ROUGH = {"high": 1.3, "flat": 1.0, "pref": 1.15, "earliest_finish": 1.05}
+
+
+@cache
+def normal(*key: int) -> float:
+    """Return a number of the normal distribution, the same for the same key."""
+    return float(np.random.default_rng(key).standard_normal())
 
 
 class SyntheticRuns:
@@ -50,8 +57,7 @@ class SyntheticRuns:
                 continue
             values = []
             for r in replications:
-                shared = np.random.default_rng([self.seed, r]).standard_normal()
-                own = np.random.default_rng([self.seed, r, point]).standard_normal()
+                shared, own = normal(self.seed, int(r)), normal(self.seed, int(r), int(point))
                 values.append(latency * np.exp(self.noise * (0.8 * shared + 0.6 * own)))
             found[name] = np.array(values)
         return found

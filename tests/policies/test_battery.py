@@ -6,6 +6,7 @@ A new policy gets all of this by being registered, but for its rule: write its d
 import copy
 import math
 from dataclasses import fields, replace
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -153,7 +154,9 @@ def expected_choice(world, define):
 
 
 def watched(scenario, on_decision):
-    """Run the reference engine and call on_decision at each decision. Returns how many there were."""
+    """Run the reference engine and call on_decision at each decision, which gets what the policy can change as it was
+    before if it takes it. Returns how many there were."""
+    keeps = "before" in signature(on_decision).parameters
     policy = resolve(scenario.policy, scenario.options)
     order = policy.unit_order(scenario.datacenter.n_units, np.random.default_rng(scenario.seed))
     model = build_model(scenario, policy.groups, order)
@@ -162,9 +165,9 @@ def watched(scenario, on_decision):
 
     def decide(model, state, view):
         nonlocal decisions
-        before = copy.deepcopy((state.random_state, view.scratch))
+        before = {"before": copy.deepcopy((state.random_state, view.scratch))} if keeps else {}
         action = policy.decide(model, state, view)
-        on_decision(policy, model, state, view, action, before)
+        on_decision(policy, model, state, view, action, **before)
         decisions += 1
         return action
 
@@ -182,7 +185,7 @@ def test_the_rule_is_its_definition(policy):
     define = DEFINITIONS[policy.name]
     started = 0
 
-    def compare(policy, model, state, view, action, before):
+    def compare(policy, model, state, view, action):
         nonlocal started
         options = {item.name: getattr(policy, item.name) for item in fields(policy)}
         world = World(scenario, model, state, view, options)
@@ -204,7 +207,7 @@ def test_the_rule_is_its_definition(policy):
 
 
 def test_delay_asks_again_when_the_first_wait_is_over():
-    def compare(policy, model, state, view, action, before):
+    def compare(policy, model, state, view, action):
         if action.task >= 0:
             return
         world = World(scenario, model, state, view, {})
@@ -315,7 +318,7 @@ def test_needs_estimates_says_whether_times_matter(policy):
 def test_no_decision_changes_anything_but_scratch(policy):
     seen = 0
 
-    def compare(policy, model, state, view, action, before):
+    def compare(policy, model, state, view, action):
         nonlocal seen
         seen += 1
         assert [getattr(state, name) for name in names] == snapshots.pop()

@@ -18,7 +18,7 @@ from verification.fuzz.trees import damaged_json, damaged_yaml
 from verification.fuzz.trying import fuzz, try_input
 from verification.fuzz.worker import Worker
 
-N_INPUTS = 15  # of each area
+N_INPUTS = 8  # of each area
 SCENARIO = b"""
 datacenter: {racks: [{units: {GPU: 1}}]}
 workload: {generator: identical, options: {n_jobs: 2}}

@@ -1,6 +1,7 @@
 """Why a task that holds several units waited: by hand, and against looking at every node at many instants."""
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -115,44 +116,53 @@ def rows_of(case, result):
     return list(zip(*(column[there].tolist() for column in columns), strict=True))
 
 
-def looks_free(case, held, task, until, time):
-    """{(rack, shelf, lead)} where the task could start, {part: whether a node has it}, from what is held alone."""
+def places_of(case, task):
+    """Where a task could start on empty nodes: (rack, shelf, lead), the number of units, and for it and each companion
+    the units with their size and what is taken of them."""
     work, center = case.workload, case.datacenter
-    order = np.lexsort((center.shelf, center.rack))
-    number = np.argsort(order)
+    number = np.argsort(np.lexsort((center.shelf, center.rack)))
     names = [p.name for p in center.processor_types]
     type_of_task = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
     n_units = 1 if work.units is None else int(work.units[task])
     demand = float(demands_of(work)[task])
     companions = {name: float(amount[task]) for name, amount in (work.companions or {}).items() if amount[task] > 0}
     code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
-
-    def has(unit, takes):
-        own, size = int(number[unit]), float(center.unit_capacity[unit])
-        load = sum(a for t, u, b, e, a in held if u == own and b < time < e and (t != task or b < until))
-        return load < size * (1 - 1e-9) and load + takes <= size * (1 + 1e-9)
-
-    found, parts = set(), [False] * (1 + len(companions))
+    found = []
     for node in nodes_of(case):
         of = {}
         for unit in node:
-            of.setdefault(names[center.unit_type[unit]], []).append(unit)
+            of.setdefault(names[center.unit_type[unit]], []).append(
+                (int(number[unit]), float(center.unit_capacity[unit]))
+            )
         for name, members in of.items():
             is_named = code == ANY_LEAD or name in work.lead_sets[code]
             if not is_named or name in companions or case.affinity[names.index(name), type_of_task] <= 0:
                 continue
-            sizes = [float(center.unit_capacity[unit]) for unit in members]
-            if sum(taken(demand, size) <= size * (1 + 1e-9) for size in sizes) < n_units:
-                continue
-            if any(max((float(center.unit_capacity[u]) for u in of.get(other, [])), default=0) * (1 + 1e-9) < amount
-                   for other, amount in companions.items()):  # fmt: skip
-                continue
-            here = [sum(has(unit, taken(demand, size)) for unit, size in zip(members, sizes, strict=True)) >= n_units]
-            here += [any(has(unit, amount) for unit in of[other]) for other, amount in companions.items()]
-            parts = [a or b for a, b in zip(parts, here, strict=True)]
-            if all(here):
-                found.add((int(center.rack[node[0]]), int(center.shelf[node[0]]), name))
-    return found, parts
+            parts = [(n_units, [(unit, size, taken(demand, size)) for unit, size in members])]
+            parts += [
+                (1, [(unit, size, amount) for unit, size in of.get(other, [])]) for other, amount in companions.items()
+            ]
+            if all(sum(takes <= size * (1 + 1e-9) for _, size, takes in units) >= n for n, units in parts):
+                found.append(((int(center.rack[node[0]]), int(center.shelf[node[0]]), name), parts))
+    return found
+
+
+def looks_free(places, n_parts, held, task, until, time):
+    """{(rack, shelf, lead)} where the task could start, {part: whether a node has it}, from what is held alone."""
+    load = Counter()
+    for other, unit, begin, end, amount in held:
+        if begin < time < end and (other != task or begin < until):
+            load[unit] += amount
+    found, somewhere = set(), [[False] * n_parts]
+    for place, parts in places:
+        here = [
+            sum(load[u] < size * (1 - 1e-9) and load[u] + takes <= size * (1 + 1e-9) for u, size, takes in units) >= n
+            for n, units in parts
+        ]
+        somewhere.append(here)
+        if all(here):
+            found.add(place)
+    return found, [any(part) for part in zip(*somewhere, strict=True)]
 
 
 @pytest.mark.parametrize("policy", ["high", "pref", "fcfs"])
@@ -173,13 +183,14 @@ def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, pol
             if not found.holds_several:
                 continue
             until = found.arrival_us + found.waited_us
+            places = places_of(case, found.task)
             nowhere, scattered = np.zeros(1 + len(found.companions)), 0.0
             for low, high in itertools.pairwise(times):
                 low, high = max(low, found.arrival_us), min(high, until)
                 if high - low < 1e-9:
                     continue
                 middle = (low + high) / 2
-                seen, parts = looks_free(case, held, found.task, until, middle)
+                seen, parts = looks_free(places, len(nowhere), held, found.task, until, middle)
                 reported = {(o.rack, o.shelf, o.unit_type) for o in found.openings if o.free_us < middle < o.end_us}
                 assert reported == seen, (seed, job, middle)
                 compared += 1

@@ -4,7 +4,8 @@ import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ class ResultTables:
     names: frozenset[str]  # the tables in the folder
     is_shared: bool  # allocated and active can differ: units held several tasks, or differ in capacity
     connection: Connection
+    _names_of_columns: dict[str, set[str]] = field(default_factory=dict, init=False)  # of tables that were asked for
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query. Raises :class:`InputError` if a file is damaged."""
@@ -84,7 +86,7 @@ class ResultTables:
             while rows := cursor.fetchmany(size):
                 yield rows
 
-    @property
+    @cached_property
     def processor_types(self) -> dict[int, str]:
         """Names of the processor types in use, by code."""
         codes = [code for (code,) in self.rows("SELECT DISTINCT unit_type FROM units ORDER BY 1")]
@@ -99,9 +101,7 @@ class ResultTables:
         """The columns of the table of labels: what jobs can be broken down by."""
         if "labels" not in self.names:
             return []
-        with _readable(self.folder):
-            there = _column_names(self.connection, "labels")
-        return [column.name for column in LABELS.columns if column.is_optional and column.name in there]
+        return [column.name for column in LABELS.columns if column.is_optional and self.has("labels", column.name)]
 
     @property
     def clock(self) -> Clock:
@@ -110,10 +110,12 @@ class ResultTables:
 
     def has(self, table: str, column: str) -> bool:
         """Whether a table has a column, which only some runs have."""
-        with _readable(self.folder):
-            return column in _column_names(self.connection, table)
+        if table not in self._names_of_columns:
+            with _readable(self.folder):
+                self._names_of_columns[table] = _column_names(self.connection, table)
+        return column in self._names_of_columns[table]
 
-    @property
+    @cached_property
     def place_names(self) -> PlaceNames:
         """The names of nodes and racks."""
         nodes = self.rows("SELECT DISTINCT rack, shelf, node FROM units") if self.has("units", "node") else []
@@ -127,7 +129,7 @@ class ResultTables:
         codes = self.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]
         return ~np.isin(codes, [code for code, name in names.items() if name in resources])
 
-    @property
+    @cached_property
     def task_types(self) -> dict[int, str]:
         """Names of the task types in use, by code."""
         codes = [code for (code,) in self.rows("SELECT DISTINCT task_type FROM jobs ORDER BY 1")]
