@@ -128,7 +128,7 @@ SWITCHES: dict[str, Callable[[Scenario], Scenario | None]] = {
     "fair share": _set(priority_weight_fair_share=0.0),
     "billing weights (TRESBillingWeights)": _options(_without("partitions.tres_billing_weights")),
     "usage factors of QOS": _options(_without("qos.usage_factor")),
-    "association, size, partition, QOS and TRES in priorities": _options(_weights),
+    "other weights of priorities": _options(_weights),
     "flags of priorities (PriorityFlags)": _set(max_tres=False, accrue_always=False, incr_only=False, **NO_NORMAL),
     "nice": _attributes("nice"),
     "tiers of partitions": _options(_without("partitions.priority_tier")),

@@ -15,6 +15,7 @@ from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.policies.slurm import usage
+from vinesim.studies.mechanisms import without_each
 from vinesim.studies.priorities import priorities_at
 
 CONF = (
@@ -130,6 +131,7 @@ NEVER = {
     "QOSMaxBillingPerJob": {"qos": OF_QOS.format("", "", "", "billing=7", "")},
 }
 TICK_S = 5
+BILLING = "billing weights (TRESBillingWeights)"
 
 
 @pytest.mark.parametrize("word", WAIT)
@@ -203,3 +205,16 @@ def test_weights_of_what_is_not_there_are_counted(tmp_path: Path) -> None:
     scenario = read_scenario(tmp_path / "site.yaml", [f"{key}.gres/gpu:t4=1"])
     with pytest.raises(InputError, match="types of GPUs"):
         resolve(scenario.policy, scenario.options).suited_to(scenario)
+
+
+def test_a_waterfall_shows_what_weights_and_factors_contribute(tmp_path: Path) -> None:
+    """Each is a switch of its own: without it, jobs are billed for their CPUs."""
+    conf = SMALL + "PriorityFlags=MAX_TRES\nPriorityWeightAssoc=7\n"
+    write_site(tmp_path / "site", [job(0, 0, 50, "-n4")], conf, qos=FACTOR.format(2, "", "", "", ""))
+    import_site(tmp_path / "site", tmp_path / "site.parquet")
+    found = dict(without_each(read_scenario(tmp_path / "site.yaml")))
+    weights = [one.get("tres_billing_weights") for one in found[BILLING].options["partitions"].values()]
+    assert weights == [None, None]
+    assert "usage_factor" not in found["usage factors of QOS"].options["qos"]["normal"]
+    assert found["flags of priorities (PriorityFlags)"].options["max_tres"] is False
+    assert found["other weights of priorities"].options["priority_weight_assoc"] == 0.0
