@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from vinesim.engine import engine_choice
 from vinesim.policies.contract import Policy
 from vinesim.policies.registry import policies
+
+SHARE_RUNS = {"tests/papers/test_reproduce.py": "tests/papers/test_verdicts.py"}  # of one file, what another made
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,16 +26,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests by the policy that is their parameter, the others by file; leave out those of other policies."""
+    """Leave out the tests of other policies than the wanted one."""
     wanted = config.getoption("--policy")
     if wanted is not None and wanted not in policies():
         raise pytest.UsageError(f"--policy {wanted}: expected one of {', '.join(policies())}")
-    names = {item: _policy_of(item) for item in items}
-    for item, name in names.items():
-        if name is not None or item.get_closest_marker("xdist_group") is None:
-            group = item.nodeid.partition("::")[0] if name is None else _loop_of(name)
-            item.add_marker(pytest.mark.xdist_group(group))
     if wanted is not None:
+        names = {item: _policy_of(item) for item in items}
         config.hook.pytest_deselected(items=[item for item in items if names[item] != wanted])
         items[:] = [item for item in items if names[item] == wanted]
 
@@ -51,6 +50,29 @@ def _loop_of(name: str) -> str:
     policy = policies().get(name)
     owner = next((base for base in getattr(policy, "__mro__", ()) if "decide" in vars(base)), None)
     return name if owner is None else getattr(owner, "name", name)
+
+
+class ByPolicyOrFile(LoadScopeScheduling):
+    """Sends the tests of a policy's loop to one worker, and the other tests of a file. Not by ``xdist_group``: pytest
+    9.2 does not read the name that xdist 3.8 gives a test for that."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
+    """The tests with which one goes to a worker."""
+    file, _, test = nodeid.partition("::")
+    for name in test.partition("[")[2].removesuffix("]").split("-"):
+        if name in policies() or name.startswith("test_"):
+            return _loop_of(name)
+    return SHARE_RUNS.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """For ``--dist loadgroup``."""
+    return ByPolicyOrFile(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_configure() -> None:

@@ -1,10 +1,14 @@
 """``make test-policy NAME=...``: the tests of one policy and no others."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.conftest import group_of
+
 ROOT = Path(__file__).parents[1]
+GROUPED = ["tests/papers/test_claim.py", "tests/unit/test_titles.py"]  # without a policy, and quick
 
 
 def collected(*words: str, folders: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -27,3 +31,16 @@ def test_a_policy_that_is_not_there_is_said():
     done = collected("--policy", "nobody", folders=("tests/golden",))
     assert done.returncode == 4
     assert "--policy nobody: expected one of flat, high" in done.stderr
+
+
+def test_tests_of_one_loop_go_to_one_worker():
+    battery, option = (
+        "tests/policies/test_battery.py::test_a_run_can_be_repeated",
+        "tests/policies/test_options.py::test",
+    )
+    assert group_of(f"{battery}[rb_ljf]") == group_of(f"{option}[a-rb_ljf]") != group_of(f"{battery}[fcfs]")
+    assert group_of(f"{option}[a-b]") == group_of(option) == "tests/policies/test_options.py"
+    call = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup", "-vv", "-p", "no:cacheprovider"]
+    done = subprocess.run([*call, *GROUPED], cwd=ROOT, capture_output=True, text=True)
+    ran = {tuple(re.findall(r"^\[(gw\d)\].* (tests/[\w/]+\.py)::", line)) for line in done.stdout.splitlines()} - {()}
+    assert sorted(file for ((_, file),) in ran) == GROUPED  # each in one worker

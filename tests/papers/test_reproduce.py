@@ -13,8 +13,6 @@ from vinesim.reproduction.claim import Kind
 from vinesim.reproduction.registry import items
 from vinesim.reproduction.reproduce import reproduce
 
-pytestmark = pytest.mark.xdist_group("usual data")  # made once for these tests and those of test_verdicts
-
 
 @pytest.fixture
 def command(capsys, monkeypatch):

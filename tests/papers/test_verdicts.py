@@ -6,7 +6,6 @@ from tests.papers.small import verdicts
 from vinesim.reproduction.claim import Verdict
 from vinesim.reproduction.registry import items
 
-pytestmark = pytest.mark.xdist_group("usual data")  # made once for these tests and those of test_reproduce
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 ITEMS = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "table1", "table2", "table3", "text")
 OTHERS = (  # what is not reproduced is a slip of the print, or about hardware; the claim's note says which
