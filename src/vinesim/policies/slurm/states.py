@@ -2,8 +2,6 @@
 
 from vinesim.policies.slurm.codes import ELIGIBLE, RUNNING, SUSPENDED
 
-MOST_PLANNED = 20  # of an array, where the default of bf_max_job_array_resv leaves the others out
-
 
 def enter_state(s, job, state):
     """Let a job be in a state. Those that wait for what has happened, if there are any, are looked at again."""
@@ -26,9 +24,9 @@ def is_array_full(s, job):
     return s.job_throttle[job] > 0 and s.array_running[s.job_array[job]] >= s.job_throttle[job]
 
 
-def may_join(s, job):
+def may_join(s, options, job):
     """Whether a job may be eligible as far as the limit of its array goes. No more of it are than can be planned."""
     if s.job_throttle[job] == 0:
         return True
     left = s.job_throttle[job] - s.array_running[s.job_array[job]]
-    return left > 0 and s.array_eligible[s.job_array[job]] < max(left, MOST_PLANNED)
+    return left > 0 and s.array_eligible[s.job_array[job]] < max(left, options.bf_max_job_array_resv)

@@ -15,7 +15,7 @@ def check_held(s, options, now_us):
         job = s.held[i]
         if s.job_state[job] != HELD:
             continue
-        if is_free(s, job, now_us):
+        if is_free(s, options, job, now_us):
             become_eligible(s, options, job, now_us)
             want_event_run(s, options, now_us)
         else:
@@ -26,7 +26,7 @@ def check_held(s, options, now_us):
     s.n_held[0] = n
 
 
-def is_free(s, job, now_us):
+def is_free(s, options, job, now_us):
     """Whether neither a time nor a dependency nor the limit of its array holds a job. It ages from when only the last
     one does."""
     if s.job_held_until_us[job] > now_us:
@@ -36,7 +36,7 @@ def is_free(s, job, now_us):
             return False
     if s.job_ages_from_us[job] < 0.0:
         s.job_ages_from_us[job] = now_us
-    return may_join(s, job)
+    return may_join(s, options, job)
 
 
 def is_satisfied(s, kind, other):
