@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
 from tests.policies.kinds.endless import N_STARTED
+from vinesim.cli.stopping import raising_on
 from vinesim.formats.results.parquet import read_table
 
 ROOT = Path(__file__).parents[2]
@@ -140,3 +142,30 @@ loky.Loky.submit = reported
     code, text = ended(says_when_its_workers_work + RUN, arguments, [("at work", signal.SIGINT)])
     assert code == 130
     assert "vinesim: stopped" in text
+
+
+def test_what_a_callback_loses_is_raised_again(capsys):
+    """Python swallows, with a message, what is raised in a callback that it calls while it frees an object."""
+    before = sys.unraisablehook
+
+    class Freed:
+        pass
+
+    def last_words(_):
+        lost.append(True)
+        signal.raise_signal(signal.SIGTERM)
+
+    def work():
+        with raising_on(signal.SIGTERM):
+            held.clear()
+            while True:
+                pass
+
+    lost, held = [], [Freed()]
+    watched = weakref.ref(held[0], last_words)
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert lost
+    assert watched() is None
+    assert sys.unraisablehook is before
+    assert capsys.readouterr().err == ""

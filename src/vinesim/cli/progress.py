@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from vinesim.cli.exit_codes import ExitCode
-from vinesim.cli.stopping import message_printer
+from vinesim.cli.stopping import heard, message_printer
 from vinesim.cli.terminal import warn
 from vinesim.model.python_file import same_folder
 
@@ -50,7 +50,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
 
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with same_folder():
+        with same_folder(), heard():
             yield on_progress, message_printer(line.console, quiet)
     except KeyboardInterrupt as stopped_at_once:
         line.hide()

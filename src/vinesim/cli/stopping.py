@@ -1,11 +1,14 @@
 """Signals that end a command, and the messages of long ones."""
 
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+AGAIN_S = 0.05
 
 
 def message_printer(console: Callable[[], Any], quiet: bool) -> Callable[[str], None]:
@@ -29,10 +32,34 @@ def raising_on(*signals: signal.Signals) -> Iterator[None]:
     try:
         for kind in signals:
             signal.signal(kind, stop)
-        yield
+        with heard(*signals[:1]):
+            yield
     finally:
         for kind, handler in before.items():
             signal.signal(kind, handler)
+
+
+@contextmanager
+def heard(kind: signal.Signals = signal.SIGINT) -> Iterator[None]:
+    """Let a signal, which raises KeyboardInterrupt, come again where Python loses what it raised: in a callback of
+    the compiler's or of the garbage collector's."""
+    report_lost, again = sys.unraisablehook, list[threading.Timer]()
+
+    def lose(lost: Any) -> None:
+        if lost.exc_type is KeyboardInterrupt:
+            timer = threading.Timer(AGAIN_S, signal.pthread_kill, [threading.main_thread().ident, kind])
+            again.append(timer)
+            timer.start()
+        else:
+            report_lost(lost)
+
+    sys.unraisablehook = lose
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report_lost
+        for timer in again:
+            timer.cancel()
 
 
 def heeded() -> list[signal.Signals]:
