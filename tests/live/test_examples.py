@@ -12,6 +12,7 @@ import pytest
 import vinesim as vs
 from benchmarks.gpu.found import gpu
 from vinesim.formats.cluster.file import read_cluster
+from vinesim.live import kernels
 from vinesim.live.kernels import kernel_for, load, payload_for, source_of
 
 FOLDER = Path(__file__).parents[2] / "examples" / "live"
@@ -19,7 +20,11 @@ FOLDER = Path(__file__).parents[2] / "examples" / "live"
 
 @pytest.fixture(scope="module", autouse=True)
 def _loaded(tmp_path_factory):
-    load(source_of(str(FOLDER / "kernels.py")), tmp_path_factory.mktemp("kernels"))
+    """Its kernels, and none that other tests of this process have loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "_KERNELS", {})
+        load(source_of(str(FOLDER / "kernels.py")), tmp_path_factory.mktemp("kernels"))
+        yield
 
 
 @pytest.mark.parametrize("name", ["search", "option", "sql", "video"])

@@ -105,8 +105,8 @@ MUTATIONS = (
         "a package next to a policy that was edited is not loaded again",
         "tests/policies/test_identity.py",
         "model/python_file.py",
-        "_is_in(m, _folders)} | _in_packages",
-        "_is_in(m, _folders)}",
+        "(_helpers(own_folder) | _in_packages)",
+        "_helpers(own_folder)",
         added="tests/policies/test_identity.py::test_the_outcome_of_another_helper_is_under_another_id",
     ),
     mutation(
