@@ -15,6 +15,7 @@ from vinesim.policies.slurm.clock import act, next_us
 from vinesim.policies.slurm.codes import HETJOB_PRIORITIES
 from vinesim.policies.slurm.events import note
 from vinesim.policies.slurm.option_rules import wrong_options
+from vinesim.policies.slurm.priority import whole_minutes
 from vinesim.policies.slurm.wanted import next_action
 from vinesim.state.layout import NOTHING
 from vinesim.state.queries import all_arrived, more_at_once, n_pending, wait_until
@@ -164,7 +165,7 @@ class Slurm(OnlinePolicy):
                 "multifactor": int(self.priority_type == "multifactor"),
                 "preempts": int(self.preempt_type != "none" and self.preempt_mode != "off"),
                 "suspends": int(self.preempt_type != "none" and self.preempt_mode == "suspend"),
-                "priority_max_age": math.ceil(self.priority_max_age / 60.0) * 60.0,  # as Slurm keeps it
+                "priority_max_age": float(whole_minutes(self.priority_max_age)),
             }
         )
 

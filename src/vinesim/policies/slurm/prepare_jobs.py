@@ -18,7 +18,7 @@ from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_billing import billing_of
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
 from vinesim.policies.slurm.prepare_nodes import Asked, Places, nodes_allowed
-from vinesim.policies.slurm.priority import size
+from vinesim.policies.slurm.priority import of_largest, of_resource, size
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
@@ -286,32 +286,31 @@ def _priorities(
     limit_min = np.maximum(limit_us / US_PER_MINUTE, 1.0)
     is_by_time, favours_small = policy.small_relative_to_time, policy.priority_favor_small
     of_size = size(asked[:, 0], asked[:, 1], limit_min, n_nodes, n_cpus, is_by_time, favours_small)
-    factors = [float(one.get("priority_job_factor", 1.0)) for one in places.options]
-    most = 1.0 if policy.no_normal_part else max(factors, default=1.0) or 1.0
+    factors = np.array([float(one.get("priority_job_factor", 1.0)) for one in places.options])
+    of_part = factors if policy.no_normal_part else of_largest(factors, max(factors, default=0.0))
     gpus = places.kinds.sum(axis=1) if len(places.kind_names) else np.zeros(n_nodes)
     of_node = np.stack([places.cpus, places.memory, np.ones(n_nodes), gpus], axis=1)
     weights = np.array([policy.priority_weight_tres.get(name, 0.0) for name in WEIGHED])
-    totals = np.maximum(places.part_nodes @ of_node, 1.0)
-    weights = weights / (np.ones_like(totals) if policy.no_normal_tres else totals)  # [P, 4]
-    shares = []
-    for j, own in enumerate(parts):
-        for part in own:
-            share = policy.priority_weight_partition * factors[part] / most
-            shares.append(share + float(weights[part] @ tres[request[j]]))
-    return {"size_share": policy.priority_weight_job_size * of_size, "part_share": shares}
+    asked_of = tres[:, None] if policy.no_normal_tres else of_resource(tres[:, None], places.part_nodes @ of_node)
+    shares = policy.priority_weight_partition * of_part + asked_of @ weights  # [R, P]
+    of_each = [shares[request[j], part] for j, own in enumerate(parts) for part in own]
+    return {"size_share": policy.priority_weight_job_size * of_size, "part_share": of_each}
 
 
 def _of_attributes(policy: "Slurm", accounts: Accounts, association: list[int], qos: list[str]) -> dict[str, Any]:
     """Return what the association and the QOS of each job add to its priority, and what the QOS says of usage."""
     of_each = accounts.priorities()
-    largest = 1.0 if policy.no_normal_assoc else max(of_each, default=0.0) or 1.0
-    of_association = [of_each[i] / largest if i >= 0 else 0.0 for i in association]
+    own = np.array([of_each[i] if i >= 0 else 0.0 for i in association])
     given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
-    largest = 1.0 if policy.no_normal_qos else max(given.values(), default=0.0) or 1.0
+    of_qos = np.array([given.get(name, 0.0) for name in qos])
+    if not policy.no_normal_assoc:
+        own = of_largest(own, max(of_each, default=0.0))
+    if not policy.no_normal_qos:
+        of_qos = of_largest(of_qos, max(given.values(), default=0.0))
     factors = {name: float(one.get("usage_factor", 1.0)) for name, one in policy.qos.items()}
     return {
-        "association_share": policy.priority_weight_assoc * np.array(of_association),
-        "qos_share": policy.priority_weight_qos * np.array([given.get(name, 0.0) / largest for name in qos]),
+        "association_share": policy.priority_weight_assoc * own,
+        "qos_share": policy.priority_weight_qos * of_qos,
         "job_usage_factor": [factors.get(name, 1.0) for name in qos],
     }
 

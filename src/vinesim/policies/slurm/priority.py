@@ -28,13 +28,13 @@ def size(n_nodes, n_cpus, limit_min, cluster_nodes, cluster_cpus, is_by_time, fa
 
 
 def of_largest(value, largest):
-    """A priority that is given, as a part of the largest that anybody has."""
-    return value / largest if largest > 0.0 else 0.0
+    """A priority that is given, as a part of the largest that anybody has; arrays too."""
+    return value / largest if largest > 0.0 else value * 0.0
 
 
 def of_resource(requested, total):
-    """A resource that a job asks for, as a part of what its partition has."""
-    return min(1.0, requested / total) if total > 0.0 else 0.0
+    """A resource that a job asks for, as a part of what its partition has; arrays too."""
+    return np.minimum(1.0, requested / np.where(np.asarray(total) > 0.0, total, np.inf))
 
 
 def total(weighted, nice):
