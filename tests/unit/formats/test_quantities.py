@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vinesim.formats.source.quantities import bandwidth, format_time_us, size_bytes, span_words, time_us
+from vinesim.formats.source.quantities import bandwidth, format_time_us, size_bytes, time_us
 from vinesim.model.errors import InputError
 
 
@@ -77,17 +77,3 @@ def test_any_text_gives_a_value_or_an_input_error(text):
 )
 def test_times_for_people(value, text):
     assert format_time_us(value) == text
-
-
-@pytest.mark.parametrize(
-    ("begin_us", "end_us", "words"),
-    [
-        (0.0, 5e6, "from 0 us to 5.00 s"),
-        (588_000e6, 588_004e6, "at 6.81 d for 4.00 s"),
-        (588_000e6, 600_000e6, "from 6.81 d to 6.94 d"),
-        (5e6, 5e6, "from 5.00 s to 5.00 s"),
-        (5e6, None, "from 5.00 s to -"),
-    ],
-)
-def test_a_short_span_late_in_a_run_says_how_long_it_was(begin_us, end_us, words):
-    assert span_words(begin_us, end_us) == words

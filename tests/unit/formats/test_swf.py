@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vinesim as vs
-from vinesim.formats.importers.machines import read_machines, read_nodes
+from vinesim.formats.importers.machines import processors_of, read_clusters, read_nodes
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf import import_swf, read_swf
 from vinesim.formats.importers.swf_header import read_header
@@ -118,7 +118,7 @@ def test_a_log_without_a_job_and_a_cut_gzip_are_refused(tmp_path):
 def test_machines(tmp_path):
     path = tmp_path / "m"
     path.write_text("0\ta\t2\t3\t1\t10\n1\tb\t1\t2\t1\t10\n")
-    center = read_machines(path)
+    center = processors_of(read_clusters(path))
     assert center.rack.tolist() == [0] * 6 + [1] * 2
     assert center.shelf.tolist() == [0] * 3 + [1] * 3 + [0] * 2
     for text in (
@@ -130,7 +130,7 @@ def test_machines(tmp_path):
     ):
         path.write_text(text)
         with pytest.raises(InputError):
-            read_machines(path)
+            processors_of(read_clusters(path))
 
 
 def test_nodes_are_units_as_wide_as_their_processors(tmp_path):
@@ -191,7 +191,7 @@ def test_whole_jobs_need_nodes_that_one_of_them_fits(tmp_path):
 def test_any_bytes_give_a_log_or_an_input_error(tmp_path_factory, head, tail):
     path = tmp_path_factory.getbasetemp() / "fuzz.swf"
     path.write_bytes(head + b"\n" + tail.encode())
-    for read in (read_swf, read_machines, read_nodes):
+    for read in (read_swf, read_clusters, read_nodes):
         with contextlib.suppress(InputError):
             read(path)
 

@@ -17,16 +17,8 @@ MAX_UNITS = 10_000_000
 Clusters = list[tuple[int, int]]  # for each cluster: nodes, processors per node
 
 
-def read_machines(path: str | os.PathLike[str]) -> Datacenter:
-    """Return a datacenter with one ``CPU`` unit per processor; rack = the cluster's line, shelf = its node, from 0.
-
-    All clusters must be equally fast, since there is one processor type. Raises :class:`InputError`.
-    """
-    return processors_of(read_clusters(path))
-
-
 def processors_of(clusters: Clusters) -> Datacenter:
-    """Return a datacenter with one ``CPU`` unit per processor."""
+    """Return a datacenter with one ``CPU`` unit per processor; rack = the cluster's line, shelf = its node, from 0."""
     rack = np.concatenate([np.full(n * p, c) for c, (n, p) in enumerate(clusters)])
     shelf = np.concatenate([np.repeat(np.arange(n), p) for n, p in clusters])
     return Datacenter(np.zeros(len(rack)), rack, shelf, (PROCESSOR_TYPE,))

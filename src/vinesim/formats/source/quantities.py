@@ -125,11 +125,3 @@ def format_bytes(value: float) -> str:
 def time_or_dash(value_us: float | None) -> str:
     """Format a time for a table; a missing time is a dash."""
     return "-" if value_us is None else format_time_us(value_us)
-
-
-def span_words(begin_us: float, end_us: float | None) -> str:
-    """Say from when to when; of a short span late in a run, which three digits do not show, how long."""
-    begin, end = format_time_us(begin_us), time_or_dash(end_us)
-    if begin == end and end_us is not None and end_us > begin_us:
-        return f"at {begin} for {format_time_us(end_us - begin_us)}"
-    return f"from {begin} to {end}"
