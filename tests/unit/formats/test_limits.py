@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vinesim.formats.importers.counts import read_counts
 from vinesim.formats.importers.gavel import read_gavel
-from vinesim.formats.importers.machines import read_clusters, read_nodes
+from vinesim.formats.importers.machines import read_clusters
 from vinesim.formats.importers.request_times import read_request_times
 from vinesim.formats.importers.starpu import read_starpu
 from vinesim.formats.importers.swf import read_swf
@@ -58,7 +58,6 @@ READERS = {  # name: (reader, suffix, a valid text)
     "affinity": (lambda path: read_affinity(path, 6, 7), ".txt", b"100 0.5 --\n"),
     "swf": (read_swf, ".swf", b"; x\n1 0 5 3600 4 -1 -1 4 7200 -1 1 1 1 -1 1 1 -1 -1\n"),
     "machines": (read_clusters, ".machines", b"0\ta\t2\t3\t1\t10\n"),
-    "nodes": (read_nodes, ".machines", b"0\ta\t2\t3\t1\t10\n"),
     "counts": (read_counts, ".csv", b"time_s,requests\n0,10\n10,10\n"),
     "series": (read_series, ".csv", b"hour,price\n0,10\n1,12\n"),
     "requests": (lambda path: read_request_times(path, "T"), ".csv", b"T,x\n1,a\n2,b\n"),

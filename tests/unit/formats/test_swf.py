@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vinesim as vs
-from vinesim.formats.importers.machines import processors_of, read_clusters, read_nodes
+from vinesim.formats.importers.machines import nodes_of, processors_of, read_clusters
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf import import_swf, read_swf
 from vinesim.formats.importers.swf_header import read_header
@@ -136,7 +136,7 @@ def test_machines(tmp_path):
 def test_nodes_are_units_as_wide_as_their_processors(tmp_path):
     path = tmp_path / "m"
     path.write_text("0\ta\t2\t80\t1\t10\n1\tb\t3\t12\t1\t10\n")
-    center = read_nodes(path)
+    center = nodes_of(read_clusters(path))
     assert [(p.name, p.capacity, p.attributes) for p in center.processor_types] == [
         ("NODE_12", 12, {"cores": 12}),
         ("NODE_80", 80, {"cores": 80}),
@@ -191,7 +191,7 @@ def test_whole_jobs_need_nodes_that_one_of_them_fits(tmp_path):
 def test_any_bytes_give_a_log_or_an_input_error(tmp_path_factory, head, tail):
     path = tmp_path_factory.getbasetemp() / "fuzz.swf"
     path.write_bytes(head + b"\n" + tail.encode())
-    for read in (read_swf, read_clusters, read_nodes):
+    for read in (read_swf, read_clusters):
         with contextlib.suppress(InputError):
             read(path)
 
@@ -323,10 +323,10 @@ def test_clusters_have_limits(tmp_path, line, is_right):
     path = tmp_path / "log.machines"
     path.write_text(line + "\n")
     if is_right:
-        assert read_nodes(path).n_units in (2, 10_000_000)
+        assert nodes_of(read_clusters(path)).n_units in (2, 10_000_000)
     else:
         with pytest.raises(InputError):
-            read_nodes(path)
+            nodes_of(read_clusters(path))
 
 
 HEADER = """; Version: 2.2

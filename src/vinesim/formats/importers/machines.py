@@ -24,11 +24,6 @@ def processors_of(clusters: Clusters) -> Datacenter:
     return Datacenter(np.zeros(len(rack)), rack, shelf, (PROCESSOR_TYPE,))
 
 
-def read_nodes(path: str | os.PathLike[str]) -> Datacenter:
-    """Return the same clusters with one unit per node. Raises :class:`InputError`."""
-    return nodes_of(read_clusters(path))
-
-
 def nodes_of(clusters: Clusters) -> Datacenter:
     """Return a datacenter with one unit per node; a type ``NODE_12`` has the capacity of 12 processors."""
     widths = sorted({processors for _, processors in clusters})
