@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from vinesim.formats.scenario.values import FileName, Number, Positive, Time
 from vinesim.formats.source.csv_rows import csv_records
@@ -77,9 +77,6 @@ class DistributionPart(Part):
     empirical: EmpiricalPart | None = Field(None, description="The values of a sample.")
 
     _one = one_of(*DISTRIBUTIONS)
-
-
-GivenDistribution = Annotated[DistributionPart, BeforeValidator(_as_constant)]
 
 
 def distribution_of(source: YamlSource, path: Steps, value: Any, folder: Path) -> Distribution | None:

@@ -6,11 +6,7 @@ Source: energy-aware scheduler thesis, section 3.3, equation 9, whose cases over
 the variants are readings of it.
 """
 
-from typing import Literal
-
 import numpy as np
-
-Variant = Literal["fitted", "literal", "fitfirst", "marginal"]
 
 ACTIVE_FITS, EMPTY_FITS, ACTIVE_FULL, EMPTY_FULL = range(4)  # FULL: the task does not fit
 
