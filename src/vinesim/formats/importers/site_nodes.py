@@ -1,6 +1,7 @@
 """The nodes and partitions of a Slurm site: what slurm.conf says of them, or else what scontrol shows."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -83,8 +84,19 @@ def read_nodes(site: Site) -> Nodes:
 
 
 def _partition_rows(site: Site) -> list[dict[str, str]]:
-    rows = [entry.values for entry in site.config.entries.get("partitionname", [])]
-    return rows or [{name.lower(): value for name, value in fields.items()} for fields in site.partitions]
+    """Return their values. Where a partition has no PreemptMode, scontrol shows the cluster's, even if that preempts
+    nothing."""
+    if rows := [entry.values for entry in site.config.entries.get("partitionname", [])]:
+        return rows
+    unsaid = "" if preempts_by(site.config.settings) else "preemptmode"
+    lower = ({name.lower(): value for name, value in fields.items()} for fields in site.partitions)
+    return [{name: value for name, value in values.items() if name != unsaid} for values in lower]
+
+
+def preempts_by(settings: Mapping[str, str]) -> str:
+    """Return by what jobs preempt others, partition_prio or qos; "" if they do not."""
+    kind = settings.get("preempttype", "").rpartition("/")[2].lower()
+    return kind if kind in ("partition_prio", "qos") else ""
 
 
 def _partition(values: dict[str, str], nodes: dict[str, SiteNode]) -> SitePartition:
