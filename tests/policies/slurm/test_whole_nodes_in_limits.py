@@ -1,4 +1,4 @@
-"""What limits count of jobs with nodes to themselves. As real Slurm 22.05 had it, in 19 small experiments."""
+"""What limits count of jobs with nodes to themselves. As real Slurm 22.05 had it, in 20 small experiments."""
 
 import math
 from pathlib import Path
@@ -79,6 +79,24 @@ def test_the_nodes_that_it_would_get_decide(tmp_path: Path, engine: str, limits:
     assert found[0] < SOON_S
     assert RUN_S <= found[1] < RUN_S + 2 * SOON_S
     assert found[2] < 4 * SOON_S
+
+
+@pytest.mark.parametrize("limits", [{"GrpTRES": "cpu=10"}, {}])
+def test_it_has_no_plan_on_nodes_that_are_beyond_the_limit(tmp_path: Path, limits: Values) -> None:
+    """The large node has room for a short job, which a plan for the whole node, as without the limit, keeps off it."""
+    rows = [
+        job(1, 0, 300, "-pu -N1 -n8 -ws1 --mem=500", partition="u", qos="other", limit=6),
+        job(2, 0, 150, "-pu -N1 -n16 -wb1 --mem=500", partition="u", qos="other", limit=3),
+        job(3, 10, 60, "-pu -N1 -n1 --exclusive --mem=500", partition="u", limit=5),
+        job(4, 40, 30, "-pu -N1 -n1 -wb1 --mem=500", partition="u", qos="other", limit=10),
+    ]
+    found = starts_s(run(tmp_path, rows, CONF, qos=qos_table(normal=limits, other={})))
+    if limits:
+        assert 300 <= found[2] < 300 + 2 * SOON_S
+        assert found[3] < 40 + SOON_S
+    else:
+        assert 150 <= found[2] < 150 + 2 * SOON_S
+        assert found[3] > found[2]
 
 
 def _row(number: int, options: str, qos: str = "normal") -> str:
