@@ -59,6 +59,12 @@ class Nodes(NamedTuple):
         return [(names[kind], list(run)) for kind, run in groupby(self.nodes, key=_kind)]
 
 
+def _place(node: SiteNode) -> list[object]:
+    """Return by what Slurm orders nodes, wherever they are described: by their names, numbers within as numbers."""
+    parts = re.split(r"0*([0-9]+)", node.name)  # every other one is a number
+    return [(len(part), part) if i % 2 else part for i, part in enumerate(parts)]
+
+
 def _kind(node: SiteNode) -> tuple[object, ...]:
     return node.cpus, node.memory_mib, node.gpus, node.features, node.weight, node.partitions
 
@@ -77,7 +83,7 @@ def read_nodes(site: Site) -> Nodes:
     partitions = [_partition(values, found) for values in _partition_rows(site)]
     nodes = [
         SiteNode(**{**vars(node), "partitions": tuple(one.name for one in partitions if node.name in one.nodes)})
-        for node in found.values()
+        for node in sorted(found.values(), key=_place)
     ]
     long_qos = [one.name for one in site.qos if "partitiontimelimit" in map(str.lower, one.flags)]
     return Nodes(nodes, partitions, frozenset(long_qos))
