@@ -20,6 +20,8 @@ from vinesim.model.errors import InputError, Problem, Steps
 from vinesim.model.scalars import as_found
 from vinesim.model.workload import NO_PARTITION, Workload
 
+SEVERAL = "partitions"  # the attribute of jobs that may run in several, of which the policy chooses one
+
 
 def _as_float(value: Any) -> Any:
     """Return a number, or a text that is one, as a float; anything else as it is."""
@@ -99,7 +101,8 @@ def wrong_partitions(partitions: Sequence[Partition], center: Datacenter, work: 
         yield from _wrong_quotas(where, one, center, work)
     yield from wrong_cohorts(partitions)
     if work.partition is None:
-        if partitions:
+        has_quotas = any(one.quota or one.user_quota for one in partitions)
+        if partitions and (has_quotas or SEVERAL not in (work.attributes or {})):
             remedy = "Give the jobs a column partition, or leave the partitions out."
             yield Problem(("partitions",), "jobs of them", "none: the workload names no partition", remedy)
         return

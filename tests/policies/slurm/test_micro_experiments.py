@@ -40,6 +40,15 @@ def test_nodes_come_from_the_smallest_run_that_suffices(
     assert [node + 1 for node in nodes_of(result, tmp_path)[8]] == got
 
 
+def test_nodes_come_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """Numbers as numbers, capitals first, wherever `slurm.conf` has them."""
+    names = ("n10", "n9", "b2,n2", "a3,B1")
+    conf = "".join(f"NodeName={name} CPUs=8 RealMemory=8000\n" for name in names) + ONE[ONE.index("Partition") :]
+    result = run(tmp_path, [job(i, 10 * i, 300, "-N1 -n8") for i in range(6)], conf)
+    assert [node for (node,) in nodes_of(result, tmp_path)] == list(range(6))
+    assert 'names: "B1,a3,b2,n2,n9,n10"' in (tmp_path / "site.yaml").read_text().replace("'", '"')
+
+
 def test_nice_and_the_tier_of_a_partition_order_the_queue(tmp_path: Path) -> None:
     """Nice within a tier; a higher tier before both, though it was submitted last."""
     conf = TWO.replace("c[1-2]", "c1").replace("other Nodes=ALL", "other Nodes=ALL PriorityTier=5")

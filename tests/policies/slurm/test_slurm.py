@@ -11,6 +11,7 @@ import vinesim as vs
 from tests.small_site import CONF, at, job, write_site
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.metrics.tables import Tables
+from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
 
 ONE = "NodeName=c[1-2] CPUs=4 RealMemory=8000\nPartitionName=batch Nodes=ALL MaxTime=60\nPriorityType=priority/basic\n"
@@ -351,3 +352,20 @@ def test_backfill_plans_twenty_tasks_of_an_array(tmp_path: Path) -> None:
     conf = ONE.replace("c[1-2]", "c1") + "SchedulerParameters=bf_max_job_user="
     assert starts_s(run(tmp_path / "20", rows, f"{conf}20\n"))[26] >= 200
     assert starts_s(run(tmp_path / "21", rows, f"{conf}21\n"))[26] < 5 + 31
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_each_job_may_name_several_partitions(tmp_path: Path, engine: str) -> None:
+    """So that no job is of one partition alone: the first three have a node of batch each, the last waits for one."""
+    rows = [job(i, 0, 100, "-N1 -n4", partition="batch,short", limit=5) for i in range(1, 5)]
+    found = starts_s(run(tmp_path, rows, CONF.replace("Nodes=ALL Def", "Nodes=c[1-3] Def"), engine))
+    assert max(found[:3]) < TICK_S
+    assert found[3] >= 100
+
+
+def test_a_quota_of_a_partition_without_jobs_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, [job(1, 0, 100, "-N1", partition="batch,short", limit=5)], CONF)
+    text = (tmp_path / "site.yaml").read_text().replace("- name: batch\n", "- name: batch\n  quota: {CPU: 4}\n")
+    (tmp_path / "site.yaml").write_text(text)
+    with pytest.raises(InputError, match="the workload names no partition"):
+        read_scenario(tmp_path / "site.yaml")

@@ -7,6 +7,7 @@ from vinesim.formats.importers.made_nodes import ANY_GPU
 from vinesim.formats.importers.site_jobs import SiteJob, goes_back
 from vinesim.formats.importers.site_nodes import Nodes
 from vinesim.formats.importers.site_options import has_switches, unreadable_limits
+from vinesim.formats.importers.site_parameters import differing
 from vinesim.formats.slurm.accounts import ROOT
 from vinesim.formats.slurm.jobs import Record
 from vinesim.formats.slurm.site import Site
@@ -25,6 +26,9 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
         found[f"nodes in only one of {where}"] = len(set(known) ^ set(listed)) if listed else 0
         differ = [name for name, cpus in listed.items() if name in known and cpus not in ("", str(known[name]))]
         found[f"nodes with other CPUs in {where}"] = len(differ)
+    if "config" in site.files and (differ := differing(site.config.settings, site.shown_config)):
+        files = f"{site.files['show config']} and {site.files['config']}, which is taken"
+        found[f"parameters with other values in {files}: {', '.join(differ)}"] = len(differ)
     found["nodes with other GPUs in gres.conf: those of the nodes are taken"] = _with_other_gpus(site, nodes)
     for one in site.reservations:
         found[f"reservation {one.name} ends before it begins, and is left out"] = int(one.end_s <= one.start_s)

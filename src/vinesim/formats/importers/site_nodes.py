@@ -1,6 +1,7 @@
 """The nodes and partitions of a Slurm site: what slurm.conf says of them, or else what scontrol shows."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -58,6 +59,12 @@ class Nodes(NamedTuple):
         return [(names[kind], list(run)) for kind, run in groupby(self.nodes, key=_kind)]
 
 
+def _place(node: SiteNode) -> list[object]:
+    """Return by what Slurm orders nodes, wherever they are described: by their names, numbers within as numbers."""
+    parts = re.split(r"0*([0-9]+)", node.name)  # every other one is a number
+    return [(len(part), part) if i % 2 else part for i, part in enumerate(parts)]
+
+
 def _kind(node: SiteNode) -> tuple[object, ...]:
     return node.cpus, node.memory_mib, node.gpus, node.features, node.weight, node.partitions
 
@@ -76,15 +83,26 @@ def read_nodes(site: Site) -> Nodes:
     partitions = [_partition(values, found) for values in _partition_rows(site)]
     nodes = [
         SiteNode(**{**vars(node), "partitions": tuple(one.name for one in partitions if node.name in one.nodes)})
-        for node in found.values()
+        for node in sorted(found.values(), key=_place)
     ]
     long_qos = [one.name for one in site.qos if "partitiontimelimit" in map(str.lower, one.flags)]
     return Nodes(nodes, partitions, frozenset(long_qos))
 
 
 def _partition_rows(site: Site) -> list[dict[str, str]]:
-    rows = [entry.values for entry in site.config.entries.get("partitionname", [])]
-    return rows or [{name.lower(): value for name, value in fields.items()} for fields in site.partitions]
+    """Return their values. Where a partition has no PreemptMode, scontrol shows the cluster's, even if that preempts
+    nothing."""
+    if rows := [entry.values for entry in site.config.entries.get("partitionname", [])]:
+        return rows
+    unsaid = "" if preempts_by(site.config.settings) else "preemptmode"
+    lower = ({name.lower(): value for name, value in fields.items()} for fields in site.partitions)
+    return [{name: value for name, value in values.items() if name != unsaid} for values in lower]
+
+
+def preempts_by(settings: Mapping[str, str]) -> str:
+    """Return by what jobs preempt others, partition_prio or qos; "" if they do not."""
+    kind = settings.get("preempttype", "").rpartition("/")[2].lower()
+    return kind if kind in ("partition_prio", "qos") else ""
 
 
 def _partition(values: dict[str, str], nodes: dict[str, SiteNode]) -> SitePartition:

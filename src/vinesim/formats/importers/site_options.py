@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from vinesim.formats.importers.site_nodes import Nodes
+from vinesim.formats.importers.site_nodes import Nodes, preempts_by
 from vinesim.formats.slurm.accounts import PARENT, ROOT, Qos
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import (
@@ -92,7 +92,8 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     if over_s:
         found["over_time_limit"] = over_s / 60.0 if math.isfinite(over_s) else 1e9
     found["priority_type"] = settings.get("prioritytype", "priority/basic").rpartition("/")[2].lower()
-    found |= {ours: float(settings[name]) for name, ours in WEIGHTS.items() if settings.get(name, "").isdecimal()}
+    weights_given = {ours: settings.get(name, "") for name, ours in WEIGHTS.items()}
+    found |= {ours: float(text) for ours, text in weights_given.items() if text.isdecimal() and int(text)}
     for name, ours in DURATIONS.items():
         seconds = duration_s(settings.get(name, ""))
         if seconds is not None:
@@ -205,8 +206,8 @@ def _host_list(names: list[str]) -> str:
 
 
 def _preemption(settings: dict[str, str]) -> dict[str, Any]:
-    kind = settings.get("preempttype", "preempt/none").rpartition("/")[2].lower()
-    if kind not in ("partition_prio", "qos"):
+    kind = preempts_by(settings)
+    if not kind:
         return {}
     found: dict[str, Any] = {"preempt_type": kind, "preempt_mode": _mode(settings.get("preemptmode", "off"))}
     if exempt_s := duration_s(settings.get("preemptexempttime", "")):

@@ -57,7 +57,7 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "exclusiveuser": "ExclusiveUser",
 }
 CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
-IDLE_FLAGS = ("CALCULATE_RUNNING",)  # of PriorityFlags: without effect on what starts
+IDLE_FLAGS = ("CALCULATE_RUNNING", "FAIR_TREE")  # of PriorityFlags: without effect on what starts
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
@@ -100,7 +100,7 @@ def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[
             found["PriorityFlags=DEPTH_OBLIVIOUS: taken as the classic fair share"] = n
     if (
         "topology" in settings.get("topologyplugin", "")
-        and not settings["topologyplugin"].endswith(("none", "default"))
+        and not settings["topologyplugin"].endswith(("none", "default", "flat"))
         and not has_switches(site)
     ):
         found["topology: nodes are chosen as without switches"] = n
@@ -120,14 +120,13 @@ def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[
         if others := [name for name in weights if not is_billed(name, site, nodes.gpu_types)]:
             found[f"partition {part.name}: TRESBillingWeights of {', '.join(others)}"] = by_partition[part.name]
     sharing = Counter(name for one in jobs if "oversubscribe" in one.job.options for name in one.job.partitions)
-    for entry in site.config.entries.get("partitionname", []):
-        name = entry.values["partitionname"]
-        mode = entry.values.get("oversubscribe", "NO").upper()
+    for name, _, values in nodes.partitions:
+        mode = values.get("oversubscribe", "NO").upper()
         if mode.startswith(("YES", "FORCE")) and not mode.endswith(":1"):
             of_mode = by_partition if mode.startswith("FORCE") else sharing  # YES: those that ask for it
             found[f"partition {name}: OverSubscribe={mode}: jobs do not share CPUs"] = of_mode[name]
         for key, words in OF_PARTITIONS.items():
-            if entry.values.get(key, "").upper() not in ("", "ALL", "UNLIMITED", "0", "NONE", "NO"):
+            if values.get(key, "").upper() not in ("", "ALL", "UNLIMITED", "0", "NONE", "NO"):
                 found[f"partition {name}: {words}"] = by_partition[name]
     by_qos = Counter(one.job.qos for one in jobs)
     for qos in site.qos:

@@ -13,7 +13,8 @@ from vinesim.formats.importers.report import Finding, ImportReport
 from vinesim.formats.importers.site_contradictions import contradictions
 from vinesim.formats.importers.site_jobs import JOB, SiteJob, goes_back, site_jobs, workload_of
 from vinesim.formats.importers.site_nodes import CPU, Nodes, racks_of, read_nodes
-from vinesim.formats.importers.site_options import DURATIONS, WEIGHTS, options_of
+from vinesim.formats.importers.site_options import options_of
+from vinesim.formats.importers.site_parameters import PARAMETERS
 from vinesim.formats.importers.site_unmodelled import unmodelled
 from vinesim.formats.importers.site_values import check_values
 from vinesim.formats.scenario.workload_writer import write_workload
@@ -28,12 +29,6 @@ from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 
 MOST_NAMES, MOST_LINES = 12, 5  # of parameters in a line, of numbers of lines
-READ = frozenset((  # parameters of slurm.conf that the model looks at
-    *WEIGHTS, *DURATIONS, "schedulerparameters", "overtimelimit", "prioritytype", "priorityweighttres", "priorityflags",
-    "priorityfavorsmall",
-    "preempttype", "preemptmode", "preemptexempttime", "topologyplugin", "completewait", "prolog", "epilog",
-    "selecttypeparameters", "licenses", "schedulertype",
-))  # fmt: skip
 FEW_S = 1.0  # an event of a node that begins so soon after the last one goes on with it
 
 
@@ -130,9 +125,10 @@ def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> Im
         report.drop(reason, *lines)
     report.notes += ["read: " + ", ".join(f"{kind} from {name}" for kind, name in site.files.items())]
     report.notes += [f"not read: {name}: {why}" for name, why in site.unused.items()]
-    if ignored := sorted(set(site.config.settings) - READ):
+    ignored = sorted(set(site.config.settings) - set(PARAMETERS)) if "config" in site.files else []
+    if ignored:
         shown = ", ".join(ignored[:MOST_NAMES]) + (" ..." if len(ignored) > MOST_NAMES else "")
-        report.notes.append(f"parameters of {site.files.get('config')} without a meaning here: {len(ignored)}: {shown}")
+        report.notes.append(f"parameters of {site.files['config']} without a meaning here: {len(ignored)}: {shown}")
         report.numbers["parameters_not_read"] = ignored
     states = Counter(one.job.records[-1].state for one in jobs)
     report.notes.append("states: " + ", ".join(f"{state} {n:,}" for state, n in states.most_common()))

@@ -13,10 +13,12 @@ from vinesim.formats.slurm.config import Config, read_config
 from vinesim.formats.slurm.jobs import JobTable, read_jobs
 from vinesim.formats.slurm.lines import Unread, text_lines
 from vinesim.formats.slurm.snapshots import Snapshot, read_snapshots
+from vinesim.formats.slurm.values import NOTHING
 from vinesim.model.errors import InputError, Problem
 
 HEAD_LINES, HEAD_LETTERS = 50, 16_384  # of a file that are looked at to know what it is
 NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology"}
+_INDEX, _AMOUNT = re.compile(r"\[\d+\]$"), re.compile(r"^(\d+) [a-z/]+$")  # of scontrol show config
 MOST_LETTERS = 400  # of the files of a folder without jobs
 COMMAND = (
     "sacct --allusers --allocations --duplicates --parsable2 --noconvert --starttime ... --endtime ... > sacct.txt"
@@ -28,7 +30,7 @@ class Site:
     """What the files say; what there is no file of is empty."""
 
     folder: Path
-    config: Config = field(default_factory=Config)  # slurm.conf
+    config: Config = field(default_factory=Config)  # slurm.conf; without one, the settings that scontrol shows
     gres: Config = field(default_factory=Config)  # gres.conf
     topology: Config = field(default_factory=Config)  # topology.conf
     shown_config: dict[str, str] = field(default_factory=dict)  # scontrol show config, by lower-case name
@@ -169,15 +171,20 @@ def _associations(site: Site, path: Path, unread: Unread) -> None:
         site.associations = read_associations(path, unread)
 
 
-def _show_config(path: Path, _: Unread) -> dict[str, str]:
+def _show_config(site: Site, path: Path, _: Unread) -> None:
+    """Amounts are followed by their units, which are those of slurm.conf; what is not set is (null) and the like."""
     pairs = (line.partition("=") for line in text_lines(path) if "=" in line)
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+    found = {_INDEX.sub("", name.strip().lower()): _AMOUNT.sub(r"\1", value.strip()) for name, _, value in pairs}
+    site.shown_config = found
+    if "config" not in site.files:
+        settings = {name: value for name, value in found.items() if value not in NOTHING}
+        site.config = Config(settings=settings, places=dict.fromkeys(settings, str(path)))
 
 
 _READERS: dict[str, Callable[[Site, Path, Unread], None]] = {
     "dump": _dump,
     "associations": _associations,
-    "show config": _set("shown_config", _show_config),
+    "show config": _show_config,
     "nodes": _set("nodes", _blocks("NodeName")),
     "partitions": _set("partitions", _blocks("PartitionName")),
     "reservations": _set("reservations", read_reservations),

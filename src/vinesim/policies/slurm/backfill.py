@@ -27,7 +27,7 @@ from vinesim.policies.slurm.ends import (
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.heterogeneous import be_ready, begin_together, from_us, let_follow, start_together
 from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import is_over
+from vinesim.policies.slurm.limits import is_over, is_over_there
 from vinesim.policies.slurm.node_sets import ALL, has, n_in, put
 from vinesim.policies.slurm.nodes import choose, choose_in_use, has_room_until, may_have_room
 from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
@@ -118,6 +118,8 @@ def try_job(s, options, job, part, now_us, end_us, plans):
                 continue
             return False
         is_now = at_us <= now_us and begin_us <= now_us
+        if is_now and is_over_there(s, options, job, part, n_got, now_us):
+            return False
         if is_now and s.job_member[job] >= 0:
             be_ready(s, job, part)
         elif is_now and s.n_victims[0] > 0:
@@ -138,6 +140,8 @@ def try_job(s, options, job, part, now_us, end_us, plans):
             if later_us >= NEVER:
                 return False
             continue
+        if is_over_there(s, options, job, part, n_got, now_us):
+            return False
         first_us, until_us = rounded(s, options, at_us), rounded(s, options, at_us + limit_us)
         if until_us > first_us:
             reserve(s, first_us, until_us, n_got)

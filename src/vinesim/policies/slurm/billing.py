@@ -7,33 +7,53 @@ the exact amount, limits its whole part. Source: the manual page of slurm.conf (
 what Slurm 22.05 was seen to print.
 """
 
-from vinesim.policies.slurm.codes import BILLING, CPU, GPU, MEMORY, N_COUNTED, NO_KIND, NODE
+from vinesim.policies.slurm.codes import BILLING, CPU, GPU, MEMORY, N_COUNTED, NODE
+from vinesim.policies.slurm.holding import memory_at
 
 N_FIRST = 4  # weights of CPUs, memory, nodes and GPUs of any type; those of each type follow
 
 
-def bill(s, options, job, part):
-    """What a job is billed in a partition for the nodes that it has; what it asks for where these are not known."""
-    if s.job_row[job] < 0:
-        return s.part_billing[place_of(s, job, part)]
-    n_weights = N_FIRST + s.n_gpu_kinds[0]
-    first, is_whole = part * n_weights, s.request_exclusive[s.job_request[job]]
-    for i in range(n_weights):
-        s.billed[i] = 0.0
-    row = s.job_row[job]
+def add_held(s, job):
+    """Let ``billed`` be what a job has."""
+    fill_billed(s)
+    is_whole, row = s.request_exclusive[s.job_request[job]], s.job_row[job]
     while row >= 0:
-        node = s.row_node[row]
-        s.billed[CPU] += s.row_cpus[row]
-        s.billed[MEMORY] += s.row_memory[row]
-        s.billed[NODE] += 1.0
-        for kind in range(s.n_gpu_kinds[0]):
-            n = s.node_kinds[node * s.n_kinds[0] + kind] if is_whole else 0
-            if not is_whole and s.row_kind[row] != NO_KIND and s.row_kind[row] == kind:
-                n = s.row_gpus[row]
-            s.billed[GPU] += n
-            s.billed[N_FIRST + kind] += n
+        add_node(s, s.row_node[row], s.row_cpus[row], s.row_memory[row], is_whole)
+        if not is_whole and 0 <= s.row_kind[row] < s.n_gpu_kinds[0]:
+            s.billed[GPU] += s.row_gpus[row]
+            s.billed[N_FIRST + s.row_kind[row]] += s.row_gpus[row]
         row = s.row_next[row]
-    found = 0.0
+
+
+def add_found(s, job, n_got):
+    """Let ``billed`` be what a job with nodes to itself would have of those that were found for it."""
+    fill_billed(s)
+    for i in range(n_got):
+        node = s.got_node[i]
+        add_node(s, node, s.node_cpus[node], memory_at(s, s.job_request[job], node, s.node_cpus[node]), True)
+
+
+def fill_billed(s):
+    """Let ``billed`` be nothing."""
+    for i in range(N_FIRST + s.n_gpu_kinds[0]):
+        s.billed[i] = 0.0
+
+
+def add_node(s, node, cpus, memory, is_whole):
+    """Add what a job has of a node; with all of its GPUs, if it ``is_whole``."""
+    s.billed[CPU] += cpus
+    s.billed[MEMORY] += memory
+    s.billed[NODE] += 1.0
+    for kind in range(s.n_gpu_kinds[0] if is_whole else 0):
+        n = s.node_kinds[node * s.n_kinds[0] + kind]
+        s.billed[GPU] += n
+        s.billed[N_FIRST + kind] += n
+
+
+def bill(s, options, job, part):
+    """What a job is billed in a partition for what is in ``billed``."""
+    n_weights = N_FIRST + s.n_gpu_kinds[0]
+    first, found = part * n_weights, 0.0
     for i in range(n_weights):
         weighted = s.billing_weight[first + i] * s.billed[i]
         found = max(found, weighted) if options.max_tres else found + weighted
@@ -57,12 +77,33 @@ def place_of(s, job, part):
     return k
 
 
-def count_asked(s, job, part):
-    """Let limits count what a job that waits would be billed in a partition."""
-    s.job_tres[job * N_COUNTED + BILLING] = s.part_billing[place_of(s, job, part)] // 1.0
+def count_asked(s, job, k):
+    """Let limits count what a job asks for, or would have at least, at the k-th of ``job_part``, one of its own."""
+    for r in range(N_COUNTED):
+        s.job_tres[job * N_COUNTED + r] = s.part_tres[k * N_COUNTED + r]
 
 
-def count_billed(s, options, job, part):
-    """Bill a job that starts in a partition."""
+def count_found(s, options, job, part, n_got):
+    """Let limits count what a job with nodes to itself would have of those that were found for it."""
+    add_found(s, job, n_got)
+    count_billed(s, job, bill(s, options, job, part))
+
+
+def count_held(s, options, job, part):
+    """Bill a job that starts in a partition, and let limits count what it has; where its nodes are not known, what it
+    asks for."""
+    if s.job_row[job] < 0:
+        k = place_of(s, job, part)
+        s.job_billed[job] = s.part_billing[k]
+        count_asked(s, job, k)
+        return
+    add_held(s, job)
     s.job_billed[job] = bill(s, options, job, part)
-    s.job_tres[job * N_COUNTED + BILLING] = s.job_billed[job] // 1.0
+    count_billed(s, job, s.job_billed[job])
+
+
+def count_billed(s, job, amount):
+    """Let limits count what is in ``billed``, and what a job is billed for it."""
+    for r in range(BILLING):
+        s.job_tres[job * N_COUNTED + r] = s.billed[r]
+    s.job_tres[job * N_COUNTED + BILLING] = amount // 1.0

@@ -84,7 +84,8 @@ BEFORE = {
     "dependency_kind": "i8",
     "dependency_job": "i8",
     "job_is_awaited": "?",  # [J] others depend on it
-    "job_tres": "f8",  # [J 5] what limits count of it: what it asks for; billing: what it is billed when it runs
+    "job_tres": "f8",  # [J 5] what limits count of it now
+    "part_tres": "f8",  # [.. 5] of each of job_part: what limits count of it there while it waits
     "part_never": "?",  # of each of job_part: it breaks a limit by itself there
     "part_case": "i8",  # of each of job_part: what is in force there
     "job_denied": "?",  # [J] it breaks a limit by itself for which a QOS refuses it
@@ -100,6 +101,7 @@ BEFORE = {
     # limits: of associations, QOS, and QOS with a user or account, in C cases with I holders in all
     "case_first_holder": "i8",  # [C + 1] of case_holder
     "case_holder": "i8",  # [I]
+    "most_tres_per_job": "f8",  # [C 5]
     "is_limited": "?",  # [I]
     "most_jobs": "f8",  # [I]
     "most_accruing": "f8",

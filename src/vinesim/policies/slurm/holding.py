@@ -10,6 +10,13 @@ def cpus_got(s, job, i):
     return s.node_cpus[s.got_node[i]] if s.request_exclusive[s.job_request[job]] else s.got_cpus[i]
 
 
+def memory_at(s, request, node, cpus):
+    """How much memory a request takes at a node with a number of CPUs there, MiB."""
+    if s.request_node_memory[request] < 0.0:
+        return s.node_memory[node]
+    return cpus * s.request_cpu_memory[request] + s.request_node_memory[request]
+
+
 def give(s, job, n_got):
     """Let a job hold the nodes that were found for it."""
     request, last = s.job_request[job], -1
@@ -17,8 +24,7 @@ def give(s, job, n_got):
         node, row = s.got_node[i], s.spare_row[0]
         s.spare_row[0] = s.row_next[row]
         cpus = cpus_got(s, job, i)
-        memory = cpus * s.request_cpu_memory[request] + s.request_node_memory[request]
-        s.row_memory[row] = s.node_memory[node] if s.request_node_memory[request] < 0.0 else memory
+        s.row_memory[row] = memory_at(s, request, node, cpus)
         s.row_node[row], s.row_cpus[row] = node, cpus
         s.row_kind[row], s.row_gpus[row] = s.request_kind[request], s.request_gpus[request]
         if s.request_kind[request] == ANY_KIND:

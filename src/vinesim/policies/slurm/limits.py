@@ -4,13 +4,14 @@ Each job counts at some *holders*: the QOS of its partition and its own, the pai
 account, and its association and the accounts above it. Which limits of these are in force depends on all of them: of
 the same limit, that of the partition's QOS comes before that of the job's, and both before that of an association
 (``prepare_limits.py``). So jobs with the same of all these are a *case*, and each case has its holders, each with its
-limits, infinite where none is in force. What a job asks for is judged, not what it may get. A limit that a job breaks
-all by itself is found before the run (``part_never``), as are the limits of a partition: such jobs never start there,
-and keep no others from starting. Source: the manual pages "Resource Limits" and sacctmgr, and what Slurm 22.05 was
-seen to do.
+limits, infinite where none is in force. A job that waits counts with what it asks for; with nodes to itself, with all
+CPUs and GPUs that it would have, of the smallest nodes at least. A running job counts with what it has. A limit that a
+job breaks all by itself is found before the run (``part_never``), as are the limits of a partition: such jobs never
+start there, and keep no others from starting. Source: the manual pages "Resource Limits" and sacctmgr, and what Slurm
+22.05 was seen to do.
 """
 
-from vinesim.policies.slurm.billing import count_asked, place_of
+from vinesim.policies.slurm.billing import count_asked, count_found, place_of
 from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
 
 OF_JOBS, OF_WALL, OF_RESOURCE, OF_MINUTES, OF_RUN_MINUTES = range(1, 6)  # kinds of limits
@@ -22,8 +23,24 @@ def is_over(s, job, part, now_us):
     k = place_of(s, job, part)
     if s.part_never[k]:
         return True
-    count_asked(s, job, part)
-    case = s.part_case[k]
+    count_asked(s, job, k)
+    return breaks_any(s, job, s.part_case[k], now_us)
+
+
+def is_over_there(s, options, job, part, n_got, now_us):
+    """Whether a limit keeps a job with nodes to itself from starting on those that were found for it."""
+    if not s.request_exclusive[s.job_request[job]]:
+        return False
+    count_found(s, options, job, part, n_got)
+    case = s.part_case[place_of(s, job, part)]
+    for r in range(N_COUNTED):
+        if s.job_tres[job * N_COUNTED + r] > s.most_tres_per_job[case * N_COUNTED + r]:
+            return True
+    return breaks_any(s, job, case, now_us)
+
+
+def breaks_any(s, job, case, now_us):
+    """Whether a job would break a limit of a case."""
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         if s.is_limited[i] and broken_limit(s, job, i, now_us) > 0:
             return True

@@ -10,7 +10,7 @@ from vinesim.policies.slurm.codes import ELIGIBLE, MAIN
 from vinesim.policies.slurm.depth import is_passed_by
 from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import is_over
+from vinesim.policies.slurm.limits import is_over, is_over_there
 from vinesim.policies.slurm.node_sets import ALL
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.preemption import choose_now
@@ -56,6 +56,10 @@ def try_entry(s, options, job, part, priority, now_us):
     for word in range(s.may.shape[0]):
         s.may[word] &= s.not_closed[word]
     n_got = choose_now(s, options, job, part, now_us)
+    if n_got > 0 and is_over_there(s, options, job, part, n_got, now_us):
+        if options.assoc_limit_stop:
+            close(s, part)
+        return False
     if n_got > 0 and make_room(s, options, now_us):
         start(s, options, job, part, n_got, MAIN, now_us)
         return True

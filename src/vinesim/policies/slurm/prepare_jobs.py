@@ -13,8 +13,9 @@ from vinesim.formats.slurm.values import WEIGHED, duration_s, licences
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION, Workload
-from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, NO_KIND, US_PER_MINUTE, US_PER_S
+from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, N_COUNTED, NO_KIND, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.prepare_accounts import Accounts
+from vinesim.policies.slurm.prepare_amounts import amounts_of_parts, wanted_by
 from vinesim.policies.slurm.prepare_billing import billing_of
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
 from vinesim.policies.slurm.prepare_nodes import Asked, Places, nodes_allowed
@@ -37,7 +38,7 @@ class Jobs:
     user_names: list[str]
     association: list[int]
     limit_us: np.ndarray
-    tres: np.ndarray  # [J, 5]
+    tres: np.ndarray  # [R, 4] what it asks for of CPUs, memory, nodes and GPUs
     asked: list[Asked]  # [R] as the job has it
     never: np.ndarray
     lacks_named: np.ndarray  # whether it never starts because it names nodes that it cannot have
@@ -71,25 +72,29 @@ class Jobs:
         user = [""] * work.n_jobs if work.user is None else [work.user_names[u] for u in work.user]
         association = [accounts.number(*key) for key in zip(account, user, strict=True)]
         limit_us = _limits_us(work)
-        of_request = np.array([_tres(one) for one in requests])
+        of_request = np.array([wanted_by(one) for one in requests])
         lacks = lacks_named(requests, request, parts, places)
         billing = billing_of(policy, places, requests, request, parts, of_request, work.words_of("licenses"))
-        least = _least_bill(parts, billing["part_billing"])
+        part_tres = amounts_of_parts(requests, request, parts, places, billing["part_billing"])
         return cls(
             work.n_jobs, requests, request, parts, qos, account, user, association, limit_us,
-            np.column_stack([of_request[request], least]), [_asked(one) for one in given],
+            of_request, [_asked(one) for one in given],
             np.array([not one for one in parts]) | lacks, lacks,
             _request_arrays(requests, places, policy)
             | {"request_by_node": [one.is_by_node for one in given]} | _job_arrays(work, policy, limit_us)
             | _before(work, places, problems)
             | _priorities(policy, places, requests, request, parts, of_request, limit_us)
-            | _of_attributes(policy, accounts, association, qos) | billing
+            | _of_attributes(policy, accounts, association, qos) | billing | {"part_tres": part_tres}
             | _dependencies(work) | _licences(work, policy.licenses) | _components(work),
         )  # fmt: skip
 
-    def amounts_in(self, j: int, k: int) -> np.ndarray:
+    def amounts_in(self, k: int) -> np.ndarray:
         """Return what limits count of a job in the k-th of ``job_part``, one of its partitions, while it waits: [5]."""
-        return np.append(self.tres[j, :-1], np.floor(self.known["part_billing"][k]))
+        return np.array(self.known["part_tres"][k])
+
+    def asked_in(self, j: int, k: int) -> np.ndarray:
+        """Return what it asks for there, and would be billed: [5]."""
+        return np.append(self.tres[self.request[j]], np.floor(self.known["part_billing"][k]))
 
     def arrays(self) -> dict[str, Any]:
         """Return what the policy has of them."""
@@ -99,7 +104,7 @@ class Jobs:
             "job_part": [part for one in self.parts for part in one],
             "job_limit_us": self.limit_us,
             "job_association": self.association,
-            "job_tres": self.tres,
+            "job_tres": np.zeros((self.n, N_COUNTED)),
             "job_billed": np.zeros(self.n),
         }
 
@@ -120,13 +125,6 @@ def _parts(work: Workload, names: list[str]) -> list[list[int]]:
     return found
 
 
-def _least_bill(parts: list[list[int]], billing: list[float]) -> np.ndarray:
-    """Return for what each job would be billed at least, of its partitions, as limits count it."""
-    ends = np.cumsum([len(one) for one in parts])
-    pairs = zip(parts, ends, strict=True)
-    return np.floor([min(billing[end - len(one) : end], default=0.0) for one, end in pairs])
-
-
 def _nodes_allowed(policy: "Slurm", places: Places, parts: list[int], qos: str) -> tuple[int, int]:
     """Return the fewest and the most nodes that the first partition of a job lets it have; 0: it does not say."""
     return nodes_allowed(places.options[parts[0]] if parts else {}, policy.qos.get(qos, {}))
@@ -143,12 +141,6 @@ def _within(one: Request, least: int, most: int) -> Request:
     return one._replace(
         least_nodes=max(one.least_nodes, least), most_nodes=min(one.most_nodes or most, most or one.most_nodes)
     )
-
-
-def _tres(one: Request) -> list[float]:
-    n = max(1, one.least_nodes)
-    memory = one.mem_cpu * one.n_cpus if one.mem_cpu else max(0.0, one.mem_node) * n
-    return [one.n_cpus, memory, n, one.gpus * n]
 
 
 def _request_arrays(requests: list[Request], places: Places, policy: "Slurm") -> dict[str, Any]:

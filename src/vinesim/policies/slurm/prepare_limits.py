@@ -57,7 +57,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
     of_part, of_job, never, denied = list[int](), list[int](), list[bool](), np.zeros(jobs.n, bool)
     together = {frozenset[int](): 0}
     found.append(Case([], [], False))  # of jobs of no known partition
-    alone = dict[tuple[int, int, float, float], bool]()
+    alone = dict[tuple[int, int, int, float, float], tuple[bool, bool]]()
     for j in range(jobs.n):
         who = jobs.association[j], jobs.qos[j], jobs.user_names[j], jobs.account[j]
         for part in jobs.parts[j]:
@@ -68,14 +68,16 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
             case = numbers[key]
             of_part.append(case)
             limit_us = float(jobs.limit_us[j])
-            asked = jobs.amounts_in(j, len(of_part) - 1)
-            like = case, int(jobs.request[j]), limit_us, float(asked[-1])
+            asked, counted = jobs.asked_in(j, len(of_part) - 1), jobs.amounts_in(len(of_part) - 1)
+            like = case, part, int(jobs.request[j]), limit_us, float(asked[-1])
             if like not in alone:
-                alone[like] = breaks_alone(found[case], asked, limit_us)
-            denied[j] |= alone[like] and found[case].denies
+                own_limits = found[case]
+                alone[like] = (breaks_alone(own_limits, asked, limit_us), breaks_alone(own_limits, counted, limit_us))
+            asks_too_much, is_never = alone[like]
+            denied[j] |= asks_too_much and found[case].denies
             qos = policy.qos.get(jobs.qos[j], {})
             refusal, _ = places.refusal(part, qos, jobs.asked[jobs.request[j]], limit_us)
-            never.append(alone[like] or bool(jobs.never[j]) or refusal != "")
+            never.append(is_never or bool(jobs.never[j]) or refusal != "")
         own = frozenset(of_part[len(of_part) - len(jobs.parts[j]) :])
         if own not in together:
             together[own] = next(iter(own)) if len(own) == 1 else len(found)
@@ -92,6 +94,10 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
         "part_case": of_part,
         "job_case": of_job,
         "job_denied": denied,
+        "most_tres_per_job": [
+            np.min([amounts_of(own.get("max_tres_per_job")) for _, _, own in case.of_job] or [amounts_of(None)], axis=0)
+            for case in found
+        ],
         "case_first_holder": np.cumsum([0, *(len(case.holders) for case in found)]),
         "case_holder": [number[key] for case in found for key, _ in case.holders],
         "is_limited": [bool(one) for one in limits],

@@ -27,13 +27,10 @@ def nodes_of_requests(requests: Sequence[Request], places: Places) -> dict[str, 
         if one.nodelist not in named:
             named[one.nodelist] = len(named)
             named_nodes.append(_set_of(one.nodelist, numbers, len(places.names)))
-        is_all = bool(names) and one.most_nodes == len(names)
-        key = one.constraint, one.exclude, one.nodelist if is_all else ""
+        key = one.constraint, one.exclude, one.nodelist if _names_all(one) else ""
         if key not in allowed:
             allowed[key] = len(allowed)
-            found = np.array([_has(its, one.constraint) for its in places.features], bool)
-            found &= ~_set_of(one.exclude, numbers, len(places.names))
-            feature_nodes.append(found & named_nodes[named[one.nodelist]] if is_all else found)
+            feature_nodes.append(nodes_of(one, places))
         features.append(allowed[key])
         lists.append(named[one.nodelist])
         counts.append(len(names))
@@ -44,6 +41,18 @@ def nodes_of_requests(requests: Sequence[Request], places: Places) -> dict[str, 
         "request_n_named": counts,
         "named_nodes": packed(named_nodes),
     }
+
+
+def nodes_of(one: Request, places: Places) -> np.ndarray:
+    """[N] bool: which nodes a request may have, by their features and names."""
+    found = np.array([_has(its, one.constraint) for its in places.features], bool)
+    found &= ~_set_of(one.exclude, places.number_of, len(places.names))
+    return found & _set_of(one.nodelist, places.number_of, len(places.names)) if _names_all(one) else found
+
+
+def _names_all(one: Request) -> bool:
+    names = set(hosts(one.nodelist))
+    return bool(names) and one.most_nodes == len(names)
 
 
 def lacks_named(

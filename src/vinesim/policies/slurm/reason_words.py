@@ -89,7 +89,7 @@ def forbidden(
         longest = own.get("max_wall_per_job")
         if longest is not None and jobs.limit_us[job] > float(longest) * US_PER_MINUTE:
             return f"{prefix}MaxWallDurationPerJobLimit", f"{whose}: jobs of {longest:g} min at most"
-        amounts = jobs.amounts_in(job, place_of(s, job, part))
+        amounts = jobs.amounts_in(place_of(s, job, part))
         for name, most, asked in zip(COUNTED, amounts_of(own.get("max_tres_per_job")), amounts, strict=True):
             if asked > most:
                 word = (LONG if prefix == "QOS" else SHORT)[name]
@@ -97,5 +97,5 @@ def forbidden(
                     f"{prefix}Max{word}PerJob{LIMIT.get(name, '')}",
                     f"{whose}: {name} {most:g} at most, it asks for {asked:g}",
                 )
-    count_asked(s, job, part)
+    count_asked(s, job, place_of(s, job, part))
     return over_limit(s, keys, accounts, job, part, 0.0)

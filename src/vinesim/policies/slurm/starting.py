@@ -1,6 +1,6 @@
 """What starts and ends: the policy's books, and what it wants of the engine."""
 
-from vinesim.policies.slurm.billing import count_billed
+from vinesim.policies.slurm.billing import count_held
 from vinesim.policies.slurm.codes import (
     ABSENT,
     ELIGIBLE,
@@ -95,7 +95,7 @@ def begin(s, options, job, part, now_us):
         count_accruing(s, job, -1)
     count_in(s, job, part)
     enter_running(s, job)
-    count_billed(s, options, job, part)
+    count_held(s, options, job, part)
     count_running(s, job, 1)
     count_licences(s, job, -1)
     enter_state(s, job, RUNNING)
