@@ -192,7 +192,7 @@ def test_numbers_that_two_studies_name_are_compared_without_asking(tmp_path):
     for folder, n_gpus in zip(folders, (4, 9), strict=True):
         racks = {"racks": [{"units": {"CPU_INTEL": 4, "GPU": n_gpus}}]}
         vs.sweep(study(datacenter=racks) | {"record": ["jobs.wait_us.mean"]}, folder, workers=1)
-    assert "2 points that both sweeps have" in two_sweeps_page(*folders).lead
+    assert two_sweeps_page(*folders).lead == "1 number at 2 points that both sweeps have"
     assert [one.of for one in compared_sweeps(["few", "many"], list(map(read_sweep, folders)))] == ["jobs.wait_us.mean"]
     assert {one["of"] for one in sweep_page(folders[0]).data["sweep"]["verdicts"]} == {"jobs.wait_us.mean"}
 

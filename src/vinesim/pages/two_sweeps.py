@@ -46,7 +46,7 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
         sections.append(Section("breakdown", "Whose jobs", parts))
     return Content(
         title=f"How do {names[0]} and {names[1]} differ?",
-        lead=f"{len(compared)} numbers at {len(compared[0].pairs):,} points that both sweeps have",
+        lead=f"{_counted(len(compared), 'number')} at {_counted(len(compared[0].pairs), 'point')} that both sweeps have",
         sections=sections,
         data={},
         scripts=(),
@@ -86,6 +86,10 @@ def compared_sweeps(
     both = Table({BY: label, **joined})
     given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
     return [compare(both, BY, name, axes=(*axes[0], BY), **given) for name in shared]
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _by_labels(names: list[str], sweeps: list[Sweep]) -> str:
