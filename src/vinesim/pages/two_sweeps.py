@@ -46,7 +46,7 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
         sections.append(Section("breakdown", "Whose jobs", parts))
     return Content(
         title=f"How do {names[0]} and {names[1]} differ?",
-        lead=f"{_counted(len(compared), 'number')} at {_counted(len(compared[0].pairs), 'point')} that both sweeps have",
+        lead=f"{_n(len(compared), 'number')} at {_n(len(compared[0].pairs), 'point')} that both sweeps have",
         sections=sections,
         data={},
         scripts=(),
@@ -88,7 +88,7 @@ def compared_sweeps(
     return [compare(both, BY, name, axes=(*axes[0], BY), **given) for name in shared]
 
 
-def _counted(n: int, noun: str) -> str:
+def _n(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
