@@ -3,11 +3,11 @@
 ``conf.py`` calls :func:`write_all` before each build; ``python docs/generate.py DIR`` writes them elsewhere.
 """
 
+import argparse
 import importlib
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING
 from pathlib import Path
@@ -596,4 +596,6 @@ def write_all(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_all(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "reference" / "generated")
+    parser = argparse.ArgumentParser(description="Write the reference pages.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent / "reference" / "generated")
+    write_all(parser.parse_args().folder)

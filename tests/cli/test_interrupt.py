@@ -69,7 +69,7 @@ STUCK = "ends the run and keeps what is done"
 def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind, engine):
     code, text = run("Endless", [(STUCK, kind)], "--engine", engine, "--out", tmp_path / "result")
     assert code == 130
-    assert "the policy test_endless, called at 7 us, has not returned" in text
+    assert "the policy test_endless, called at 7.00 us, has not returned" in text
     summary = json.loads((tmp_path / "result" / "summary.json").read_text())
     assert summary["exit_reason"] == "INTERRUPTED"
     assert "test_endless" in summary["provenance"]["reason"]
@@ -81,7 +81,7 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
     stays = "p.Watchdog.report_progress = lambda self: False\n"  # else one may be enough on a busy machine
     code, text = run("Endless", twice, "--out", tmp_path / "result", code=QUICK + stays + MAIN)
     assert code == 130
-    assert "vinesim: interrupted; the policy test_endless, called at 7 us, has not returned" in text
+    assert "vinesim: interrupted; the policy test_endless, called at 7.00 us, has not returned" in text
     assert not (tmp_path / "result").exists()
 
 
@@ -96,7 +96,7 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
 def test_a_policy_that_sleeps_forever_ends_too(signals):
     code, text = run("Asleep", signals)
     assert code == 130
-    assert "under the policy test_asleep" in text or "the policy test_asleep, called at 7 us, has not returned" in text
+    assert "under the policy test_asleep" in text or "test_asleep, called at 7.00 us, has not returned" in text
 
 
 def test_many_runs_in_a_script_end_with_ctrl_c():

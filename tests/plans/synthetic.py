@@ -29,7 +29,7 @@ class SyntheticRuns:
 
     def __init__(self, plan: Plan, space: Space, known: Screened, seed: int, noise: float = 0.1):
         self.plan, self.space, self.known, self.seed, self.noise = plan, space, known, seed, noise
-        self.n_asked = self.n_done = 0
+        self.n_asked = self.n_beyond = self.n_done = 0
         self._asked: set[tuple[int, int]] = set()
 
     def ask(self, wanted, *, counts=True):
@@ -37,6 +37,7 @@ class SyntheticRuns:
             new = {(point, r) for r in replications} - self._asked
             self._asked |= new
             self.n_asked += len(new) * counts
+            self.n_beyond += len(new) * (not counts)
 
     def why(self, point, replications):
         return ""

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.plans.synthetic import board
+from vinesim.plans.conclusion import End, accounted, counts
 from vinesim.plans.neighbors import MOST_MOVES, neighbors, settle
 from vinesim.plans.search import search
 from vinesim.plans.verdicts import Verdict
@@ -33,6 +34,9 @@ def test_a_better_neighbour_takes_the_place_of_the_best_point():
     settle(found)
     assert found.best.value() == found.candidates[start].value() - MOST_MOVES * 3000  # a GPU less each time
     assert found.runs.n_asked == 20
+    beyond = found.runs.n_beyond
+    assert beyond >= MOST_MOVES
+    assert f" 20 runs, and {beyond:,} beyond the budget" in accounted(counts(found), found, End.SPENT)
     here = found.space.label(found.best.point)
     whys = {each.row.why for each in neighbors(found, found.best) if each.label < here[each.choice]}
     assert whys == {"not simulated"}  # it does not go on for ever, and promises nothing about what it did not look at

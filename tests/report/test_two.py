@@ -12,6 +12,7 @@ import vinesim as vs
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.parquet import read_table
 from vinesim.metrics.times import times_with
+from vinesim.pages.sweep import sweep_page
 from vinesim.pages.two_runs import N_BATCHES, N_INTERVALS, _units, paired_interval, two_runs_page
 from vinesim.pages.two_sweeps import compared_sweeps, two_sweeps_page
 from vinesim.pages.write import write_report
@@ -184,6 +185,16 @@ def test_two_sweeps_are_compared_by_seed_at_the_points_that_both_have(two):
         half = 6.205347 * difference.std(ddof=1) / np.sqrt(3)  # Student's t at 97.5 %, 2 degrees of freedom
         assert pair.difference.half_width == pytest.approx(half, rel=1e-5)
         assert pair.difference.n == 3
+
+
+def test_numbers_that_two_studies_name_are_compared_without_asking(tmp_path):
+    folders = [tmp_path / "few", tmp_path / "many"]
+    for folder, n_gpus in zip(folders, (4, 9), strict=True):
+        racks = {"racks": [{"units": {"CPU_INTEL": 4, "GPU": n_gpus}}]}
+        vs.sweep(study(datacenter=racks) | {"record": ["jobs.wait_us.mean"]}, folder, workers=1)
+    assert two_sweeps_page(*folders).lead == "1 number at 2 points that both sweeps have"
+    assert [one.of for one in compared_sweeps(["few", "many"], list(map(read_sweep, folders)))] == ["jobs.wait_us.mean"]
+    assert {one["of"] for one in sweep_page(folders[0]).data["sweep"]["verdicts"]} == {"jobs.wait_us.mean"}
 
 
 def test_the_page_of_two_sweeps_shows_settings_and_verdicts(two):

@@ -144,6 +144,7 @@ def test_two_sweeps_are_compared_at_each_label(vinesim, folder, larger):  # noqa
     assert all(title in words for title in ("wait_us by sweep", "wait_p99_us by sweep", "slowdown by sweep"))
     policies = json.loads(vinesim("compare", folder, larger, "--by", "policy", "--json").out)["comparisons"]
     assert "jobs.latency_us.mean" in [one["of"] for one in policies]
+    assert json.loads(vinesim("compare", folder, larger, "--json").out)["comparisons"] == policies
 
 
 def test_what_does_not_go_with_two_sweeps_is_refused(vinesim, folder, larger, runs):  # noqa: F811

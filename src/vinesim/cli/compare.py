@@ -33,7 +33,7 @@ def compare(
     other: Path = typer.Argument(None, metavar="[OTHER]", help="Another sweep or run, to be compared with the first."),
     by: str = typer.Option(
         None,
-        help="Axis whose labels to compare, such as policy; default for two runs: all jobs together.",
+        help="Axis whose labels to compare, such as policy; default with OTHER: all jobs together.",
         autocompletion=axes_of,
     ),
     of: str = typer.Option(

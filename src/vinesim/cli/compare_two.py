@@ -17,7 +17,6 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.by import side_by_side
 from vinesim.metrics.numbers import numbers, shown_number
 from vinesim.model.errors import InputError, Problem
-from vinesim.pages.sweep import FIRST
 from vinesim.pages.two_runs import SHOWN, names_of, numbers_of_both, shown_numbers
 from vinesim.pages.two_sweeps import compared_sweeps
 from vinesim.pages.write import are_sweeps
@@ -38,8 +37,6 @@ def compare_two(
 ) -> None:
     """Print the comparison of two folders in a number, or in those that their page has. Raises :class:`InputError`."""
     if are_sweeps(*folders):
-        if by is None:
-            raise InputError([Problem("--by", "an axis of both sweeps, such as policy", "none")])
         _refuse(ctx, OF_SWEEPS, "Two sweeps are compared point by point.")
         _two_sweeps(folders, by, of, given, as_json)
     else:
@@ -57,19 +54,21 @@ def _refuse(ctx: typer.Context, names: Sequence[str], remedy: str) -> None:
         raise InputError([Problem(f"--{name}", "the folder of one sweep", "two folders", remedy) for name in given])
 
 
-def _two_sweeps(folders: tuple[Path, Path], by: str, of: str | None, given: dict[str, Any], as_json: bool) -> None:
+def _two_sweeps(
+    folders: tuple[Path, Path], by: str | None, of: str | None, given: dict[str, Any], as_json: bool
+) -> None:
     from vinesim.cli.compare import document, print_comparison
     from vinesim.studies.labels import by_label, check_recorded
     from vinesim.studies.sweep import read_sweep
 
     sweeps = [read_sweep(folder) for folder in folders]
-    is_label = any(by not in sweep.study.columns for sweep in sweeps)
-    if is_label:
+    compared, wanted = sweeps, [of] if of else None
+    if by is not None and any(by not in sweep.study.columns for sweep in sweeps):
         for sweep in sweeps:
             check_recorded(sweep, [by])
-    labelled = [by_label(sweep, by) for sweep in sweeps]
-    usual = compared_of([sweep.table for sweep in labelled]) if is_label else FIRST
-    found = compared_sweeps(names_of(*folders), labelled, [of] if of else usual, **given)
+        compared = [by_label(sweep, by) for sweep in sweeps]
+        wanted = wanted or compared_of([sweep.table for sweep in compared])
+    found = compared_sweeps(names_of(*folders), compared, wanted, **given)
     if as_json:
         notes = {
             "stalled": [[one._asdict() for one in stalled_points(sweep)] for sweep in sweeps],

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.outage import Outage
 from vinesim.model.result import EarlyEnds, Serving
 
@@ -155,8 +156,8 @@ class Watchdog:
         """Say where the run is."""
         waited_s, now_us = self._waited_s(), self._run.now_us
         if waited_s < LEAVE_S:
-            return f"at {now_us:g} us, under the policy {self._policy}"
-        return f"the policy {self._policy}, called at {now_us:g} us, has not returned for {waited_s:.0f} s"
+            return f"at {format_time_us(now_us)}, under the policy {self._policy}"
+        return f"the policy {self._policy}, called at {format_time_us(now_us)}, has not returned for {waited_s:.0f} s"
 
     def _waited_s(self) -> float:
         """Return how long nothing has happened in the run, that is how long one decision has taken."""

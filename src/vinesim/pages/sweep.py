@@ -56,6 +56,11 @@ FIRST = (
 TWICE = "utilization.allocated."  # repeats `utilization.`
 
 
+def first_numbers(*record: str) -> list[str]:
+    """Return the numbers that a page compares, of what studies record: the usual ones, then those that they name."""
+    return list(dict.fromkeys((*FIRST, *record)))
+
+
 @dataclass(frozen=True)
 class Points:
     """The results so far at each point of a study: [P] each."""
@@ -237,7 +242,7 @@ def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
 
 def _more(folder: Path, study: Study, points: Points, confidence: float) -> dict[str, Any]:
     """Return the verdicts, and what leads to single runs: the folder, and the points whose report is in it."""
-    names = [name for name in FIRST if name in points.means]
+    names = [name for name in first_numbers(*study.record) if name in points.means]
     reports = [int(file.parent.name) for file in folder.glob(f"points/*/{REPORT}") if file.parent.name.isdigit()]
     return {
         "folder": folder.resolve().name,

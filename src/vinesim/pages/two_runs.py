@@ -79,7 +79,7 @@ def settings_table(names: list[str], one: dict[str, str], other: dict[str, str])
     if not rows:
         return note("Nothing: they have the same settings.")
     found = table("Settings that differ", ["setting", *names], rows, has_texts=True)
-    return found + note(f"{len(keys) - len(rows)} others are equal.")
+    return found + note(f"Equal settings: {len(keys) - len(rows)}.")
 
 
 def _settings(result: ResultTables, each_option: bool) -> dict[str, str]:

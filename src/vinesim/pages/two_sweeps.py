@@ -12,7 +12,7 @@ from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.metrics.numbers import shown_number
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.titles import number_title
-from vinesim.pages.sweep import FIRST
+from vinesim.pages.sweep import first_numbers
 from vinesim.pages.two_runs import names_of, settings_table
 from vinesim.report.breakdown import compared_of
 from vinesim.report.markup import Content, Section, note, notice, table
@@ -46,7 +46,7 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
         sections.append(Section("breakdown", "Whose jobs", parts))
     return Content(
         title=f"How do {names[0]} and {names[1]} differ?",
-        lead=f"{len(compared)} numbers at {len(compared[0].pairs):,} points that both sweeps have",
+        lead=f"{_n(len(compared), 'number')} at {_n(len(compared[0].pairs), 'point')} that both sweeps have",
         sections=sections,
         data={},
         scripts=(),
@@ -56,14 +56,16 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
 def compared_sweeps(
     names: Sequence[str],
     sweeps: Sequence[Sweep],
-    wanted: Sequence[str] = FIRST,
+    wanted: Sequence[str] | None = None,
     *,
     confidence: float = 0.95,
     better: str | None = None,
     correction: Correction = "bonferroni",
 ) -> list[Comparison]:
-    """Compare two sweeps at the points that both have, in those of the wanted numbers that both have; the rest is as
-    for :func:`~vinesim.studies.compare.compare`. Raises :class:`InputError`."""
+    """Compare two sweeps at the points that both have, in those of the wanted numbers that both have, by default those
+    of a page; the rest is as for :func:`~vinesim.studies.compare.compare`. Raises :class:`InputError`."""
+    if wanted is None:
+        wanted = first_numbers(*(name for sweep in sweeps for name in sweep.study.record))
     axes = [[name for axis in sweep.study.axes for name in axis.columns] for sweep in sweeps]
     if set(axes[0]) != set(axes[1]):
         found = f"{', '.join(axes[0]) or 'none'}; {', '.join(axes[1]) or 'none'}"
@@ -84,6 +86,10 @@ def compared_sweeps(
     both = Table({BY: label, **joined})
     given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
     return [compare(both, BY, name, axes=(*axes[0], BY), **given) for name in shared]
+
+
+def _n(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _by_labels(names: list[str], sweeps: list[Sweep]) -> str:

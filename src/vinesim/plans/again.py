@@ -37,7 +37,7 @@ class StoredRuns(Runs):
         self._ids = {place: run_id for place, (run_id, _) in runs.items()}
         self._known = dict(runs.values())
         self._asked = set(self._known)
-        self.n_asked, self.n_done = len(runs), 0
+        self.n_asked, self.n_beyond, self.n_done = len(runs), 0, 0
 
     def ask(self, wanted: Iterable[tuple[int, range]], *, counts: bool = True) -> None:
         """Do nothing: what is not stored stays unknown."""

@@ -288,10 +288,11 @@ def notes(board: Board, best: Candidate | None) -> tuple[str, ...]:
     if best is None or not is_fixed(scenario_source(board.plan.space).changed(board.space.settings(best.point)).data):
         return known
     text = "Every run has the same jobs, those of the file, so what holds here says nothing about other days."
-    return (
-        f"{text} To plan for them, draw blocks of the file for each seed: workload: {{resample: {{block: 1 d}}}}.",
-        *known,
+    remedy = (
+        "To plan for them, draw blocks of the file for each seed: workload: {resample: {block: 1 d}}, or a shorter "
+        "block if the file covers less than two days."
     )
+    return (f"{text} {remedy}", *known)
 
 
 def front(board: Board) -> list[Candidate]:

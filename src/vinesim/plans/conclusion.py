@@ -67,6 +67,7 @@ def counts(board: Board) -> dict[str, int]:
         "ruled_out": ruled_out,
         "not_run": not_run,
         "runs": board.runs.n_asked,
+        "runs_beyond_budget": board.runs.n_beyond,
         "runs_done_now": board.runs.n_done,
     }
 
@@ -109,7 +110,9 @@ def accounted(found: dict[str, int], board: Board, end: End) -> str:
         f"{found['not_run']:,} not looked at",
     ]
     shown = [text for text in texts if not text.startswith("0 ")]
-    return f"{candidates(found['points'])}: {', '.join(shown)}. {found['runs']:,} runs; {ended(board, end)}."
+    beyond = found["runs_beyond_budget"]
+    more = f", and {beyond:,} beyond the budget, of neighbours and on fresh seeds" if beyond else ""
+    return f"{candidates(found['points'])}: {', '.join(shown)}. {found['runs']:,} runs{more}; {ended(board, end)}."
 
 
 def ended(board: Board, end: End) -> str:

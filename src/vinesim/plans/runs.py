@@ -32,7 +32,8 @@ class Runs:
 
     Attributes:
         n_asked: runs of the search, whether they were found or done.
-        n_done: of these, done now.
+        n_beyond: runs beyond the budget: of neighbours, and those that confirm.
+        n_done: of all these, done now.
         does_more: whether missing runs can be asked for.
     """
 
@@ -65,8 +66,7 @@ class Runs:
         self._count = TaskCount(plan.space)
         self._ids: dict[tuple[int, int], str] = {}
         self._asked: set[str] = set()
-        self.n_asked = 0  # runs of the search, whether they were found or done
-        self.n_done = 0  # of these, done now
+        self.n_asked = self.n_beyond = self.n_done = 0
 
     def _own_ids(self, files: Sequence[Path]) -> set[str]:
         """Return the ids of stored runs that are those of this space."""
@@ -82,6 +82,7 @@ class Runs:
         runs = [run for run in runs if run.run_id not in self._asked]
         self._asked |= {run.run_id for run in runs}
         self.n_asked += len(runs) * counts
+        self.n_beyond += len(runs) * (not counts)
         missing = [run for run in runs if run.run_id not in self.store.part and run.run_id not in self._pool.failed]
         todo = chunks(self.plan.space, self._buildable(missing), self._count)
         self._pool.do(todo, self._on_run)

@@ -25,7 +25,7 @@ def same_workload(study: Study) -> str | None:
             return (
                 "Every replication has the same jobs, as the workload comes from a file: intervals do not show how "
                 "results vary with the workload. To draw blocks of the file for each seed, add to the scenario's "
-                "workload: resample: {block: 1 d}."
+                "workload: resample: {block: 1 d}, or a shorter block if the file covers less than two days."
             )
     return None
 
