@@ -220,6 +220,7 @@ def test_two_runs_without_an_axis_are_compared_in_their_numbers(vinesim, tmp_pat
     }
     assert "mean latency of jobs" in vinesim(*words).out
     assert "Did you mean jobs.wait_us" in vinesim(*words, "--of", "jobs.wait_us.men").err
-    wrong = [vinesim("compare", folder).err, vinesim("compare", folder, folder).err]
-    assert ["--by: expected an axis" in text for text in wrong] == [True, True]
-    assert "--of: expected the number" in wrong[0]
+    wrong = vinesim("compare", folder).err
+    assert "--by: expected an axis" in wrong
+    assert "--of: expected the number" in wrong
+    assert vinesim("compare", folder, folder).code == 0

@@ -283,8 +283,8 @@ def _priorities(
     gpus = places.kinds.sum(axis=1) if len(places.kind_names) else np.zeros(n_nodes)
     of_node = np.stack([places.cpus, places.memory, np.ones(n_nodes), gpus], axis=1)
     weights = np.array([policy.priority_weight_tres.get(name, 0.0) for name in WEIGHED])
-    asked_of = tres[:, None] if policy.no_normal_tres else of_resource(tres[:, None], places.part_nodes @ of_node)
-    shares = policy.priority_weight_partition * of_part + asked_of @ weights  # [R, P]
+    of_resources = tres[:, None] if policy.no_normal_tres else of_resource(tres[:, None], places.part_nodes @ of_node)
+    shares = policy.priority_weight_partition * of_part + of_resources @ weights  # [R, P]
     of_each = [shares[request[j], part] for j, own in enumerate(parts) for part in own]
     return {"size_share": policy.priority_weight_job_size * of_size, "part_share": of_each}
 
