@@ -8,14 +8,14 @@ what Slurm 22.05 was seen to print.
 """
 
 from vinesim.policies.slurm.codes import BILLING, CPU, GPU, MEMORY, N_COUNTED, NODE
-from vinesim.policies.slurm.holding import memory_at
+from vinesim.policies.slurm.holding import fill, memory_at
 
 N_FIRST = 4  # weights of CPUs, memory, nodes and GPUs of any type; those of each type follow
 
 
 def add_held(s, job):
     """Let ``billed`` be what a job has."""
-    fill_billed(s)
+    fill(s.billed, 0.0)
     is_whole, row = s.request_exclusive[s.job_request[job]], s.job_row[job]
     while row >= 0:
         add_node(s, s.row_node[row], s.row_cpus[row], s.row_memory[row], is_whole)
@@ -27,16 +27,10 @@ def add_held(s, job):
 
 def add_found(s, job, n_got):
     """Let ``billed`` be what a job with nodes to itself would have of those that were found for it."""
-    fill_billed(s)
+    fill(s.billed, 0.0)
     for i in range(n_got):
         node = s.got_node[i]
         add_node(s, node, s.node_cpus[node], memory_at(s, s.job_request[job], node, s.node_cpus[node]), True)
-
-
-def fill_billed(s):
-    """Let ``billed`` be nothing."""
-    for i in range(N_FIRST + s.n_gpu_kinds[0]):
-        s.billed[i] = 0.0
 
 
 def add_node(s, node, cpus, memory, is_whole):

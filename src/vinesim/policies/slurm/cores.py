@@ -42,7 +42,7 @@ def take_cores(s, job, own):
                 put(s.row_cores, row * width, core)
                 left -= 1
         for word in range(width):
-            s.level_cores[place_of(s, s.job_level[job], node) + word] |= s.row_cores[row * width + word]
+            s.level_cores[first_core_word(s, s.job_level[job], node) + word] |= s.row_cores[row * width + word]
         know_free(s, node)
         row = s.row_next[row]
 
@@ -52,13 +52,13 @@ def drop_cores(s, job):
     width, row = n_core_words(s), s.job_row[job]
     while row >= 0:
         for word in range(width):
-            at = place_of(s, s.job_level[job], s.row_node[row]) + word
+            at = first_core_word(s, s.job_level[job], s.row_node[row]) + word
             s.level_cores[at] &= ~s.row_cores[row * width + word]
         know_free(s, s.row_node[row])
         row = s.row_next[row]
 
 
-def place_of(s, level, node):
+def first_core_word(s, level, node):
     """Where the cores begin that jobs of a level have of a node."""
     return (level * s.node_cpus.shape[0] + node) * n_core_words(s)
 
@@ -66,7 +66,7 @@ def place_of(s, level, node):
 def is_taken(s, node, core, first, end):
     """Whether a job of some levels has a core."""
     for level in range(first, end):  # noqa: SIM110 - compiled
-        if has(s.level_cores, place_of(s, level, node), core):
+        if has(s.level_cores, first_core_word(s, level, node), core):
             return True
     return False
 
@@ -92,7 +92,7 @@ def know_free(s, node):
     for word in range(n_core_words(s)):
         held = 0
         for level in range(s.n_levels[0] - 1, -1, -1):
-            held |= s.level_cores[place_of(s, level, node) + word]
+            held |= s.level_cores[first_core_word(s, level, node) + word]
             s.level_cpus[level * n_nodes + node] -= ones(held)
     s.free_cpus[node] = s.level_cpus[node]
 

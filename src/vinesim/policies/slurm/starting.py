@@ -110,9 +110,7 @@ def hold_back(s, array):
         if s.job_array[job] == array and s.job_state[job] == ELIGIBLE:
             if s.job_accrues[job]:
                 count_accruing(s, job, -1)
-            enter_state(s, job, HELD)
-            s.held[s.n_held[0]] = job
-            s.n_held[0] += 1
+            be_held(s, job)
 
 
 def place(s, options, job, now_us):
@@ -287,11 +285,16 @@ def submit(s, job):
 
 def hold_until(s, job, us):
     """Let a job be pending, but not eligible before a time."""
-    enter_state(s, job, HELD)
+    be_held(s, job)
     s.job_held_until_us[job], s.job_ages_from_us[job] = us, -1.0
+    s.recheck[0] = True
+
+
+def be_held(s, job):
+    """Put a job among those that are pending, but not eligible."""
+    enter_state(s, job, HELD)
     s.held[s.n_held[0]] = job
     s.n_held[0] += 1
-    s.recheck[0] = True
 
 
 def become_eligible(s, options, job, now_us):
