@@ -91,8 +91,7 @@ def begin(s, options, job, part, now_us):
     s.job_in[job], s.job_must_leave[job] = part, False
     s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
     s.job_end_by_us[job] = now_us + s.job_limit_us[job]
-    if s.job_accrues[job]:
-        count_accruing(s, job, -1)
+    stop_aging(s, job)
     count_in(s, job, part)
     enter_running(s, job)
     count_held(s, options, job, part)
@@ -103,13 +102,18 @@ def begin(s, options, job, part, now_us):
         hold_back(s, s.job_array[job])
 
 
+def stop_aging(s, job):
+    """Let the age of a job count no more, if it did."""
+    if s.job_accrues[job]:
+        count_accruing(s, job, -1)
+
+
 def hold_back(s, array):
     """Let the jobs of an array that are eligible be so no more, until another one of it ends."""
     for i in range(s.n_entries[0]):
         job = s.entry_job[i]
         if s.job_array[job] == array and s.job_state[job] == ELIGIBLE:
-            if s.job_accrues[job]:
-                count_accruing(s, job, -1)
+            stop_aging(s, job)
             be_held(s, job)
 
 
@@ -182,8 +186,7 @@ def requeue(s, options, job, now_us):
 
 def put_off(s, options, job, now_us):
     """Let an eligible job wait as if it had been requeued."""
-    if s.job_accrues[job]:
-        count_accruing(s, job, -1)
+    stop_aging(s, job)
     requeue(s, options, job, now_us)
 
 
@@ -257,8 +260,7 @@ def is_all_up(s, job):
 
 def finish(s, job, failed, now_us):
     """A job is over, and others may have waited for it."""
-    if s.job_accrues[job]:
-        count_accruing(s, job, -1)
+    stop_aging(s, job)
     if s.job_state[job] != ABSENT:
         count_submitted(s, job, -1)
     s.job_failed[job] = s.job_failed[job] or failed
