@@ -4,6 +4,7 @@ import pytest
 
 from tests.properties.equivalence import Checked
 from verification import each_policy, nodes, scenarios
+from vinesim.core import code
 
 
 def check(seed, name):
@@ -24,6 +25,19 @@ def test_a_crash_is_reported_with_its_seed_and_the_others_are_checked():
     assert "seed 3, high" in crash
     assert "ValueError: no such scenario" in crash
     assert "seed 4, high" in difference
+
+
+def test_the_second_half_is_inlined_and_nothing_after_it():
+    seen = []
+
+    def check(seed, name):
+        seen.append(code.INLINED_FROM)
+        return Checked({}, "ALL_DONE", [], [])
+
+    before = code.INLINED_FROM
+    each_policy.look_at(check, "high", 5, 0)
+    assert seen == [before, before, before, 0, 0]
+    assert before == code.INLINED_FROM > 0
 
 
 def test_one_policy_gets_all_of_them(capsys):
