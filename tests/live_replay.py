@@ -51,7 +51,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
 
     monkeypatch.setattr(reference, "finish", finish)
     monkeypatch.setattr(reference, "arrive", arrive)
-    run._decide = decide
+    run.decide = decide
     while run.advance(float("inf"), float("inf"), 1000) != NO_EVENTS:
         pass
     monkeypatch.undo()

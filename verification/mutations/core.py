@@ -81,8 +81,8 @@ MUTATIONS = (
         "one.n_down == 0)",
         "one.n_down <= 1)",
         "engine/reference_run.py",
-        "units[self._n_down[units] == 0]",
-        "units[self._n_down[units] <= 1]",
+        "is_up = self._n_down[unit] == 0",
+        "is_up = self._n_down[unit] <= 1",
         added=f"{OUTAGES}::test_a_node_that_fails_during_an_outage_is_up_when_both_are_over",
     ),
     mutation(
@@ -102,8 +102,8 @@ MUTATIONS = (
         "                low, high = gang_of(model, task)\n                for member",
         "                low, high = task, task + 1\n                for member",
         "engine/reference_run.py",
-        "if len(self._job_gang):\n            tasks, reason",
-        "if False:\n            tasks, reason",
+        "for one in range(*gang_of(state.model, task)) if one in unit_of]",
+        "for one in [task]]",
     ),
     mutation(
         "of a node that is repaired at once only what was interrupted last is reported",
@@ -112,8 +112,8 @@ MUTATIONS = (
         "if run.interrupted_us != run.now_us:  # else",
         "if True:  # else",
         "engine/reference_run.py",
-        "if self._last_us == time_us:  # a",
-        "if False:  # a",
+        "if self._last_us < state.now_us:  # else",
+        "if True:  # else",
     ),
     mutation(
         "a task that is done at the very time of its limit is killed",

@@ -26,10 +26,6 @@ class HeldQuotas:
         n = len(state.model.quota_limit)
         self.held, self.n_tasks = [0.0] * n, [0] * n
 
-    def copied(self) -> tuple[list[float], list[int]]:
-        """What is held, for a trial that changes it."""
-        return list(self.held), list(self.n_tasks)
-
     def of(self, task: int) -> Iterator[int]:
         """The quotas against which a task counts."""
         model = self.model
@@ -81,30 +77,15 @@ class HeldQuotas:
 
 
 class Draws:
-    """What is held of each unit, as levels; the draw of a rack is added up each time."""
+    """What racks draw, added up each time from what is held of their units."""
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
-        self.on: list[list[int]] = [[] for _ in state.model.unit_type]  # by unit, of each task that holds any of it
         self.peaks_mw = [self.draw_mw(pool) for pool in range(len(self.model.cap_mw))]
 
     def note_peaks(self) -> None:
         """Note what racks draw as a task has started."""
         self.peaks_mw = [max(peak, self.draw_mw(pool)) for pool, peak in enumerate(self.peaks_mw)]
-
-    def copied(self) -> list[list[int]]:
-        """What is held now, to be put back."""
-        return [list(levels) for levels in self.on] if len(self.model.cap_mw) else self.on
-
-    def hold(self, task: int, unit: int, amount: float) -> None:
-        """Let a task hold an amount of a unit."""
-        if len(self.model.cap_mw):
-            self.on[unit].append(self._level(task, unit, amount))
-
-    def release(self, task: int, unit: int, amount: float) -> None:
-        """Let a task hold it no more."""
-        if len(self.model.cap_mw):
-            self.on[unit].remove(self._level(task, unit, amount))
 
     def are_kept(self) -> bool:
         """Whether no rack draws more than its cap, nor the datacenter."""
@@ -112,7 +93,7 @@ class Draws:
 
     def draw_mw(self, pool: int) -> int:
         """What the units of a rack draw; of the datacenter after the last rack."""
-        return sum(int(draw_of(self.model, u, len(self.on[u]) > 0, sum(self.on[u]))) for u in self._units(pool))
+        return sum(self._draw_of(unit) for unit in self._units(pool))
 
     def allow(self, task: int, unit: int) -> bool:
         """Whether the caps are kept if a task starts on a unit, where there is room for all that it holds."""
@@ -122,12 +103,14 @@ class Draws:
             self.state.hold_all(task, unit)
             return self.are_kept()
 
-    def _level(self, task: int, unit: int, amount: float) -> int:
-        return int(level_of(self.model, queries.task_type(self.model, self.state, task), unit, amount))
+    def _draw_of(self, unit: int) -> int:
+        state, holders = self.state, self.state.holders[unit]
+        level = sum(int(level_of(self.model, state.task_type_of(task), unit, amount)) for task, amount in holders)
+        return int(draw_of(self.model, unit, len(holders) > 0, level))
 
     def _units(self, pool: int) -> Iterator[int]:
         model, is_all = self.model, pool == len(self.model.cap_mw) - 1
-        return (u for u in range(len(self.on)) if is_all or model.node_rack[model.unit_node[u]] == pool)
+        return (u for u in range(len(model.unit_type)) if is_all or model.node_rack[model.unit_node[u]] == pool)
 
 
 class Dependencies:
@@ -157,7 +140,7 @@ class Dependencies:
 
     def _is_over(self, job: int) -> bool:
         state, first = self.state, self.state.model.job_first
-        running = {one for some in state.running for task in some for one in (task, *state.followers[task])}
+        running = state.running_tasks()
         tasks = range(int(first[job]), int(first[job + 1]))
         return all(state.task_unit[task] not in (PENDING, ATTACHED, HELD) and task not in running for task in tasks)
 
@@ -221,7 +204,7 @@ class Ahead:
             for one in [task, *state.followers[task]]:
                 state.task_init_us[one], state.task_start_us[one] = free_us, start_us
                 state.task_finish_us[one] = start_us + self.execution_us[task]
-            state.queue_finish(task)
+            state.queue(task, state.task_finish_us[task])
             free_us = state.task_finish_us[task]
 
     def offer(self, unit: int) -> None:
