@@ -6,7 +6,7 @@ import numpy as np
 from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, rooms
 from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL, called
 from vinesim.core.rooms import fits, forget_found
-from vinesim.core.tasks import at_step, end_of_members, gang_of, is_of_gang, next_step
+from vinesim.core.tasks import at_step, gang_of, is_of_gang, next_step
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import places
 from vinesim.state.shortcuts import is_room_local
@@ -146,7 +146,7 @@ def has_place_without(model, state, task, node, others, n):
         if unit >= 0 and (model.unit_node[not_negative(unit)] == node or (GANGS and is_of_gang(model, other))):
             release(model, state, other, np.int64(node))
     forget_found(state)
-    for member in range(task, end_of_members(model, state, task)):
+    for member in range(task, places.end_of_members(model, state, task)):
         if places.is_member(model, state, task, member):
             for unit in range(model.node_first[node], model.node_first[node + 1]):
                 is_found = is_found or claims.fits_itself(model, state, np.int64(member), not_negative(unit))

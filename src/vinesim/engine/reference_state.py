@@ -49,9 +49,7 @@ class ReferenceState:
         self.to_ask = 0
         self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
-        self.held: dict[
-            int, list[tuple[int, float]]
-        ] = {}  # task -> the units that it holds, or held last: its own first
+        self.held: dict[int, list[tuple[int, float]]] = {}  # task -> units that it holds, or held last, its own first
         self.holders: list[tuple[tuple[int, float], ...]] = [()] * n_units  # by unit, tasks and what they hold of it
         self.quotas = HeldQuotas(self)
         self.ahead = Ahead(self)

@@ -1,4 +1,4 @@
-"""What else a task waits for in the reference engine: the twin of core/pools.py, core/dependencies.py, core/ledger.py
+"""What else a task waits for in the reference engine: the twin of core/pools.py, core/pending.py, core/ledger.py
 and core/laws, in plain Python.
 
 Beyond a node, quotas and power can run short: quotas count what the running tasks of their accounts hold, and power

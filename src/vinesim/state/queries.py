@@ -1,5 +1,5 @@
 """What a policy can ask. These bodies define the meaning, for the reader and for the reference engine; each looks at
-every unit or every pending task. The compiled engine gives the same answers from indexes: ``state/indexed*.py``.
+every unit or every pending task. The compiled engine gives the same answers from indexes, in ``core``.
 
 ``model`` and ``state`` are what ``decide`` was given; tasks, units and types are integers; -1 means none.
 """
