@@ -9,7 +9,7 @@ import numpy as np
 
 from vinesim.core import ledger
 from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS, called
-from vinesim.core.tasks import has_role, is_in_partition, task_type
+from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.demand import amount_of
 from vinesim.state.expected import is_admitted
@@ -115,18 +115,6 @@ def n_with_room(model, state, place, share):
     return n
 
 
-def fits_itself(model, state, task, unit):
-    """Whether there is room for all that a task itself would hold if it ran on a unit."""
-    return (
-        has_room_for(model, state, unit, demand(model, state, task, unit))
-        and is_in_partition(model, state, task, unit)
-        and has_role(model, state, task, unit)
-        and reservations_allow(model, state, task, unit)
-        and rest_fits(model, state, task, unit)
-        and caps_allow(model, state, task, unit)
-    )
-
-
 def caps_allow(model, state, task, unit):
     return keeps_caps(model, state, task, unit) if CAPS and ledger.has_caps(model) else True
 
@@ -158,15 +146,6 @@ def rest_mw(model, state, task, unit, node):
             other = not_negative(companion_at(model, state, node, np.int64(c), amount))
             more += ledger.added_mw(model, state, task, other, amount)
     return more
-
-
-def is_held_back_by_cap(model, state, task, unit):
-    """Whether there is room for all that a task itself would hold on a unit, and power caps leave too little."""
-    return (
-        has_room_for(model, state, unit, demand(model, state, task, unit))
-        and rest_fits(model, state, task, unit)
-        and not caps_allow(model, state, task, unit)
-    )
 
 
 # Take and release

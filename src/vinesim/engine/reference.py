@@ -31,6 +31,7 @@ from vinesim.state.layout import (
     Action,
     View,
 )
+from vinesim.state.power import is_held_back
 
 
 def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
@@ -137,7 +138,7 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     elif not queries.has_role(model, state, task, unit):
         rule = layout.OTHER_ROLE
     elif not may_overcommit and not queries.fits(model, state, task, unit):
-        is_over = is_held_back_by_cap(state, task, unit)
+        is_over = is_held_back(model, state, task, unit)
         rule = layout.OVER_CAP if is_over else layout.NO_ROOM
     elif may_overcommit and len(model.class_units) and not queries.rest_fits(model, state, task, unit):
         rule = layout.NO_ROOM_FOR_THE_REST
@@ -150,16 +151,6 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
             rule = layout.NOT_A_HEAD
     if rule:
         raise BrokenContract(rule, task, unit)
-
-
-def is_held_back_by_cap(state: ReferenceState, task: int, unit: int) -> bool:
-    """Whether there is room for all that a task itself would hold on a unit, and power caps leave too little."""
-    model = state.model
-    return (
-        queries.has_room_for(model, state, unit, queries.demand(model, state, task, unit))
-        and (len(model.class_units) == 0 or queries.rest_fits(model, state, task, unit))
-        and not queries.caps_allow(model, state, task, unit)
-    )
 
 
 def finish(state: ReferenceState) -> tuple[int, int, int]:

@@ -6,14 +6,15 @@ Source: VineSim report, section 5.4 (VineProcessor, task queue, time machine).
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
 from vinesim.engine.reference_batching import Engines
 from vinesim.engine.reference_ends import Progress
-from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang, trial
+from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang
 from vinesim.engine.reference_waits import Ahead, Dependencies, Draws, HeldQuotas
 from vinesim.state import places, queries
 from vinesim.state.expected import is_admitted
@@ -73,9 +74,6 @@ class ReferenceState:
     def task_type_of(self, task: int) -> int:
         return self.model.group_task_type[self.group_of(task)]
 
-    def preferred_of(self, task: int) -> int:
-        return int(self.model.group_preferred[self.group_of(task)])
-
     def random_below(self, n: int) -> int:
         self.random_state = (self.random_state + 0x9E3779B97F4A7C15) % TWO_64
         z = self.random_state
@@ -116,8 +114,11 @@ class ReferenceState:
             return [unit]
         return Place(self, task, unit).find(unit)
 
-    def trial(self) -> AbstractContextManager[Trial]:
-        return trial(self)
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """What is held is changed for a while."""
+        with as_before(self):
+            yield Trial(self)
 
     def begin_trial(self) -> int:
         """See state/places.py."""
@@ -155,26 +156,10 @@ class ReferenceState:
 
     def hold_all(self, task: int, own: int) -> None:
         """Hold all that the task takes: of the unit that it runs on, and the rest."""
-        self.held[task] = list(self._claim(task, own))
+        rows = SimpleNamespace(row_unit={}, row_amount={})
+        places.note_rows(self.model, self, rows, task, own)
+        self.held[task] = list(zip(rows.row_unit.values(), rows.row_amount.values(), strict=True))
         self.hold(task)
-
-    def _claim(self, task: int, own: int) -> Iterator[tuple[int, float]]:
-        """The units that a task takes, and how much of each: its own, the rest of the lead on the first units with
-        room, then the companions."""
-        model, task_class = self.model, self.task_type_of(task)
-        yield own, queries.demand(model, self, task, own)
-        if len(model.class_units) == 0:
-            return
-        node, missing = model.unit_node[own], model.class_units[task_class] - 1
-        for unit in self.units_at(node, model.unit_type[own]):
-            amount = queries.demand(model, self, task, unit)
-            if missing > 0 and unit != own and queries.has_room_for(model, self, unit, amount):
-                missing -= 1
-                yield unit, amount
-        for p in model.companion_type:
-            amount = model.class_companion[task_class, p]
-            if amount > 0:
-                yield queries.companion_unit(model, self, node, p, amount), amount
 
     def hold(self, task: int) -> None:
         """Let a task hold what it took."""

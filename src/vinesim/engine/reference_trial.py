@@ -261,13 +261,6 @@ class Before:
         hold_again(self.place.state, self.held)
 
 
-@contextmanager
-def trial(state: Any) -> Iterator["Trial"]:
-    """Loads that are changed for a while."""
-    with as_before(state):
-        yield Trial(state)
-
-
 class Trial:
     """What can be changed in a trial."""
 

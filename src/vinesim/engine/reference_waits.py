@@ -118,20 +118,17 @@ class Dependencies:
 
     def __init__(self, state: Any):
         self.state, model = state, state.model
-        self.are_any = len(model.job_predecessors) > 0
-        n_jobs = len(model.job_predecessors)
+        n_jobs = len(model.job_arrival_us)
         self.eligible_us = np.full(n_jobs, math.nan)
         self._to_come = list(range(n_jobs))
         self._waits_for: list[set[int]] = [set() for _ in range(n_jobs)]
-        for job in range(n_jobs):
+        for job in range(len(model.job_predecessors)):
             for other in model.successor[model.successor_first[job] : model.successor_first[job + 1]]:
                 self._waits_for[other].add(job)
         self._pass_over(0)
 
     def next_job(self) -> int:
         """The next job to arrive, unless another one becomes ready; the number of jobs if there is none."""
-        if not self.are_any:
-            return int(self.state.next_job)
         return next((job for job in self._to_come if self._is_ready(job)), len(self._waits_for))
 
     def _is_ready(self, job: int) -> bool:
@@ -147,9 +144,6 @@ class Dependencies:
     def arrive(self, job: int, tasks: Sequence[int]) -> None:
         """Note that a job arrives: its first task is pending, the others too or, of a gang, attached to it."""
         state = self.state
-        if not self.are_any:
-            state.next_job += 1
-            return
         self._to_come.remove(job)
         self.eligible_us[job] = state.now_us
         state.arrived += tasks
