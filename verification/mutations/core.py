@@ -191,8 +191,8 @@ MUTATIONS = (
         "is_gang = GANGS and is_of_gang(model, task) and state.task_unit[task] == PENDING",
         "is_gang = False",
         "engine/reference_waits.py",
-        "units = self.state.place_of(task, unit)\n",
-        "units = self.state.place_of(task, unit)[:1]\n",
+        "for member, own in place.items():",
+        "for member, own in list(place.items())[:1]:",
         added=f"{QUOTAS}::test_a_gang_counts_with_all_that_it_holds_in_its_place",
     ),
     mutation(

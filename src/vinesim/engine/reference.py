@@ -11,7 +11,7 @@ from typing import Any
 from vinesim.engine.contract import BrokenContract, decision, place_of
 from vinesim.engine.reference_ends import hand_on, release, stop
 from vinesim.engine.reference_state import ReferenceState
-from vinesim.engine.reference_trial import attached_to, is_of_gang
+from vinesim.engine.reference_trial import attached_to
 from vinesim.state import layout, queries
 from vinesim.state.layout import (
     ARRIVAL,
@@ -47,10 +47,9 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     started = [task]
     if action.n_tasks > 1:
         started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
-    members = [task, *attached_to(state, task)]
-    units = state.place_of(task, unit) if is_of_gang(state, task) else [unit]
-    assert units is not None
-    for member, own in zip(members, units, strict=True):
+    place = state.place_of(task, unit)
+    assert place is not None
+    for member, own in place.items():
         begin(state, [one + member - task for one in started], own)
     for one in started:
         state.pending.remove(one)
@@ -86,7 +85,7 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
         )
     if len(model.task_factor):
         execution *= model.task_factor[task]
-    init_us, start_us = state.ahead.times(started, unit, transfer, execution)
+    init_us, start_us = state.ahead.times(started, unit, transfer)
     if state.ahead.is_possible(unit):
         transfer = start_us - init_us
     execution, finish_us = state.progress.begin(started, transfer, start_us, execution)

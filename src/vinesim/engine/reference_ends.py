@@ -7,7 +7,9 @@ from vinesim.engine.contract import BrokenContract
 from vinesim.engine.reference_trial import is_of_gang
 from vinesim.model.result import MOVED, PREEMPTED, PREFILLED, WITHDRAWN
 from vinesim.state import layout, queries
+from vinesim.state.expected import limit_us as limit_on_unit_us
 from vinesim.state.layout import ATTACHED, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action
+from vinesim.state.places import gang_of
 
 
 class Progress:
@@ -22,11 +24,6 @@ class Progress:
         self.ended: list[tuple[Any, ...]] = []  # rows of EarlyEnds
         self.ended_held: list[tuple[int, int]] = []  # (row there, unit that it held besides its own)
 
-    def limit_us(self, task: int) -> float:
-        """How long a task may be on a unit."""
-        model = self.state.model
-        return float(model.job_limit_us[model.task_job[task]]) if len(model.job_limit_us) else math.inf
-
     def begin(self, started: list[int], transfer: float, start_us: float, work: float) -> tuple[float, float]:
         """As in core/segments.py; the leader is the first."""
         state, task, restart = self.state, started[0], 0.0
@@ -36,7 +33,7 @@ class Progress:
             self.event[member] = state.n_events
         self.before[task], self.work[task] = transfer + restart, work
         finish_us = start_us + (restart + work)
-        limit_us = state.now_us + self.limit_us(task)
+        limit_us = state.now_us + limit_on_unit_us(state.model, task)
         if limit_us < finish_us:
             self.killed.add(task)
         return restart + work, min(finish_us, limit_us)
@@ -88,7 +85,7 @@ class Progress:
         state = self.state
         running = state.running[unit]
         self.killed.difference_update(running)
-        limits = [state.task_init_us[task] + self.limit_us(task) for task in running]
+        limits = [state.task_init_us[task] + limit_on_unit_us(state.model, task) for task in running]
         limit_us = min(limits)
         if not limit_us < finish_us:
             return first, finish_us
@@ -181,13 +178,9 @@ def stop(state: Any, action: Action) -> None:
     if rule:
         raise BrokenContract(rule, task, action.unit)
     keeps = int(state.model.preemption[0])
-    if action.kind == MOVE or not is_of_gang(state, task):
-        end(state, task, MOVED if action.kind == MOVE else PREEMPTED, keeps)
-        return
-    job = state.model.task_job[task]
-    for member in range(int(state.model.job_first[job]), int(state.model.job_first[job + 1])):
+    for member in range(*gang_of(state.model, task)):
         if queries.is_running(state.model, state, member):
-            end(state, member, PREEMPTED, keeps)
+            end(state, member, MOVED if action.kind == MOVE else PREEMPTED, keeps)
 
 
 def withdraw(state: Any, jobs: Any) -> None:

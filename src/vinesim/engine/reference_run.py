@@ -39,7 +39,7 @@ class ReferenceRun:
         self.may_overcommit = policy.may_overcommit
         self.sees_every_event = online.sees_every_event
         self.preempts = online.preempts
-        self._pauses = Pauses(self.state, scenario) if scenario.has_changes else None
+        self._pauses = Pauses(self.state, scenario)
 
     def compile(self) -> None:
         """Do nothing: nothing is compiled."""
@@ -52,9 +52,9 @@ class ReferenceRun:
         try:
             with nullcontext() if should_abandon is None else abandoned_when(should_abandon):
                 while True:
-                    stop_us = math.inf if self._pauses is None else self._pauses.clock.next_us
+                    stop_us = self._pauses.clock.next_us
                     why = run_events(self, horizon_us, min(pause_us, stop_us), max_events)
-                    if why != layout.AT_PAUSE or self._pauses is None:
+                    if why != layout.AT_PAUSE or stop_us == math.inf:
                         return why
                     if self.n_done == len(self.state.task_unit) or (self._pauses.clock.only_fails and self.is_idle):
                         return layout.NO_EVENTS
@@ -69,7 +69,7 @@ class ReferenceRun:
         return self.state.ahead.column()
 
     def failures(self) -> tuple[Outage, ...]:
-        return () if self._pauses is None else tuple(self._pauses.clock.failures.had)
+        return tuple(self._pauses.clock.failures.had)
 
     def pending(self) -> np.ndarray:
         return np.array(self.state.pending, np.int64)

@@ -108,10 +108,10 @@ class ReferenceState:
         first = int(self.model.job_first[self.model.task_job[task]])
         return sorted(other - first for other in (task, *attached_to(self, task)))
 
-    def place_of(self, task: int, unit: int) -> list[int] | None:
+    def place_of(self, task: int, unit: int) -> dict[int, int] | None:
         """The units of a pending task and of those that are attached to it, None if there is no room for them."""
         if self.task_unit[task] != PENDING or not is_of_gang(self, task):
-            return [unit]
+            return {task: unit}
         return Place(self, task, unit).find(unit)
 
     @contextmanager
@@ -127,10 +127,10 @@ class ReferenceState:
 
     def note_place(self, rows: Any, task: int, unit: int) -> None:
         """See state/places.py: held one after another, and then released."""
-        units = self.place_of(task, unit)
-        assert units is not None
+        place = self.place_of(task, unit)
+        assert place is not None
         with as_before(self):
-            for member, own in zip([task, *attached_to(self, task)], units, strict=True):
+            for member, own in place.items():
                 places.note_rows(self.model, self, rows, member, own)
                 self.hold_all(member, own)
 

@@ -88,7 +88,7 @@ class Place:
         self.count: Counter[int] = Counter()  # node -> items
         self.units: dict[int, int] = {}  # task -> its unit
 
-    def find(self, unit: int) -> list[int] | None:
+    def find(self, unit: int) -> dict[int, int] | None:
         """The units of the task and of those that are attached to it, None if they have no room together."""
         state = self.state
         if self.model.affinity[self.p, state.task_type_of(self.task)] <= 0:
@@ -102,7 +102,7 @@ class Place:
             self.count[self.home] = 1
             if not self._place_rest():
                 return None
-        return [self.units[task] for task in (self.task, *self.members)]
+        return {task: self.units[task] for task in (self.task, *self.members)}
 
     def _place_rest(self) -> bool:
         """Hold the tasks that are attached. Returns whether all have room."""
@@ -304,8 +304,7 @@ class Trial:
         state = self.state
         if not queries.fits(self.model, state, task, unit):
             return False
-        units = state.place_of(task, unit)
-        for member, own in zip([task, *attached_to(state, task)][: len(units)], units, strict=True):
+        for member, own in state.place_of(task, unit).items():
             state.hold_all(member, own)
         return True
 

@@ -42,13 +42,11 @@ class HeldQuotas:
 
     def allow(self, task: int, unit: int) -> bool:
         """Whether they leave room for a task on a unit, with those that are attached to it where they fit."""
-        return all(self._allows(quota, task, unit) for quota in self.of(task))
+        return all(self._allows(quota, self.state.place_of(task, unit)) for quota in self.of(task))
 
-    def _allows(self, quota: int, task: int, unit: int) -> bool:
+    def _allows(self, quota: int, place: dict[int, int]) -> bool:
         held, counted = self.held[quota], self.model.quota_counts[quota]
-        units = self.state.place_of(task, unit)
-        members = [task, *attached_to(self.state, task)] if len(units) > 1 else [task]
-        for member, own in zip(members, units, strict=True):
+        for member, own in place.items():
             held += queries.counted_amount(self.model, self.state, member, own, counted)
         return self.may_hold(quota, held)
 
@@ -166,20 +164,19 @@ class Ahead:
         self.state = state
         self.granted_us: dict[int, float] = {}  # task -> when it was given to its unit
         self.there_us: dict[int, float] = {}  # leader -> when its data is there
-        self.execution_us: dict[int, float] = {}
 
     def is_possible(self, unit: int) -> bool:
         """Whether a unit takes tasks ahead."""
         model = self.state.model
         return len(model.type_ahead) > 0 and bool(model.type_ahead[model.unit_type[unit]] > 0)
 
-    def times(self, started: list[int], unit: int, transfer: float, execution: float) -> tuple[float, float]:
+    def times(self, started: list[int], unit: int, transfer: float) -> tuple[float, float]:
         """Return when a unit is free for tasks that start as one now, and when their data is there too."""
         state, task = self.state, started[0]
         if not len(state.model.type_ahead):
             return state.now_us, state.now_us + transfer
         self.granted_us.update(dict.fromkeys(started, state.now_us))
-        self.there_us[task], self.execution_us[task] = state.now_us + transfer, execution
+        self.there_us[task] = state.now_us + transfer
         before = state.running[unit] if self.is_possible(unit) else []
         init_us = state.task_finish_us[before[-1]] if before else state.now_us
         return init_us, max(self.there_us[task], init_us)
@@ -197,7 +194,7 @@ class Ahead:
             state.progress.before[task] = start_us - free_us
             for one in [task, *state.followers[task]]:
                 state.task_init_us[one], state.task_start_us[one] = free_us, start_us
-                state.task_finish_us[one] = start_us + self.execution_us[task]
+                state.task_finish_us[one] = start_us + state.progress.work[task]
             state.queue(task, state.task_finish_us[task])
             free_us = state.task_finish_us[task]
 

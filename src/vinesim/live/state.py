@@ -18,7 +18,7 @@ class LiveAhead(Ahead):
         super().__init__(state)
         self.left_us: dict[int, float] = {}  # unit -> when a task last left it
 
-    def times(self, started: list[int], unit: int, transfer: float, execution: float) -> tuple[float, float]:
+    def times(self, started: list[int], unit: int, transfer: float) -> tuple[float, float]:
         """As if the unit were free for it at once."""
         return self.state.now_us, self.state.now_us + transfer
 
