@@ -42,7 +42,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
             if action.n_tasks == 0:
                 record.append(("drop", view.now_us, tasks))
             else:
-                rows = model.unit_order[state.place_of(action.task, action.unit)].tolist()
+                rows = model.unit_order[list(state.place_of(action.task, action.unit).values())].tolist()
                 parts = [([task + member for task in tasks], row) for member, row in enumerate(rows)]
                 record.append(("start", view.now_us, parts))
         elif not more_at_once(model, state):
@@ -51,7 +51,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
 
     monkeypatch.setattr(reference, "finish", finish)
     monkeypatch.setattr(reference, "arrive", arrive)
-    run._decide = decide
+    run.decide = decide
     while run.advance(float("inf"), float("inf"), 1000) != NO_EVENTS:
         pass
     monkeypatch.undo()

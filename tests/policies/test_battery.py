@@ -171,7 +171,7 @@ def watched(scenario, on_decision):
         decisions += 1
         return action
 
-    run._decide = decide
+    run.decide = decide
     while run.advance(math.inf, math.inf, 1000) != NO_EVENTS:
         pass
     return decisions

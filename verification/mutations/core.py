@@ -13,7 +13,7 @@ MUTATIONS = (
     mutation(
         "a job that waits for others is eligible from its arrival on",
         AFTER,
-        "core/dependencies.py",
+        "core/pending.py",
         "state.job_eligible_us[job] = run.now_us",
         "state.job_eligible_us[job] = model.job_arrival_us[job]",
         "engine/reference_waits.py",
@@ -23,7 +23,7 @@ MUTATIONS = (
     mutation(
         "a job that was withdrawn while it waited for others arrives",
         AFTER,
-        "core/dependencies.py",
+        "core/pending.py",
         "if state.job_waits[other] == 0 and state.job_left[other] > 0 and",
         "if state.job_waits[other] == 0 and",
         "engine/reference_waits.py",
@@ -81,8 +81,8 @@ MUTATIONS = (
         "one.n_down == 0)",
         "one.n_down <= 1)",
         "engine/reference_run.py",
-        "units[self._n_down[units] == 0]",
-        "units[self._n_down[units] <= 1]",
+        "is_up = self._n_down[unit] == 0",
+        "is_up = self._n_down[unit] <= 1",
         added=f"{OUTAGES}::test_a_node_that_fails_during_an_outage_is_up_when_both_are_over",
     ),
     mutation(
@@ -102,8 +102,8 @@ MUTATIONS = (
         "                low, high = gang_of(model, task)\n                for member",
         "                low, high = task, task + 1\n                for member",
         "engine/reference_run.py",
-        "if len(self._job_gang):\n            tasks, reason",
-        "if False:\n            tasks, reason",
+        "for one in range(*gang_of(state.model, task)) if one in unit_of]",
+        "for one in [task]]",
     ),
     mutation(
         "of a node that is repaired at once only what was interrupted last is reported",
@@ -112,8 +112,8 @@ MUTATIONS = (
         "if run.interrupted_us != run.now_us:  # else",
         "if True:  # else",
         "engine/reference_run.py",
-        "if self._last_us == time_us:  # a",
-        "if False:  # a",
+        "if self._last_us < state.now_us:  # else",
+        "if True:  # else",
     ),
     mutation(
         "a task that is done at the very time of its limit is killed",
@@ -191,8 +191,8 @@ MUTATIONS = (
         "is_gang = GANGS and is_of_gang(model, task) and state.task_unit[task] == PENDING",
         "is_gang = False",
         "engine/reference_waits.py",
-        "units = self.state.place_of(task, unit)\n",
-        "units = self.state.place_of(task, unit)[:1]\n",
+        "for member, own in place.items():",
+        "for member, own in list(place.items())[:1]:",
         added=f"{QUOTAS}::test_a_gang_counts_with_all_that_it_holds_in_its_place",
     ),
     mutation(

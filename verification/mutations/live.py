@@ -33,9 +33,9 @@ MUTATIONS = (
     mutation(
         "a unit that runs nothing keeps the rounding of the demands that it had",
         CALLS,
-        "live/state.py",
-        "self.unit_load[unit] = load if self.running[unit] else 0.0",
-        "self.unit_load[unit] = load",
+        "engine/reference_state.py",
+        "self.unit_load[unit] - amount if self.holders[unit] else 0.0",
+        "self.unit_load[unit] - amount",
         added=f"{CALLS}::test_a_unit_that_all_requests_have_left_is_empty_whatever_the_rounding",
     ),
     mutation(

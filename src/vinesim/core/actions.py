@@ -6,7 +6,7 @@ starts tasks; some tasks run from the beginning.
 
 import numpy as np
 
-from vinesim.core import claims, laws, pending, pools, rooms, segments
+from vinesim.core import laws, pending, pools, rooms, segments
 from vinesim.core.claims import reservations_allow
 from vinesim.core.features import (
     BATCHING,
@@ -60,6 +60,7 @@ from vinesim.state.layout import (
     UNKNOWN_UNIT,
     Action,
 )
+from vinesim.state.power import is_held_back
 
 # What a policy may answer. Of what names a task or a unit, ``| 0`` is a whole number, and the compiler refuses a float.
 
@@ -142,7 +143,7 @@ def broken_rule(model, state, action):
     if DISAGGREGATED and not has_role(model, state, task, unit):
         return OTHER_ROLE
     if not rooms.is_in_room(model, state, task, unit):
-        if CAPS and claims.is_held_back_by_cap(model, state, task, unit):
+        if CAPS and is_held_back(model, state, task, unit):
             return OVER_CAP
         return NO_ROOM_FOR_THE_REST if OVERCOMMITS and state.run[0].overcommits != 0 else NO_ROOM
     return 0 if action.n_tasks == 1 else broken_rule_of_several(model, state, action)

@@ -73,9 +73,7 @@ def push(state, slot, time_us):
     """Queue the end of a segment."""
     run, one, key = state.run[0], state.slot[slot], bits_of(time_us)
     if CHAINS:
-        newest = (
-            run.newest
-        )  # which may have ended, and be this very slot: then its time is not later than the last event
+        newest = run.newest  # it may have ended, and be this very slot: its time is not later than the last event then
         newest_us = state.slot[not_negative(newest)].end_us if newest >= 0 else -1.0
         run.newest = slot
         one.end_us, one.chain = time_us, -1

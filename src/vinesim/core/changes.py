@@ -4,7 +4,7 @@ is called for them at once, before the segments that end at this instant because
 
 import numpy as np
 
-from vinesim.core import dependencies, ledger, pending, segments
+from vinesim.core import ledger, pending, segments
 from vinesim.core.bits import at_or_after, insert, remove
 from vinesim.core.features import SLOTS, called
 from vinesim.core.tasks import gang_of
@@ -167,7 +167,7 @@ def withdraw(model, state, job):
             if unit == PENDING:
                 pending.leave(model, state, np.int64(task))
             state.task_unit[task], state.task_finish_us[task] = DROPPED, np.nan
-            dependencies.note_over(model, state, np.int64(task))
+            pending.note_over(model, state, np.int64(task))
         elif state.task_slot[task] >= 0 and segments.follower_of(state, task) < 0:
             if segments.waits_ahead(state, task):
                 segments.take_back(model, state, np.int64(task))

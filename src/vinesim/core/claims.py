@@ -9,7 +9,7 @@ import numpy as np
 
 from vinesim.core import ledger
 from vinesim.core.features import AHEAD, CAPS, RESERVED, SEVERAL, SLOTS, called
-from vinesim.core.tasks import has_role, is_in_partition, task_type
+from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.demand import amount_of
 from vinesim.state.expected import is_admitted
@@ -55,12 +55,7 @@ def place_of(model, node, p):
 
 @called
 def companion_unit(model, state, node, processor_type, amount):
-    return first_at(model, state, node, processor_type, amount)
-
-
-def first_at(model, state, node, p, amount):
-    """The first unit of a type at a node with room for an amount; -1 if there is none."""
-    place = place_of(model, node, p)
+    place = place_of(model, node, processor_type)
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         unit = not_negative(np.int64(model.node_unit[i]))
         if has_room_for(model, state, unit, amount):
@@ -120,18 +115,6 @@ def n_with_room(model, state, place, share):
     return n
 
 
-def fits_itself(model, state, task, unit):
-    """Whether there is room for all that a task itself would hold if it ran on a unit."""
-    return (
-        has_room_for(model, state, unit, demand(model, state, task, unit))
-        and is_in_partition(model, state, task, unit)
-        and has_role(model, state, task, unit)
-        and reservations_allow(model, state, task, unit)
-        and rest_fits(model, state, task, unit)
-        and caps_allow(model, state, task, unit)
-    )
-
-
 def caps_allow(model, state, task, unit):
     return keeps_caps(model, state, task, unit) if CAPS and ledger.has_caps(model) else True
 
@@ -163,15 +146,6 @@ def rest_mw(model, state, task, unit, node):
             other = not_negative(companion_at(model, state, node, np.int64(c), amount))
             more += ledger.added_mw(model, state, task, other, amount)
     return more
-
-
-def is_held_back_by_cap(model, state, task, unit):
-    """Whether there is room for all that a task itself would hold on a unit, and power caps leave too little."""
-    return (
-        has_room_for(model, state, unit, demand(model, state, task, unit))
-        and rest_fits(model, state, task, unit)
-        and not caps_allow(model, state, task, unit)
-    )
 
 
 # Take and release
@@ -232,31 +206,13 @@ def release(model, state, task, unit):
     """Free what a task holds."""
     release_of(model, state, task, unit, demand(model, state, task, unit))
     if SEVERAL and has_classes(model):
-        release_rest(model, state, task, unit)
+        release_rest(model, state, task)
 
 
-def release_rest(model, state, task, unit):
-    task_class, row = task_type(model, state, task), not_negative(model.task_held[task])
-    if model.class_units[task_class] > 1:
-        row = release_lead(model, state, task)
-    for c in range(model.companion_type.shape[0]):
-        amount = model.class_companion[task_class, not_negative(model.companion_type[c])]
-        if amount > 0.0:
-            release_of(model, state, task, not_negative(np.int64(state.held_unit[row])), amount)
-            row += 1
-
-
-@called
-def release_lead(model, state, task):
-    task_class, row = task_type(model, state, task), not_negative(model.task_held[task])
-    for _ in range(n_rest(model, task_class)):
+def release_rest(model, state, task):
+    for row in range(model.task_held[task], model.task_held[task + 1]):
         other = not_negative(np.int64(state.held_unit[row]))
-        release_of(model, state, task, other, share_of(model, other, model.class_share[task_class]))
-        row += 1
-    return row
-
-
-# Of what is only supposed
+        release_of(model, state, task, other, amount_of_row(model, state, task, row))
 
 
 def amount_of_row(model, state, task, row):
@@ -266,6 +222,9 @@ def amount_of_row(model, state, task, row):
     if row - model.task_held[task] < n_rest(model, task_class):
         return share_of(model, unit, model.class_share[task_class])
     return model.class_companion[task_class, not_negative(model.unit_type[unit])]
+
+
+# Of what is only supposed
 
 
 @called
@@ -309,12 +268,9 @@ def forget(model, state, task):
             state.held_unit[row] = -1
 
 
-def has_reservations(model):
-    return RESERVED and model.reserved_first.shape[0] > 0
-
-
 def reservations_allow(model, state, task, unit):
-    return is_admitted_called(model, state, task, unit) if RESERVED and has_reservations(model) else True
+    has_any = RESERVED and model.reserved_first.shape[0] > 0
+    return is_admitted_called(model, state, task, unit) if RESERVED and has_any else True
 
 
 @called

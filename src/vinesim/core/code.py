@@ -109,17 +109,8 @@ def _feed_module(digest: Any, module: ModuleType, names: tuple[str, ...], seen: 
 
 
 PACKAGE = Path(__file__).parent.parent
-OF_STATE = (
-    "arrays",
-    "demand",
-    "expected",
-    "layout",
-    "places",
-    "power",
-    "queries",
-    "shortcuts",
-    "skew_heap",
-)  # files of state that kernels are made from
+# files of state that kernels are made from
+OF_STATE = ("arrays", "demand", "expected", "layout", "places", "power", "queries", "shortcuts", "skew_heap")
 
 
 def files() -> Iterator[Path]:
@@ -206,9 +197,8 @@ class Code:
         """Whether runs of ``n_tasks`` tasks are done with the policy inlined: if that is worth it, or there."""
         if n_tasks >= INLINED_FROM or self._is_loaded(LOOP):
             return True
-        return not self._is_loaded(ANSWER) and self._is_kept(
-            LOOP
-        )  # the disk is looked at last: it takes as long as a run
+        # the disk is looked at last: it takes as long as a run
+        return not self._is_loaded(ANSWER) and self._is_kept(LOOP)
 
     @property
     def is_loaded(self) -> bool:

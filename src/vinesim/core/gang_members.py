@@ -8,6 +8,7 @@ from vinesim.core.bits import at_or_after
 from vinesim.core.features import INDEX, SLOTS, called
 from vinesim.core.tasks import next_attached, task_type
 from vinesim.jit.intrinsics import not_negative
+from vinesim.state import queries
 
 
 def unit_of(model, state, member):
@@ -52,7 +53,7 @@ def unit_at(model, state, member, p, node):
         place = claims.place_of(model, node, q)
         for j in range(model.node_begin[place], model.node_begin[place + 1]):
             unit = not_negative(np.int64(model.node_unit[j]))
-            if claims.fits_itself(model, state, member, unit):
+            if queries.fits_itself(model, state, member, unit):
                 return unit
         if q == p:
             break

@@ -55,11 +55,9 @@ def nodes_within(model, task, unit):
 
 def n_leads(model, state, task):
     """How many units a task runs on."""
-    return (
-        np.int64(model.class_units[task_type(model, state, task)])
-        if SEVERAL and claims.has_classes(model)
-        else np.int64(1)
-    )
+    if SEVERAL and claims.has_classes(model):
+        return np.int64(model.class_units[task_type(model, state, task)])
+    return np.int64(1)
 
 
 @called

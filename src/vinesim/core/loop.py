@@ -6,7 +6,7 @@ options and its own arrays. The meaning, for the reader, is in engine/reference.
 
 import numpy as np
 
-from vinesim.core import actions, calendar, changes, dependencies, pending, segments
+from vinesim.core import actions, calendar, changes, pending, segments
 from vinesim.core.actions import act, stop
 from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
@@ -74,7 +74,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
     for _ in range(max_events):
         if (PREEMPTS or CHANGES or DISAGGREGATED) and not has_log_room(state):
             return NEED_ROOM
-        finish_us, arrival_us = calendar.next_us(state), dependencies.next_arrival_us(model, state)
+        finish_us, arrival_us = calendar.next_us(state), pending.next_arrival_us(model, state)
         change_us = changes.next_us(state) if CHANGES else np.inf
         now = min(min(finish_us, arrival_us), min(min(pause_us, change_us), run.timer_us))
         if BATCHING:

@@ -214,9 +214,7 @@ def inlined(code: Code) -> Loop:
     if name not in _loops:
         own = _readers(code.own)
         names = {"decide": code.decide, "record": own["record"], "scratch_of": own["arrays"]}
-        special = Special(code.features, names)
-        made = cached_kernel(loop.run_events, name, special.bound_names(loop.run_events), LOOP)
-        _loops[name] = Loop(code.features, _read(special, loop.run_events), made, None)
+        _loops[name] = _new_loop(loop.run_events, name, code.features, names, LOOP)
     return _loops[name]
 
 
@@ -236,9 +234,7 @@ def in_slot(code: Code) -> Loop:
 def _shared(features: Features, name: str) -> Loop:
     if name not in _loops:
         names = {"decide": ask, "options_of": both_addresses, "scratch_of": same_address}
-        special = Special(features, names)
-        made = cached_kernel(loop.run_events, name, special.bound_names(loop.run_events), SHARED_LOOP)
-        _loops[name] = Loop(features, _read(special, loop.run_events), made, None)
+        _loops[name] = _new_loop(loop.run_events, name, features, names, SHARED_LOOP)
     return _loops[name]
 
 
@@ -254,10 +250,16 @@ def turn_for(decide: Any, renumbered: Any, features: Features, own: Own) -> Loop
     """One turn of a live scheduler under a policy."""
     name = digest_of(features, fingerprint(decide), fingerprint(renumbered), own.types())
     if name not in _loops:
-        special = Special(features, {"decide": decide, "renumbered": renumbered, **_readers(own)})
-        made = cached_kernel(turn.run_turn, name, special.bound_names(turn.run_turn))
-        _loops[name] = Loop(features, _read(special, turn.run_turn), made, None)
+        names = {"decide": decide, "renumbered": renumbered, **_readers(own)}
+        _loops[name] = _new_loop(turn.run_turn, name, features, names)
     return _loops[name]
+
+
+def _new_loop(kernel: Any, name: str, features: Features, names: dict[str, Any], label: str = "") -> Loop:
+    """A loop that needs no other code: ``names`` are bound in it."""
+    special = Special(features, names)
+    made = cached_kernel(kernel, name, special.bound_names(kernel), label)
+    return Loop(features, _read(special, kernel), made, None)
 
 
 def _read(special: Special, kernel: Any) -> frozenset[str]:

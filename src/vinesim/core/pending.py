@@ -1,10 +1,17 @@
-"""The pending tasks: the oldest of each group stands for all of it, and a set of bits has these heads."""
+"""The jobs that arrive, and the pending tasks: the oldest of each group stands for all of it, and a set of bits has
+these heads.
+
+A job that waits for others arrives when the last of these is over, and not before its own time. If it waits when it is
+its turn to arrive, it is passed over. It has a lower number than the next job then, so it comes before that one when it
+is ready, as it does in the order of all pending tasks.
+"""
 
 import numpy as np
 
-from vinesim.core import dependencies, pools
-from vinesim.core.bits import insert, remove
-from vinesim.core.features import AFTER, GANGS, GROUPS, QUOTAS, called
+from vinesim.core import calendar, pools
+from vinesim.core.bits import at_or_after, insert, remove
+from vinesim.core.calendar import DONE, next_engine_end_us
+from vinesim.core.features import AFTER, BATCHING, GANGS, GROUPS, QUOTAS, called
 from vinesim.core.tasks import (
     following_in_group,
     group,
@@ -18,34 +25,55 @@ from vinesim.jit.intrinsics import not_negative
 from vinesim.model.workload import NO_GANG
 from vinesim.state.layout import ATTACHED, DROPPED, HELD, PENDING
 
-
-def oldest_pending(model, state):
-    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(0)))
+# Jobs that arrive
 
 
-def next_pending(model, state, task):
-    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(task) + 1))
+def next_job(model, state):
+    """The next job to arrive, unless another one becomes ready; the number of jobs if there is none."""
+    if AFTER:
+        job = first_ready(state)
+        return job if job >= 0 else state.run[0].next_job
+    return state.run[0].next_job
 
 
-def within_quotas(model, state, head):
-    return first_within_quotas(model, state, head) if QUOTAS else head
+def next_arrival_us(model, state):
+    """When that is."""
+    run, job = state.run[0], not_negative(next_job(model, state))
+    if job >= model.job_arrival_us.shape[0]:
+        return np.inf
+    return max(model.job_arrival_us[job], run.now_us) if AFTER else model.job_arrival_us[job]
 
 
-@called
-def first_within_quotas(model, state, head):
-    """The first of the oldest tasks of the groups, from ``head`` on, for which its quotas leave room."""
-    while head >= 0 and not pools.allow_least(model, state, head):
-        head = np.int64(-1) if has_one_group(state) else oldest_of_groups(model, state, head + 1)
-    return np.int64(head)
+def first_ready(state):
+    return np.int64(at_or_after(state.ready, state.ready_1, state.ready_2, 0, np.int64(0)))
+
+
+def more_at_once(model, state):
+    now_us = state.run[0].now_us
+    if BATCHING and next_engine_end_us(state, DONE) == now_us:
+        return True
+    return next_arrival_us(model, state) == now_us or calendar.next_us(state) == now_us
+
+
+def all_arrived(model, state):
+    return next_arrival_us(model, state) == np.inf
+
+
+def n_arrived(model, state):
+    return np.int64(state.run[0].n_entered if AFTER else state.run[0].n_arrived)
+
+
+def arrived_task(model, state, position):
+    return np.int64(state.arrived[position] if AFTER else position)
 
 
 def arrive(model, state):
     """ARRIVAL: the tasks of the next job, or the first one of a gang, become pending. Returns the job."""
     run = state.run[0]
-    job = not_negative(dependencies.next_job(model, state))
+    job = not_negative(next_job(model, state))
     first, end = model.job_first[job], model.job_first[job + 1]
     if AFTER:
-        dependencies.note_arrival(model, state, job)
+        note_arrival(model, state, job)
         run.n_arrived = model.job_first[run.next_job]
         if state.task_unit[first] == HELD:
             enter_late(model, state, first, end)
@@ -77,6 +105,66 @@ def enter_late(model, state, first, end):
         else:
             state.task_unit[task] = PENDING
             enter_again(model, state, np.int64(task))
+
+
+@called
+def note_arrival(model, state, job):
+    """Note that a job arrives, and pass over those after it that wait."""
+    run = state.run[0]
+    state.job_eligible_us[job] = run.now_us
+    for task in range(model.job_first[job], model.job_first[job + 1]):
+        state.arrived[run.n_entered] = task
+        run.n_entered += 1
+    if job < run.next_job:
+        remove(state.ready, state.ready_1, state.ready_2, 0, job)
+        return
+    run.next_job = job + 1
+    while run.next_job < state.job_waits.shape[0] and state.job_waits[run.next_job] > 0:
+        run.next_job += 1
+
+
+def note_over(model, state, task):
+    """Note that a task is over."""
+    state.run[0].n_done += 1
+    if AFTER:
+        let_go(model, state, model.task_job[task])
+
+
+@called
+def let_go(model, state, job):
+    """Let the jobs that wait for a job wait for one less if the task that is over was its last."""
+    state.job_left[job] -= 1
+    if state.job_left[job] > 0 or model.successor_first.shape[0] == 0:
+        return
+    remove(state.ready, state.ready_1, state.ready_2, 0, job)  # it was withdrawn
+    for i in range(model.successor_first[job], model.successor_first[job + 1]):
+        other = np.int64(model.successor[i])
+        state.job_waits[other] -= 1
+        if state.job_waits[other] == 0 and state.job_left[other] > 0 and other < state.run[0].next_job:
+            insert(state.ready, state.ready_1, state.ready_2, 0, other)
+
+
+# Pending tasks
+
+
+def oldest_pending(model, state):
+    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(0)))
+
+
+def next_pending(model, state, task):
+    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(task) + 1))
+
+
+def within_quotas(model, state, head):
+    return first_within_quotas(model, state, head) if QUOTAS else head
+
+
+@called
+def first_within_quotas(model, state, head):
+    """The first of the oldest tasks of the groups, from ``head`` on, for which its quotas leave room."""
+    while head >= 0 and not pools.allow_least(model, state, head):
+        head = np.int64(-1) if has_one_group(state) else oldest_of_groups(model, state, head + 1)
+    return np.int64(head)
 
 
 def count(state, group, change):
@@ -127,8 +215,8 @@ def drop(model, state, task):
         while member >= 0:
             following = next_attached(model, state, member)
             state.task_unit[member], state.task_finish_us[member] = DROPPED, state.run[0].now_us
-            dependencies.note_over(model, state, member)
+            note_over(model, state, member)
             member = following
     state.task_unit[task], state.task_finish_us[task] = DROPPED, state.run[0].now_us
-    dependencies.note_over(model, state, task)
+    note_over(model, state, task)
     leave(model, state, task)

@@ -6,31 +6,16 @@ Power caps go by the place of a unit instead, so the ledger keeps what they coun
 
 import numpy as np
 
-from vinesim.core import claims, gang_members
+from vinesim.core import gang_members
 from vinesim.core.features import GANGS, QUOTAS, called
 from vinesim.core.tasks import at_step, is_of_gang, next_step, task_type
+from vinesim.state import queries
 from vinesim.state.layout import OVERFULL, PENDING
 
 
 def account_of(model, task):
     """The account of a task's job; -1: it counts against no quota."""
     return np.int64(model.job_account[model.task_job[task]]) if model.job_account.shape[0] > 0 else np.int64(-1)
-
-
-@called
-def counted_amount(model, state, task, unit, counted):
-    task_class, amount = task_type(model, state, task), 0.0
-    if model.counted_type[counted, model.unit_type[unit]]:
-        each = claims.demand(model, state, task, unit)
-        if model.class_units[task_class] > 1:
-            place = claims.place_of(model, np.int64(model.unit_node[unit]), model.unit_type[unit])
-            for i in range(model.node_begin[place], model.node_begin[place + 1]):
-                each = max(each, claims.demand(model, state, task, np.int64(model.node_unit[i])))
-        amount += model.class_units[task_class] * each
-    for c in range(model.companion_type.shape[0]):
-        if model.counted_type[counted, model.companion_type[c]]:
-            amount += model.class_companion[task_class, model.companion_type[c]]
-    return amount
 
 
 def quotas_allow(model, state, task, unit):
@@ -50,11 +35,12 @@ def allow(model, state, task, unit):
         if GANGS and is_gang:
             member, step = np.int64(task), np.int64(-1)
             while member >= 0:
-                held += counted_amount(model, state, member, gang_members.unit_of(model, state, member), counted)
+                own = gang_members.unit_of(model, state, member)
+                held += queries.counted_amount(model, state, member, own, counted)
                 step = next_step(model, state, task, step)
                 member = at_step(model, task, step) if step >= 0 else np.int64(-1)
         else:
-            held += counted_amount(model, state, task, unit, counted)
+            held += queries.counted_amount(model, state, task, unit, counted)
         if not may_hold(model, state, quota, held):
             return False
     return True
@@ -111,7 +97,7 @@ def count(model, state, task, unit, sign):
         for i in range(model.account_first[account], model.account_first[account + 1]):
             quota = np.int64(model.account_quota[i])
             state.quota_tasks[quota] += sign
-            amount = counted_amount(model, state, task, unit, np.int64(model.quota_counts[quota]))
+            amount = queries.counted_amount(model, state, task, unit, np.int64(model.quota_counts[quota]))
             held = state.quota_held[quota] + sign * amount
             state.quota_held[quota] = held if state.quota_tasks[quota] > 0 else 0.0
 

@@ -19,6 +19,7 @@ from vinesim.core.changed_nodes import BLOCK, set_in_row
 from vinesim.core.features import CAPS, COUNTS_TASKS, called
 from vinesim.core.tasks import is_allowed, is_of_gang, next_attached, node_tasks
 from vinesim.jit.intrinsics import not_negative
+from vinesim.state import queries
 from vinesim.state.layout import OF_REQUEST, PENDING, UNFIT
 from vinesim.state.shortcuts import is_room_local
 
@@ -191,7 +192,7 @@ def first_on(model, state, task, p, low, high):
         unit = not_negative(unit)
         if (
             state.node_members[model.unit_node[unit]] == 0
-            and claims.fits_itself(model, state, task, unit)
+            and queries.fits_itself(model, state, task, unit)
             and is_allowed(model, state, task, unit)
         ):
             return unit

@@ -5,7 +5,7 @@ What was found is kept until the policy is called again.
 
 import numpy as np
 
-from vinesim.core import claims, gangs, node_index, pools, requests
+from vinesim.core import claims, gangs, node_index, requests
 from vinesim.core.bits import at_or_after, at_or_before
 from vinesim.core.features import (
     CAPS,
@@ -22,15 +22,8 @@ from vinesim.core.features import (
 )
 from vinesim.core.tasks import data_node, is_allowed, is_of_gang, task_type
 from vinesim.jit.intrinsics import not_negative
+from vinesim.state import queries
 from vinesim.state.layout import FULL, PENDING
-
-
-def fits(model, state, task, unit):
-    return (
-        claims.fits_itself(model, state, task, unit)
-        and gang_fits(model, state, task, unit)
-        and pools.quotas_allow(model, state, task, unit)
-    )
 
 
 def gang_fits(model, state, task, unit):
@@ -46,12 +39,12 @@ def gang_fits(model, state, task, unit):
 
 @called
 def fits_called(model, state, task, unit):
-    return fits(model, state, task, unit)
+    return queries.fits(model, state, task, unit)
 
 
 def can_start(model, state, task, unit):
     p = not_negative(np.int64(state.unit[unit].type))
-    return model.affinity[p, task_type(model, state, task)] > 0.0 and fits(model, state, task, unit)
+    return model.affinity[p, task_type(model, state, task)] > 0.0 and queries.fits(model, state, task, unit)
 
 
 def is_in_room(model, state, task, unit):
@@ -99,7 +92,7 @@ def first_with_room(model, state, task, p, low, high):
     if unit < 0 or unit >= high:
         return np.int64(-1)
     unit = not_negative(unit)
-    if (SLOTS or GANGS or QUOTAS or CAPS or RESERVED or DISAGGREGATED) and not fits(model, state, task, unit):
+    if (SLOTS or GANGS or QUOTAS or CAPS or RESERVED or DISAGGREGATED) and not queries.fits(model, state, task, unit):
         return next_that_fits(model, state, task, p, unit, high)
     note_found(state, task, unit)
     return unit

@@ -8,7 +8,7 @@ sections 4.5, 5.1 and 5.4.3.
 
 import numpy as np
 
-from vinesim.core import calendar, claims, dependencies, gang_members, laws, ledger, pending, pools, requests
+from vinesim.core import calendar, claims, gang_members, laws, ledger, pending, pools, requests
 from vinesim.core.bits import insert, remove
 from vinesim.core.features import (
     AHEAD,
@@ -320,9 +320,9 @@ def finish(model, state, slot):
         follower = follower_of(state, task)
         while follower >= 0:
             state.task_finish_us[follower] = run.now_us
-            dependencies.note_over(model, state, follower)
+            pending.note_over(model, state, follower)
             follower = follower_of(state, follower)
-    dependencies.note_over(model, state, task)
+    pending.note_over(model, state, task)
     return task
 
 
@@ -411,10 +411,6 @@ def left(model, state, task):
     return state.task_left[task] * (1.0 - share_done(model, state, not_negative(slot), np.int64(state.task_unit[task])))
 
 
-def remaining_us(model, state, task):
-    return max(0.0, queries.estimate_us(model, state, task) * left(model, state, task))
-
-
 @called
 def share_kept(model, state, task, slot, unit, keeps):
     """Which share of the work that a running task had at the start of its segment is done and kept."""
@@ -437,11 +433,8 @@ def share_kept(model, state, task, slot, unit, keeps):
 def end(model, state, task, why, keeps):
     """End the segment of a running task, and of its followers, now, and log it. Returns whether what goes on on its
     unit has a finite end."""
-    run, slot, unit = (
-        state.run[0],
-        not_negative(np.int64(state.task_slot[task])),
-        not_negative(np.int64(state.task_unit[task])),
-    )
+    run, unit = state.run[0], not_negative(np.int64(state.task_unit[task]))
+    slot = not_negative(np.int64(state.task_slot[task]))
     lost = 1.0 - share_kept(model, state, task, slot, unit, keeps)
     if not release(model, state, task, unit, slot, False):
         return False
@@ -457,7 +450,7 @@ def end(model, state, task, why, keeps):
         state.task_attained_us[member] += run.now_us - state.task_init_us[member]
         state.task_finish_us[member] = np.nan
         if why == WITHDRAWN:
-            dependencies.note_over(model, state, member)
+            pending.note_over(model, state, member)
         else:
             if CONSOLIDATES:
                 state.task_follower[member] = -1
@@ -480,7 +473,7 @@ def take_back(model, state, task):
         remove(state.running, state.running_1, state.running_2, 0, task)
     state.task_unit[task] = DROPPED
     state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = np.nan
-    dependencies.note_over(model, state, task)
+    pending.note_over(model, state, task)
 
 
 def log(state, task, unit, why, is_follower):

@@ -58,11 +58,7 @@ def guarded(query: Callable[..., Any]) -> Any:
 
 LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
 OWN = ("vinesim.core.", "vinesim.state.", "vinesim.model.step_times")  # modules whose kernels do not check bounds
-LOOPS = (
-    "vinesim.core.loop",
-    "vinesim.core.loops",
-    "vinesim.core.turn",
-)  # modules of which names are bound to other things
+LOOPS = ("vinesim.core.loop", "vinesim.core.loops", "vinesim.core.turn")  # their names are bound to other things
 
 ROOMS = (actions, tasks, pending, claims, pools, rooms, nodes, segments, laws, batching, trial)
 

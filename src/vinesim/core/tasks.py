@@ -1,4 +1,4 @@
-"""What is known of tasks, and which are pending: the compiled bodies of the queries of the same names.
+"""What is known of tasks: the compiled bodies of the queries of the same names.
 
 Of a column that a scenario does not have, what it stands for: no limit, a factor of 1, the whole unit.
 """
@@ -7,12 +7,8 @@ import math
 
 import numpy as np
 
-from vinesim.core import calendar, dependencies
 from vinesim.core.bits import at_or_after, contains
-from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
-    AFTER,
-    BATCHING,
     CONSOLIDATES,
     DATA,
     DISAGGREGATED,
@@ -32,28 +28,6 @@ from vinesim.state.layout import ATTACHED, DECODE, PENDING, PREFILL, ROLE, TOKEN
 NO_GANG = 0
 
 
-# Time
-
-
-def more_at_once(model, state):
-    now_us = state.run[0].now_us
-    if BATCHING and next_engine_end_us(state, DONE) == now_us:
-        return True
-    return dependencies.next_arrival_us(model, state) == now_us or calendar.next_us(state) == now_us
-
-
-def all_arrived(model, state):
-    return dependencies.next_arrival_us(model, state) == np.inf
-
-
-def n_arrived(model, state):
-    return np.int64(state.run[0].n_entered if AFTER else state.run[0].n_arrived)
-
-
-def arrived_task(model, state, position):
-    return np.int64(state.arrived[position] if AFTER else position)
-
-
 # Columns
 
 
@@ -71,22 +45,6 @@ def preferred_type(model, state, task):
 
 def application(model, state, task):
     return np.int64(model.group_application[group(model, state, task)])
-
-
-def job_of(model, state, task):
-    return np.int64(model.task_job[task])
-
-
-def priority(model, state, task):
-    return model.job_priority[model.task_job[task]] if model.job_priority.shape[0] > 0 else 0.0
-
-
-def input_tokens(model, state, task):
-    return model.task_input[task] if model.task_input.shape[0] > 0 else np.int64(0)
-
-
-def user(model, state, task):
-    return np.int64(model.job_user[model.task_job[task]]) if model.job_user.shape[0] > 0 else np.int64(-1)
 
 
 def data_node(model, state, task):
@@ -170,10 +128,6 @@ def gang_of(model, task):
     return np.int64(task), np.int64(task) + 1
 
 
-def end_of_members(model, state, task):
-    return gang_of(model, task)[1]
-
-
 def is_node_in_partition(model, task, node):
     """Whether a node is of the task's partition; true if it has none."""
     if not QUOTAS or model.job_partition.shape[0] == 0:
@@ -232,10 +186,6 @@ def estimate_us(model, state, task):
         total += time_on_type_us(model, state, task, p)
         n += 1
     return total / n
-
-
-def meets(model, state, task, unit, share=1.0):
-    return queries.meets_on_type(model, state, task, not_negative(state.unit[unit].type), share)
 
 
 def operations_started(model, state, task):

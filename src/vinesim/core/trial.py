@@ -5,10 +5,10 @@ import numpy as np
 
 from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, rooms
 from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL, called
-from vinesim.core.rooms import fits, forget_found
-from vinesim.core.tasks import at_step, end_of_members, gang_of, is_of_gang, next_step
+from vinesim.core.rooms import forget_found
+from vinesim.core.tasks import at_step, gang_of, is_of_gang, next_step
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state import places
+from vinesim.state import places, queries
 from vinesim.state.shortcuts import is_room_local
 
 ANY = -1  # node
@@ -126,7 +126,7 @@ def leave_quotas(model, state, others, n):
 def victims_for(model, state, task, unit, others, n, found):
     begun, n_found = begin_trial(model, state), np.int64(0)
     suppose_away(model, state, others, np.int64(0), n)
-    if fits(model, state, task, not_negative(unit)):
+    if queries.fits(model, state, task, not_negative(unit)):
         suppose_there(model, state, np.int64(task), np.int64(unit))
         for i in range(min(n, others.shape[0]) - 1, -1, -1):
             other = np.int64(others[i])
@@ -146,10 +146,10 @@ def has_place_without(model, state, task, node, others, n):
         if unit >= 0 and (model.unit_node[not_negative(unit)] == node or (GANGS and is_of_gang(model, other))):
             release(model, state, other, np.int64(node))
     forget_found(state)
-    for member in range(task, end_of_members(model, state, task)):
+    for member in range(task, places.end_of_members(model, state, task)):
         if places.is_member(model, state, task, member):
             for unit in range(model.node_first[node], model.node_first[node + 1]):
-                is_found = is_found or claims.fits_itself(model, state, np.int64(member), not_negative(unit))
+                is_found = is_found or queries.fits_itself(model, state, np.int64(member), not_negative(unit))
     end_trial(model, state, begun)
     return is_found
 
@@ -177,7 +177,7 @@ def first_row(model, task):
 def note_place(model, state, rows, task, unit):
     if not GANGS or not is_of_gang(model, task):
         places.note_rows(model, state, rows, task, unit)
-    elif fits(model, state, task, not_negative(unit)):
+    elif queries.fits(model, state, task, not_negative(unit)):
         if REQUESTS and requests.is_request(model, task):
             requests.find_units(model, state, task, unit)
         marked, member, step = ledger.mark(state), np.int64(task), np.int64(-1)

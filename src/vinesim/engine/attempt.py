@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from vinesim.core.code import Code
 from vinesim.engine.compiling import NotCompiled, announce_compilation, timing_compilation
 from vinesim.engine.contract import BrokenContract, ErrorWithoutLine, OutOfTime
 from vinesim.engine.engine_choice import EngineChoice
-from vinesim.engine.outcome import collect, may_end_early, why_over
+from vinesim.engine.outcome import Ended, why_over
 from vinesim.engine.periods import PeriodClock
 from vinesim.engine.run import Progress, Run, Watchdog
 from vinesim.model.errors import InputError, PolicyError, Problem
-from vinesim.model.result import ExitReason, Outcome
+from vinesim.model.result import ExitReason
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import NOT_PLACED
@@ -29,17 +28,6 @@ BRIEF_S = CHUNK_S / 10  # the next one may be CHUNK_S long
 FIRST_CHUNK, GROWTH = 1 << 8, 16.0  # events, and no fewer later: how long they take is not known yet; the next are more
 FIRST_TRIED, SLOW_GROWTH = 1 << 3, 4.0  # the same where the other engine may take over: an event may take it a second
 MANY_UNITS = 1000  # from here on a single decision may take it longer than the compiled engine takes for all
-
-
-class Ended(NamedTuple):
-    """A run that came to its end."""
-
-    engine: str
-    run: Run
-    clock: PeriodClock | None
-    reason: ExitReason
-    words: str  # more of the reason
-    compile_s: float
 
 
 @dataclass(frozen=True)
@@ -177,22 +165,3 @@ class Attempt:
             expected = "a unit with room for the task and for all that it holds along with it"
             found = f"unit {placed[broken.task]}"
             raise InputError([Problem(("workload", "placed", broken.task), expected, found)]) from None
-
-    def outcome(self, ended: Ended) -> Outcome:
-        """What the engine hands over."""
-        scenario, model, run, clock = self.scenario, self.model, ended.run, ended.clock
-        accounts = None if clock is None else clock.accounts
-        return collect(
-            scenario,
-            model,
-            run,
-            reason=ended.reason,
-            words=ended.words,
-            accounts=accounts,
-            moves=None if clock is None or clock.moves is None else clock.moves.ends(),
-            may_overcommit=self.policy.may_overcommit,
-            ends_early=may_end_early(scenario, self.online),
-            preempts=self.online.preempts,
-            may_drop=self.policy.may_drop,
-            proven=self.plan.proven,
-        )

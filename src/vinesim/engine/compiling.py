@@ -95,7 +95,7 @@ def _line(words: str) -> str:
 
 
 @contextmanager
-def announced(name: str, on_message: Callable[[str], None] | None) -> Iterator[None]:
+def _announced(name: str, on_message: Callable[[str], None] | None) -> Iterator[None]:
     """Report that a policy is being compiled when Numba starts; it looks for the code on disk before that."""
     if on_message is None or "numba" not in sys.modules:  # nothing can be compiled
         yield
@@ -146,7 +146,7 @@ def announce_compilation(policy: Policy, on_message: Callable[[str], None] | Non
     """Report that a policy is being compiled, if it is; turn compiler errors into messages for the user."""
     name = title_of(policy)
     try:
-        with announced(name, on_message):
+        with _announced(name, on_message):
             yield
     except BrokenContract:
         raise

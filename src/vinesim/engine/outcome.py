@@ -2,43 +2,48 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from vinesim.engine.periods import PeriodClock
 from vinesim.engine.run import Run
-from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.arrays import distinct
 from vinesim.model.power_caps import MW_PER_W
 from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome, Serving
 from vinesim.model.scenario import Scenario
-from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state.demand import amounts
 from vinesim.state.layout import DROPPED, PENDING, has_shared_speed
 from vinesim.state.model import Model, classes_of_tasks
 
 
+class Ended(NamedTuple):
+    """A run that came to its end."""
+
+    engine: str
+    run: Run
+    clock: PeriodClock | None
+    reason: ExitReason
+    words: str  # more of the reason
+    compile_s: float
+
+
 def collect(
-    scenario: Scenario,
-    model: Model,
-    run: Run,
-    *,
-    reason: ExitReason,
-    words: str,
-    accounts: PeriodAccounts | None,
-    moves: EarlyEnds | None,
-    may_overcommit: bool,
-    ends_early: bool,
-    preempts: bool,
-    may_drop: bool,
-    proven: Mapping[str, Any] | None,
+    scenario: Scenario, model: Model, policy: Policy, online: OnlinePolicy, ended: Ended, proven: Any
 ) -> Outcome:
     """Return the columns that the engine filled; the run does not go on after that. A task that was running when the
-    run was cut off has no finish, and one whose data was still in transfer has no start."""
+    run was cut off has no finish, and one whose data was still in transfer has no start.
+
+    ``online`` decided, or the batch ``policy`` from outside the loop; ``proven`` is what its plan has proven.
+    """
+    run, clock, reason = ended.run, ended.clock, ended.reason
     columns, dropped_us = run.columns(), None
-    if reason is not ExitReason.ALL_DONE or may_drop or scenario.workload.withdraw_us is not None:
-        dropped_us = take_dropped_us(columns, may_drop)
-    early, early_held = run.early_ends() if ends_early else None, None
+    if reason is not ExitReason.ALL_DONE or policy.may_drop or scenario.workload.withdraw_us is not None:
+        dropped_us = take_dropped_us(columns, policy.may_drop)
+    early, early_held = run.early_ends() if may_end_early(scenario, online) else None, None
+    moves = None if clock is None or clock.moves is None else clock.moves.ends()
+    accounts = None if clock is None else clock.accounts
     held = _held(model, run) if len(model.class_units) else None
     granted_us = run.granted_us() if len(model.type_ahead) else None
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
@@ -65,17 +70,17 @@ def collect(
         task_start_us=columns["task_start_us"],
         task_finish_us=columns["task_finish_us"],
         unit_order=model.unit_order,
-        shares_units=may_share_units(model, may_overcommit)
+        shares_units=may_share_units(model, policy.may_overcommit)
         or len(followers) > 0
         or (early is not None and bool(early.is_follower.any())),
         exit_reason=reason,
-        reason=words,
+        reason=ended.words,
         end_us=end_us,
         n_events=run.n_events,
         followers=followers,
         early=joined(early, moves),
         failures=run.failures(),
-        preempts=preempts,
+        preempts=online.preempts,
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,

@@ -5,15 +5,13 @@ the compiled one to be equal bit for bit. The loop is ``run_events``; the functi
 change is in ``engine/reference_state.py``.
 """
 
-import heapq
 import math
-from collections.abc import Callable
 from typing import Any
 
 from vinesim.engine.contract import BrokenContract, decision, place_of
 from vinesim.engine.reference_ends import hand_on, release, stop
 from vinesim.engine.reference_state import ReferenceState
-from vinesim.engine.reference_trial import attached_to, is_of_gang
+from vinesim.engine.reference_trial import attached_to
 from vinesim.state import layout, queries
 from vinesim.state.layout import (
     ARRIVAL,
@@ -33,6 +31,7 @@ from vinesim.state.layout import (
     Action,
     View,
 )
+from vinesim.state.power import is_held_back
 
 
 def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
@@ -48,10 +47,9 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     started = [task]
     if action.n_tasks > 1:
         started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
-    members = [task, *attached_to(state, task)]
-    units = state.place_of(task, unit) if is_of_gang(state, task) else [unit]
-    assert units is not None
-    for member, own in zip(members, units, strict=True):
+    place = state.place_of(task, unit)
+    assert place is not None
+    for member, own in place.items():
         begin(state, [one + member - task for one in started], own)
     for one in started:
         state.pending.remove(one)
@@ -73,25 +71,24 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
         state.hold_all(task, unit)
         return
     transfer = queries.transfer_us(model, state, task, unit)
-    left = state.task_left
-    execution = queries.execution_us(model, state, task, unit) * left[task]
-    overhead, share = model.overhead_us[model.unit_type[unit], state.task_type_of(task)], left[task]
+    share = state.task_left.get(task, 1.0)
+    execution = queries.execution_us(model, state, task, unit) * share
+    overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)]
     for follower in started[1:]:
+        left = state.task_left.get(follower, 1.0)
         transfer += queries.transfer_us(model, state, follower, unit)
-        execution += (queries.execution_us(model, state, follower, unit) - overhead) * left[follower]
-        share += left[follower]
+        execution += (queries.execution_us(model, state, follower, unit) - overhead) * left
+        share += left
     if len(started) > 1:
         execution = queries.consolidated_us(
             model, state, task, model.unit_type[unit], len(started), execution, share / len(started)
         )
     if len(model.task_factor):
         execution *= model.task_factor[task]
-    init_us, start_us = state.ahead.times(started, unit, transfer, execution)
+    init_us, start_us = state.ahead.times(started, unit, transfer)
     if state.ahead.is_possible(unit):
         transfer = start_us - init_us
-    finish_us = start_us + execution
-    if state.progress is not None:
-        execution, finish_us = state.progress.begin(started, transfer, start_us, execution)
+    execution, finish_us = state.progress.begin(started, transfer, start_us, execution)
     state.check_time(started, unit, transfer + execution, finish_us)
     for one in started:
         state.task_unit[one] = unit
@@ -100,17 +97,16 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
         known = not state.is_shared(unit)
         state.task_finish_us[one] = finish_us if known else math.inf
     state.followers[task] = started[1:]
-    load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if state.is_shared(unit):
         state.advance_work(unit)
         state.work_due[task] = state.work_done[unit] + (transfer + execution)
-        state.running[unit].append(task)
-        state.requeue_first(unit, load)
-    else:
-        state.running[unit].append(task)
-        if finish_us < math.inf:
-            state.queue_finish(task)
+    elif finish_us < math.inf:
+        state.queue(task, finish_us)
+    state.running[unit].append(task)
     state.hold_all(task, unit)
+    if state.is_shared(unit):
+        state.requeue_first(unit)
+    state.ahead.offer(unit)
     state.quotas.count(task, unit, 1)
     state.draws.note_peaks()
 
@@ -141,7 +137,7 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     elif not queries.has_role(model, state, task, unit):
         rule = layout.OTHER_ROLE
     elif not may_overcommit and not queries.fits(model, state, task, unit):
-        is_over = is_held_back_by_cap(state, task, unit)
+        is_over = is_held_back(model, state, task, unit)
         rule = layout.OVER_CAP if is_over else layout.NO_ROOM
     elif may_overcommit and len(model.class_units) and not queries.rest_fits(model, state, task, unit):
         rule = layout.NO_ROOM_FOR_THE_REST
@@ -156,24 +152,14 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         raise BrokenContract(rule, task, unit)
 
 
-def is_held_back_by_cap(state: ReferenceState, task: int, unit: int) -> bool:
-    """Whether there is room for all that a task itself would hold on a unit, and power caps leave too little."""
-    model = state.model
-    return (
-        queries.has_room_for(model, state, unit, queries.demand(model, state, task, unit))
-        and (len(model.class_units) == 0 or queries.rest_fits(model, state, task, unit))
-        and not queries.caps_allow(model, state, task, unit)
-    )
-
-
 def finish(state: ReferenceState) -> tuple[int, int, int]:
     """COMPUTATION_FINISH: remove the task that finishes earliest from its unit. Returns the event and both.
 
     Or let a cache come to a serving engine, which is a TIMER.
     """
     if state.next_queued_us() == state.now_us:
-        _, _, task = heapq.heappop(state.time_machine)
-        del state.queued[task]
+        task = min(state.time_machine, key=lambda one: state.time_machine[one])
+        del state.time_machine[task]
         if state.task_unit[task] in state.engines.of_unit:
             state.engines.receive(task)
             return TIMER, -1, -1
@@ -184,8 +170,7 @@ def finish(state: ReferenceState) -> tuple[int, int, int]:
     if state.engines.is_only_prefilled(task):
         hand_on(state, task)
         return FINISH, task, unit
-    if state.progress is not None:
-        state.progress.note_finish(task)
+    state.progress.note_finish(task)
     release(state, task)
     for follower in state.followers[task]:
         state.task_finish_us[follower] = state.now_us
@@ -202,22 +187,11 @@ def arrive(state: ReferenceState) -> int:
     return job
 
 
-def run_events(
-    state: ReferenceState,
-    decide: Callable[[Any, Any, Any], Action],
-    options: Any,
-    scratch: Any,
-    may_overcommit: bool,
-    sees_every_event: bool,
-    preempts: bool,
-    horizon_us: float,
-    pause_us: float,
-    max_events: int,
-) -> int:
-    """Handle events in the order (time, kind, sequence); return why it stopped, like core/loop.py."""
-    model = state.model
-    asks_when_full = may_overcommit or sees_every_event or preempts
-    has_clock = preempts and sees_every_event  # its timer is for running tasks too
+def run_events(run: Any, horizon_us: float, pause_us: float, max_events: int) -> int:
+    """Handle events of a run in the order (time, kind, sequence); return why it stopped, like core/loop.py."""
+    state, model = run.state, run.state.model
+    asks_when_full = run.may_overcommit or run.sees_every_event or run.preempts
+    has_clock = run.preempts and run.sees_every_event  # its timer is for running tasks too
     for _ in range(max_events):
         arrival_us = state.next_arrival_us()
         now = state.engines.run_until(min(state.next_queued_us(), arrival_us, pause_us, state.timer_us), horizon_us)
@@ -239,13 +213,13 @@ def run_events(
         else:
             event, state.timer_us = TIMER, math.inf
         state.n_events += 1
-        view = View(now, event, unit, job, task, options, scratch)
-        must_ask = sees_every_event
+        view = View(now, event, unit, job, task, run.options, run.scratch)
+        must_ask = run.sees_every_event
         while must_ask or (
-            state.pending and (asks_when_full or has_room(state)) and (preempts or is_any_within_quotas(state))
+            state.pending and (asks_when_full or has_room(state)) and (run.preempts or is_any_within_quotas(state))
         ):
             must_ask = has_clock
-            action = decision(decide, model, state, view)
+            action = decision(run.decide, model, state, view)
             try:
                 if action.kind == NOTHING:
                     state.timer_us = action.until_us
@@ -255,9 +229,9 @@ def run_events(
                 if action.kind >= PREEMPT:
                     stop(state, action)
                 if action.kind != PREEMPT:
-                    start(state, action, may_overcommit)
+                    start(state, action, run.may_overcommit)
             except BrokenContract as broken:
-                broken.place = place_of(decide, model, state, view, action)
+                broken.place = place_of(run.decide, model, state, view, action)
                 raise
         if not state.pending and not has_clock:
             state.timer_us = math.inf  # the waiting tasks have started

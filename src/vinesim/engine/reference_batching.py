@@ -17,6 +17,7 @@ are used in the order in which they became free, the last ones of a sequence fir
 
 import math
 from collections import Counter, OrderedDict, deque
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -144,17 +145,9 @@ class ServingEngine:
 
     def prefix_found(self, one: Sequence) -> list[int]:
         """The blocks with the first tokens of a sequence that others left or have; not all that it needs."""
-        found: list[int] = []
-        while (
-            self.caches
-            and not one.n_sent
-            and (len(found) + 1) * self.block_tokens <= min(one.prefix_tokens, one.total - 1)
-        ):
-            block = self.cached.get((OF_PREFIX, one.prefix, len(found)))
-            if block is None:
-                break
-            found.append(block)
-        return found
+        most = min(one.prefix_tokens, one.total - 1) // self.block_tokens if self.caches and not one.n_sent else 0
+        found = takewhile(lambda content: content in self.cached, ((OF_PREFIX, one.prefix, n) for n in range(most)))
+        return [self.cached[content] for content in found]
 
     def blocks_found(self, one: Sequence) -> tuple[list[int], int]:
         """The first blocks of a sequence that are in memory, and how many of them are those of its prefix; not all that

@@ -7,7 +7,9 @@ from vinesim.engine.contract import BrokenContract
 from vinesim.engine.reference_trial import is_of_gang
 from vinesim.model.result import MOVED, PREEMPTED, PREFILLED, WITHDRAWN
 from vinesim.state import layout, queries
-from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action
+from vinesim.state.expected import limit_us as limit_on_unit_us
+from vinesim.state.layout import ATTACHED, DROPPED, HELD, MOVE, PENDING, RESTART, RESUME, Action
+from vinesim.state.places import gang_of
 
 
 class Progress:
@@ -22,11 +24,6 @@ class Progress:
         self.ended: list[tuple[Any, ...]] = []  # rows of EarlyEnds
         self.ended_held: list[tuple[int, int]] = []  # (row there, unit that it held besides its own)
 
-    def limit_us(self, task: int) -> float:
-        """How long a task may be on a unit."""
-        model = self.state.model
-        return float(model.job_limit_us[model.task_job[task]]) if len(model.job_limit_us) else math.inf
-
     def begin(self, started: list[int], transfer: float, start_us: float, work: float) -> tuple[float, float]:
         """As in core/segments.py; the leader is the first."""
         state, task, restart = self.state, started[0], 0.0
@@ -36,7 +33,7 @@ class Progress:
             self.event[member] = state.n_events
         self.before[task], self.work[task] = transfer + restart, work
         finish_us = start_us + (restart + work)
-        limit_us = state.now_us + self.limit_us(task)
+        limit_us = state.now_us + limit_on_unit_us(state.model, task)
         if limit_us < finish_us:
             self.killed.add(task)
         return restart + work, min(finish_us, limit_us)
@@ -73,17 +70,22 @@ class Progress:
         state, is_killed = self.state, task in self.killed
         kept = 1.0 - self.share_done(task) if is_killed else 0.0
         for member in [task, *state.followers[task]]:
-            state.attained_us[member] += state.now_us - state.task_init_us[member]
-            state.task_left[member] *= kept
+            self.leave(member, kept)
             if is_killed:
                 self.killed.add(member)
+
+    def leave(self, task: int, kept: float) -> None:
+        """Note that a task leaves its unit with a share of its work left, of what was left when it began."""
+        state = self.state
+        state.attained_us[task] += state.now_us - state.task_init_us[task]
+        state.task_left[task] = state.task_left.get(task, 1.0) * kept
 
     def or_killed(self, unit: int, first: int, finish_us: float) -> tuple[int, float]:
         """As first_to_leave in core/laws/shared.py."""
         state = self.state
         running = state.running[unit]
         self.killed.difference_update(running)
-        limits = [state.task_init_us[task] + self.limit_us(task) for task in running]
+        limits = [state.task_init_us[task] + limit_on_unit_us(state.model, task) for task in running]
         limit_us = min(limits)
         if not limit_us < finish_us:
             return first, finish_us
@@ -95,19 +97,13 @@ class Progress:
 def release(state: Any, task: int) -> None:
     """Remove a task from its unit, and from the others that it holds."""
     unit = state.task_unit[task]
-    load = state.unit_load[unit] - queries.demand(state.model, state, task, unit)
-    if len(state.running[unit]) == 1 and not state.held_by[unit]:
-        load = 0.0
-    state.queued.pop(task, None)
+    state.time_machine.pop(task, None)
     if state.is_shared(unit):
         state.advance_work(unit)
-        state.running[unit].remove(task)
-        state.requeue_first(unit, load)
-    else:
-        state.running[unit].remove(task)
-    state.unit_load[unit] = load
-    state.draws.release(task, unit, queries.demand(state.model, state, task, unit))
-    state.release_rest(task)
+    state.running[unit].remove(task)
+    state.let_go(task)
+    if state.is_shared(unit):
+        state.requeue_first(unit)
     state.ahead.offer(unit)
     state.quotas.count(task, unit, -1)
 
@@ -135,13 +131,12 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
     release_early(state, task)
     progress.killed.discard(task)
     if why != WITHDRAWN:
-        progress.ended_held += [(len(progress.ended), held) for held in state.held.pop(task, [])]
+        progress.ended_held += [(len(progress.ended), held) for held, _ in state.held.pop(task)[1:]]
     members = [task, *state.followers[task]]
     for member in members:
-        state.task_left[member] *= lost
+        progress.leave(member, lost)
         times = (state.task_init_us[member], state.task_start_us[member], state.now_us)
         progress.ended.append((member, unit, *times, state.task_left[member], why, member != task))
-        state.attained_us[member] += state.now_us - state.task_init_us[member]
         state.task_finish_us[member] = math.nan
         if why != WITHDRAWN:
             state.task_unit[member] = ATTACHED if is_attached_again(state, member) else PENDING
@@ -183,21 +178,9 @@ def stop(state: Any, action: Action) -> None:
     if rule:
         raise BrokenContract(rule, task, action.unit)
     keeps = int(state.model.preemption[0])
-    if action.kind == MOVE or not is_of_gang(state, task):
-        end(state, task, MOVED if action.kind == MOVE else PREEMPTED, keeps)
-        return
-    job = state.model.task_job[task]
-    for member in range(int(state.model.job_first[job]), int(state.model.job_first[job + 1])):
+    for member in range(*gang_of(state.model, task)):
         if queries.is_running(state.model, state, member):
-            end(state, member, PREEMPTED, keeps)
-
-
-def interrupt(state: Any, tasks: list[int], why: list[int]) -> None:
-    """End the segments of running tasks, in increasing order, and of their followers among these, by an outage."""
-    for task, reason in zip(tasks, why, strict=True):
-        if queries.is_running(state.model, state, task):
-            end(state, task, reason, CHECKPOINT)
-    state.interrupted = [task for task in tasks if state.task_unit[task] != ATTACHED]
+            end(state, member, MOVED if action.kind == MOVE else PREEMPTED, keeps)
 
 
 def withdraw(state: Any, jobs: Any) -> None:

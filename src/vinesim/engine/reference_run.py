@@ -6,25 +6,24 @@ That is: nodes go down and come up, jobs are withdrawn.
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 
 from vinesim.engine.changes import ChangeClock
 from vinesim.engine.contract import BrokenContract
-from vinesim.engine.outcome import may_end_early, with_killed
+from vinesim.engine.outcome import with_killed
 from vinesim.engine.reference import arrive, run_events, start
-from vinesim.engine.reference_ends import interrupt, withdraw
+from vinesim.engine.reference_ends import end, withdraw
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.engine.run import Abandoned, abandoned_when
 from vinesim.model.outage import Outage, units_of
 from vinesim.model.result import INTERRUPTED, EarlyEnds, Serving
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state import layout, queries
-from vinesim.state.layout import ATTACHED, DOWN, HELD, OUTAGE, OVERFULL, PENDING, TIMER
+from vinesim.state.layout import ATTACHED, CHECKPOINT, DOWN, HELD, OUTAGE, OVERFULL, PENDING, TIMER
 from vinesim.state.model import Model
+from vinesim.state.places import gang_of
 from vinesim.state.scratch import build_scratch, plain_options
 
 
@@ -33,16 +32,14 @@ class ReferenceRun:
 
     def __init__(self, scenario: Scenario, model: Model, policy: Policy, online: OnlinePolicy, seed: int):
         """``online`` is what decides; ``policy`` is that, or a batch policy that decides from outside the loop."""
-        lists: Any = {name: getattr(model, name).tolist() for name in ("task_group", "group_task_type")}
-        fast = model.replaced(**lists)  # as lists they are read three times as fast
-        self.state = ReferenceState(fast, seed, may_end_early(scenario, online))
-        self._decide = online.decide
-        self._options = plain_options(online.values_of_options())
+        self.state = ReferenceState(model, seed)
+        self.decide = online.decide
+        self.options = plain_options(online.values_of_options())
         self.scratch = build_scratch(online.scratch, model)
-        self._may_overcommit = policy.may_overcommit
-        self._sees_every_event = online.sees_every_event
-        self._preempts = online.preempts
-        self._pauses = Pauses(self, model, scenario) if scenario.has_changes else None
+        self.may_overcommit = policy.may_overcommit
+        self.sees_every_event = online.sees_every_event
+        self.preempts = online.preempts
+        self._pauses = Pauses(self.state, scenario)
 
     def compile(self) -> None:
         """Do nothing: nothing is compiled."""
@@ -55,29 +52,15 @@ class ReferenceRun:
         try:
             with nullcontext() if should_abandon is None else abandoned_when(should_abandon):
                 while True:
-                    stop_us = math.inf if self._pauses is None else self._pauses.clock.next_us
-                    why = self._run_events(horizon_us, min(pause_us, stop_us), max_events)
-                    if why != layout.AT_PAUSE or self._pauses is None:
+                    stop_us = self._pauses.clock.next_us
+                    why = run_events(self, horizon_us, min(pause_us, stop_us), max_events)
+                    if why != layout.AT_PAUSE or stop_us == math.inf:
                         return why
                     if self.n_done == len(self.state.task_unit) or (self._pauses.clock.only_fails and self.is_idle):
                         return layout.NO_EVENTS
                     self._pauses.tick()
         except Abandoned:
             return layout.ABANDONED
-
-    def _run_events(self, horizon_us: float, pause_us: float, max_events: int) -> int:
-        return run_events(
-            self.state,
-            self._decide,
-            self._options,
-            self.scratch,
-            self._may_overcommit,
-            self._sees_every_event,
-            self._preempts,
-            horizon_us,
-            pause_us,
-            max_events,
-        )
 
     def eligible_us(self) -> np.ndarray:
         return self.state.dependencies.eligible_us
@@ -86,7 +69,7 @@ class ReferenceRun:
         return self.state.ahead.column()
 
     def failures(self) -> tuple[Outage, ...]:
-        return () if self._pauses is None else tuple(self._pauses.clock.failures.had)
+        return tuple(self._pauses.clock.failures.had)
 
     def pending(self) -> np.ndarray:
         return np.array(self.state.pending, np.int64)
@@ -105,45 +88,27 @@ class ReferenceRun:
                 raise BrokenContract(layout.SHARES_SPEED, task, unit)
             self._move(task, unit)
         for task, unit in moved:
-            if state.unit_load[unit] > model.unit_capacity[unit] * OVERFULL and not self._may_overcommit:
+            if state.unit_load[unit] > model.unit_capacity[unit] * OVERFULL and not self.may_overcommit:
                 raise BrokenContract(layout.NO_ROOM, task, unit)
         for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
             if unit >= 0 and state.task_unit[task] == PENDING:
-                start(state, queries.start(task, unit), self._may_overcommit)
+                start(state, queries.start(task, unit), self.may_overcommit)
 
     def _move(self, task: int, unit: int) -> None:
         state = self.state
-        old = state.task_unit[task]
-        state.running[old].remove(task)
-        load = state.unit_load[old] - queries.demand(state.model, state, task, old)
-        state.unit_load[old] = load if state.running[old] else 0.0
+        state.running[state.task_unit[task]].remove(task)
+        state.let_go(task)
         state.task_unit[task] = unit
         state.running[unit].append(task)
-        state.unit_load[unit] += queries.demand(state.model, state, task, unit)
-
-    def open(self, units: np.ndarray) -> None:
-        for unit in units:
-            self.state.unit_open[unit] = float(self.state.model.unit_capacity[unit])
-
-    def close(self, units: np.ndarray) -> None:
-        for unit in units:
-            self.state.unit_open[unit] = DOWN
-
-    def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
-        interrupt(self.state, tasks.tolist(), why.tolist())
-
-    def withdraw(self, jobs: np.ndarray) -> None:
-        withdraw(self.state, jobs)
+        state.hold_all(task, unit)
 
     def early_ends(self) -> EarlyEnds:
-        progress = self.state.progress
-        assert progress is not None
+        state, progress = self.state, self.state.progress
         killed = np.array(sorted(progress.killed), np.int64)
-        left = np.array(self.state.task_left)
+        left = np.array([state.task_left.get(task, 1.0) for task in range(len(state.task_unit))])
         return with_killed(EarlyEnds.of(progress.ended), killed, self.columns(), left, self.followers())
 
     def early_held(self) -> tuple[np.ndarray, np.ndarray]:
-        assert self.state.progress is not None
         found = np.array(self.state.progress.ended_held, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1].astype(np.int32)
 
@@ -151,17 +116,13 @@ class ReferenceRun:
         for _ in range(n_jobs):
             arrive(self.state)
         for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
-            start(self.state, queries.start(task, unit), self._may_overcommit)
-        self.ask(False)
+            start(self.state, queries.start(task, unit), self.may_overcommit)
+        self.state.to_ask, self.state.timer_us = TIMER, self.state.now_us
 
     @property
     def is_idle(self) -> bool:
         state = self.state
         return min(state.next_finish_us(), state.next_arrival_us(), state.timer_us) == math.inf
-
-    def ask(self, after_outage: bool) -> None:
-        self.state.to_ask = max(self.state.to_ask, OUTAGE if after_outage else TIMER)
-        self.state.timer_us = self.state.now_us
 
     def set_clock(self, now_us: float) -> None:
         self.state.now_us = now_us
@@ -176,8 +137,8 @@ class ReferenceRun:
 
     @property
     def n_done(self) -> int:
-        n_running = sum(1 + len(self.state.followers[t]) for tasks in self.state.running for t in tasks)
-        return sum(unit not in (PENDING, ATTACHED, HELD) for unit in self.state.task_unit) - n_running
+        n_left = sum(unit not in (PENDING, ATTACHED, HELD) for unit in self.state.task_unit)
+        return n_left - len(self.state.running_tasks())
 
     @property
     def n_pending(self) -> int:
@@ -207,7 +168,7 @@ class ReferenceRun:
         }
 
     def held(self) -> tuple[np.ndarray, np.ndarray]:
-        rows = [(task, unit) for task, units in sorted(self.state.held.items()) for unit in units]
+        rows = [(task, unit) for task, held in sorted(self.state.held.items()) for unit, _ in held[1:]]
         found = np.array(rows, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1].astype(np.int32)
 
@@ -222,68 +183,59 @@ class ReferenceRun:
 
 
 class Pauses:
-    """The pauses of one run, and what is done in them."""
+    """What happens between the events of one run."""
 
-    def __init__(self, run: Any, model: Model, scenario: Scenario):
-        self.run, self.clock = run, ChangeClock(scenario)
-        self._job_gang, self._task_job = model.job_gang, model.task_job
+    def __init__(self, state: ReferenceState, scenario: Scenario):
+        self.state, self.clock = state, ChangeClock(scenario)
+        model = state.model
         self._rack, self._shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
-        self._n_down = np.zeros(len(model.unit_node), np.int32)  # outages and failures of each unit's node
-        self._last_us, self._last = -math.inf, np.empty(0, np.int64)  # when tasks were interrupted last, and which
+        self._n_down = [0] * len(model.unit_node)  # outages and failures of each unit's node
+        self._last_us, self._last = -math.inf, set[int]()  # when tasks were interrupted last, and which
 
     def tick(self) -> None:
         """Bring nodes up, then take nodes down, then withdraw jobs; then the policy must be called."""
-        time_us, step = self.clock.next_us, self.clock.step()
-        self.run.set_clock(time_us)
+        state, now_us, step = self.state, self.clock.next_us, self.clock.step()
+        state.now_us = now_us
+        why: dict[int, int] = {}  # unit -> why what it runs ends
         for outage in step.up:
             self._count(outage, -1)
-        why = np.zeros(len(self._n_down), np.int64)
         for outage, reason in step.down:
             self._count(outage, 1)
             if outage.running == "requeue":
-                why[units_of(outage, self._rack, self._shelf)] = reason
+                why.update(dict.fromkeys(self._units_of(outage), reason))
         for one in step.cut:
-            why[one.has(self._rack, self._shelf)] = INTERRUPTED
+            why.update(dict.fromkeys(np.flatnonzero(one.has(self._rack, self._shelf)).tolist(), INTERRUPTED))
         is_outage = bool(step.up or step.down or step.cut or step.over)  # where one is over, others may start
         if is_outage:
-            self._interrupt(why, time_us)
-        if step.withdrawn:
-            self.run.withdraw(np.array(step.withdrawn, np.int64))
-        self.run.ask(is_outage)
+            self._interrupt(why)
+        withdraw(state, step.withdrawn)
+        state.to_ask = max(state.to_ask, OUTAGE if is_outage else TIMER)
+        state.timer_us = now_us
+
+    def _units_of(self, outage: Outage) -> list[int]:
+        units: list[int] = units_of(outage, self._rack, self._shelf).tolist()
+        return units
 
     def _count(self, outage: Outage, change: int) -> None:
         """Note that an outage of a node begins or ends; the node is down while it has any."""
-        units = units_of(outage, self._rack, self._shelf)
-        self._n_down[units] += change
-        if change > 0:
-            self.run.close(units)
-        else:
-            self.run.open(units[self._n_down[units] == 0])
+        for unit in self._units_of(outage):
+            self._n_down[unit] += change
+            is_up = self._n_down[unit] == 0
+            self.state.unit_open[unit] = float(self.state.model.unit_capacity[unit]) if is_up else DOWN
 
-    def _interrupt(self, why: np.ndarray, time_us: float) -> None:
-        """Make what runs on the units with a reason pending again."""
-        columns = self.run.columns()
-        unit = columns["task_unit"]
-        tasks = np.flatnonzero((unit >= 0) & (why[np.maximum(unit, 0)] > 0) & (columns["task_finish_us"] > time_us))
-        reason = why[unit[tasks]]
-        if len(self._job_gang):
-            tasks, reason = self._with_gangs(tasks, reason, columns, time_us)
-        if self._last_us == time_us:  # a node that is repaired at once: the policy is called for both together
-            before = np.setdiff1d(self._last, tasks)
-            order = np.argsort(np.concatenate([before, tasks]))
-            tasks = np.concatenate([before, tasks])[order]
-            reason = np.concatenate([np.zeros(len(before), np.int64), reason])[order]
-        self._last_us, self._last = time_us, tasks
-        self.run.interrupt(tasks, reason)
-
-    def _with_gangs(
-        self, tasks: np.ndarray, why: np.ndarray, columns: dict[str, np.ndarray], time_us: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return interrupted tasks and the running tasks of their gangs, and why."""
-        of_job = np.zeros(len(self._job_gang), np.int64)
-        np.maximum.at(of_job, self._task_job[tasks], why)
-        reason = np.where(self._job_gang != NO_GANG, of_job, 0)[self._task_job]
-        reason[(columns["task_unit"] < 0) | ~(columns["task_finish_us"] > time_us)] = 0
-        reason[tasks] = np.maximum(reason[tasks], why)
-        found = np.flatnonzero(reason)
-        return found, reason[found]
+    def _interrupt(self, why: dict[int, int]) -> None:
+        """Make what runs on the units with a reason pending again, and the rest of its gangs."""
+        state, found = self.state, dict[int, int]()
+        unit_of = {one: state.task_unit[one] for one in state.running_tasks()}
+        for task in sorted(unit_of):
+            gang = [one for one in range(*gang_of(state.model, task)) if one in unit_of]
+            reason = max(why.get(unit_of[one], 0) for one in gang)
+            if reason > 0:
+                found[task] = reason
+        for task, reason in found.items():
+            if queries.is_running(state.model, state, task):  # else its segment has ended with that of its leader
+                end(state, task, reason, CHECKPOINT)
+        if self._last_us < state.now_us:  # else a node was repaired at once: the policy is called for both together
+            self._last = set()
+        self._last_us, self._last = state.now_us, self._last | found.keys()
+        state.interrupted = [task for task in sorted(self._last) if state.task_unit[task] != ATTACHED]

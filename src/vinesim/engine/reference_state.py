@@ -3,16 +3,18 @@
 Source: VineSim report, section 5.4 (VineProcessor, task queue, time machine).
 """
 
-import heapq
 import math
-from contextlib import AbstractContextManager
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
 from vinesim.engine.reference_batching import Engines
 from vinesim.engine.reference_ends import Progress
-from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang, trial
+from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang
 from vinesim.engine.reference_waits import Ahead, Dependencies, Draws, HeldQuotas
 from vinesim.state import places, queries
 from vinesim.state.expected import is_admitted
@@ -22,20 +24,10 @@ from vinesim.state.model import Model
 TWO_64 = 2**64
 
 
-class Ones(dict[int, float]):
-    """What is left of each task where no segment ends early."""
-
-    def __missing__(self, task: int) -> float:
-        return 1.0
-
-
-ONES = Ones()
-
-
 class ReferenceState:
     """The clock, the task queue and the units."""
 
-    def __init__(self, model: Model, seed: int, ends_early: bool = False):
+    def __init__(self, model: Model, seed: int):
         n_units, n_tasks = len(model.unit_type), len(model.task_operations)
         self.model = model
         self.now_us = 0.0
@@ -43,13 +35,12 @@ class ReferenceState:
         self.timer_us = math.inf
         self.next_job = 0
         self.pending: list[int] = []  # tasks that have arrived and not started, oldest first
-        self.time_machine: list[tuple[float, int, int]] = []  # (finish time, sequence, task)
+        self.time_machine: dict[int, tuple[float, int]] = {}  # task -> when it finishes, sequence
         self.sequence = 0
-        self.queued: dict[int, int] = {}  # task -> sequence of its valid event
         units = first_units(model)
         self.task_unit = [PENDING] * n_tasks if units is None else units.tolist()
-        self.task_left: Any = [1.0] * n_tasks if ends_early else ONES
-        self.attained_us = [0.0] * n_tasks if ends_early else []
+        self.task_left: dict[int, float] = {}  # of tasks that have left a unit: the share of their work
+        self.attained_us: dict[int, float] = defaultdict(float)  # us on the units that they have left
         self.task_init_us = [math.nan] * n_tasks
         self.task_start_us = [math.nan] * n_tasks
         self.task_finish_us = [math.nan] * n_tasks
@@ -59,8 +50,8 @@ class ReferenceState:
         self.to_ask = 0
         self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
-        self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, besides its own
-        self.held_by: list[list[int]] = [[] for _ in range(n_units)]  # by unit, the tasks that hold it too
+        self.held: dict[int, list[tuple[int, float]]] = {}  # task -> units that it holds, or held last, its own first
+        self.holders: list[tuple[tuple[int, float], ...]] = [()] * n_units  # by unit, tasks and what they hold of it
         self.quotas = HeldQuotas(self)
         self.ahead = Ahead(self)
         self.draws = Draws(self)
@@ -72,7 +63,7 @@ class ReferenceState:
         self.engines = Engines(self)
         self.n_events = 0
         self.random_state = seed
-        self.progress = Progress(self) if ends_early else None  # where segments may end early
+        self.progress = Progress(self)
 
     def reservations_allow(self, task: int, unit: int) -> bool:
         return len(self.model.reserved_first) == 0 or is_admitted(self.model, self, task, unit)
@@ -82,9 +73,6 @@ class ReferenceState:
 
     def task_type_of(self, task: int) -> int:
         return self.model.group_task_type[self.group_of(task)]
-
-    def preferred_of(self, task: int) -> int:
-        return int(self.model.group_preferred[self.group_of(task)])
 
     def random_below(self, n: int) -> int:
         self.random_state = (self.random_state + 0x9E3779B97F4A7C15) % TWO_64
@@ -98,22 +86,16 @@ class ReferenceState:
     def quota_held(self) -> list[float]:
         return self.quotas.held
 
-    def queue_finish(self, task: int) -> None:
-        self.queue(task, self.task_finish_us[task])
-
     def queue(self, task: int, time_us: float) -> None:
         self.sequence += 1
-        self.queued[task] = self.sequence
-        heapq.heappush(self.time_machine, (time_us, self.sequence, task))
+        self.time_machine[task] = time_us, self.sequence
 
     def next_finish_us(self) -> float:
         return min(self.next_queued_us(), self.engines.next_done_us())
 
     def next_queued_us(self) -> float:
         """When the next task finishes that is not on a serving engine, or the next cache comes to one."""
-        while self.time_machine and self.queued.get(self.time_machine[0][2]) != self.time_machine[0][1]:
-            heapq.heappop(self.time_machine)  # its event was moved
-        return self.time_machine[0][0] if self.time_machine else math.inf
+        return min(self.time_machine.values(), default=(math.inf, 0))[0]
 
     def next_arrival_us(self) -> float:
         job, arrival_us = self.dependencies.next_job(), self.model.job_arrival_us
@@ -126,14 +108,17 @@ class ReferenceState:
         first = int(self.model.job_first[self.model.task_job[task]])
         return sorted(other - first for other in (task, *attached_to(self, task)))
 
-    def place_of(self, task: int, unit: int) -> list[int] | None:
+    def place_of(self, task: int, unit: int) -> dict[int, int] | None:
         """The units of a pending task and of those that are attached to it, None if there is no room for them."""
         if self.task_unit[task] != PENDING or not is_of_gang(self, task):
-            return [unit]
+            return {task: unit}
         return Place(self, task, unit).find(unit)
 
-    def trial(self) -> AbstractContextManager[Trial]:
-        return trial(self)
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """What is held is changed for a while."""
+        with as_before(self):
+            yield Trial(self)
 
     def begin_trial(self) -> int:
         """See state/places.py."""
@@ -142,10 +127,10 @@ class ReferenceState:
 
     def note_place(self, rows: Any, task: int, unit: int) -> None:
         """See state/places.py: held one after another, and then released."""
-        units = self.place_of(task, unit)
-        assert units is not None
+        place = self.place_of(task, unit)
+        assert place is not None
         with as_before(self):
-            for member, own in zip([task, *attached_to(self, task)], units, strict=True):
+            for member, own in place.items():
                 places.note_rows(self.model, self, rows, member, own)
                 self.hold_all(member, own)
 
@@ -161,14 +146,7 @@ class ReferenceState:
             return self.engines.cache_bytes(task)
         return float(self.model.task_data_bytes[task]) if len(self.model.task_data_bytes) else 0.0
 
-    # --- tasks that hold several units ---
-
-    def amount_held(self, task: int, unit: int, own: int) -> float:
-        """What the task holds of a unit besides its own: a demand, if it is of the lead, or a companion."""
-        kinds, model = self.model.unit_type, self.model
-        if kinds[unit] == kinds[own]:
-            return queries.demand(model, self, task, unit)
-        return model.class_companion[self.task_type_of(task), kinds[unit]]
+    # --- what tasks hold ---
 
     def units_at(self, node: int, processor_type: int) -> list[int]:
         """The units of a type at a node, in order."""
@@ -178,50 +156,28 @@ class ReferenceState:
 
     def hold_all(self, task: int, own: int) -> None:
         """Hold all that the task takes: of the unit that it runs on, and the rest."""
-        amount = queries.demand(self.model, self, task, own)
-        self.unit_load[own] += amount
-        self.draws.hold(task, own, amount)
-        self.ahead.offer(own)
-        self.hold_rest(task, own)
+        rows = SimpleNamespace(row_unit={}, row_amount={})
+        places.note_rows(self.model, self, rows, task, own)
+        self.held[task] = list(zip(rows.row_unit.values(), rows.row_amount.values(), strict=True))
+        self.hold(task)
 
-    def hold_rest(self, task: int, own: int) -> None:
-        """Hold the rest of the lead, on the first units with room, then the companions."""
-        model, task_class = self.model, self.task_type_of(task)
-        if len(model.class_units) == 0:
-            return
-        node = model.unit_node[own]
-        held: list[int] = []
-        for unit in self.units_at(node, model.unit_type[own]):
-            is_enough = len(held) == model.class_units[task_class] - 1
-            if (
-                unit != own
-                and not is_enough
-                and queries.has_room_for(model, self, unit, self.amount_held(task, unit, own))
-            ):
-                held.append(unit)
-        for p in model.companion_type:
-            amount = model.class_companion[task_class, p]
-            if amount > 0:
-                held.append(queries.companion_unit(model, self, node, p, amount))
-        self.held[task] = held
-        for unit in held:
-            self.unit_load[unit] += self.amount_held(task, unit, own)
-            self.draws.hold(task, unit, self.amount_held(task, unit, own))
-            self.held_by[unit] = [*self.held_by[unit], task]  # a new list: a trial keeps the old one
+    def hold(self, task: int) -> None:
+        """Let a task hold what it took."""
+        for unit, amount in self.held[task]:
+            self.unit_load[unit] += amount
+            self.holders[unit] += ((task, amount),)
 
-    def release_rest(self, task: int) -> None:
-        for unit in self.held.get(task, []):
-            self.held_by[unit] = [other for other in self.held_by[unit] if other != task]
-            load = self.unit_load[unit] - self.amount_held(task, unit, self.task_unit[task])
-            self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
-            self.draws.release(task, unit, self.amount_held(task, unit, self.task_unit[task]))
+    def let_go(self, task: int) -> None:
+        """Let a task hold nothing. What rounding leaves of a unit that nobody holds is nothing."""
+        for unit, amount in self.held[task]:
+            self.holders[unit] = tuple(one for one in self.holders[unit] if one[0] != task)
+            self.unit_load[unit] = self.unit_load[unit] - amount if self.holders[unit] else 0.0
 
     # --- what is left of tasks ---
 
     def left_now(self, task: int) -> float:
-        is_running = self.task_unit[task] >= 0 and task in self.running[self.task_unit[task]]
-        done = self.progress.share_done(task) if is_running and self.progress is not None else 0.0
-        return float(self.task_left[task] * (1.0 - done))
+        left = self.task_left.get(task, 1.0)
+        return left * (1.0 - self.progress.share_done(task)) if queries.is_running(self.model, self, task) else left
 
     # --- units that share their speed ---
 
@@ -252,23 +208,27 @@ class ReferenceState:
 
         return min(self.running[unit], key=order)
 
-    def requeue_first(self, unit: int, load: float) -> None:
+    def requeue_first(self, unit: int) -> None:
+        load = self.unit_load[unit]
         for task in self.running[unit]:
-            self.queued.pop(task, None)
+            self.time_machine.pop(task, None)
             self.task_finish_us[task] = math.inf  # unknown: others may join
         if self.running[unit]:
             first = self.first_due(unit, load)
             left = max(0.0, self.work_due[first] - self.work_done[unit])
             finish_us = self.now_us + left / self.speed(first, unit, load)
             finish_us = max(finish_us, self.task_start_us[first])  # rounding must not put it before
-            if self.progress is not None:
-                first, finish_us = self.progress.or_killed(unit, first, finish_us)
+            first, finish_us = self.progress.or_killed(unit, first, finish_us)
             if finish_us == math.inf:
                 if self.work_due[first] == math.inf:
                     return  # none of them ever ends
                 raise OutOfTime(first, unit, left / self.speed(first, unit, load))
             self.task_finish_us[first] = finish_us
-            self.queue_finish(first)
+            self.queue(first, finish_us)
+
+    def running_tasks(self) -> set[int]:
+        """The running tasks, with those that are consolidated with them."""
+        return {one for some in self.running for task in some for one in (task, *self.followers[task])}
 
     def check_time(self, started: list[int], unit: int, service: float, finish_us: float) -> None:
         """Raise OutOfTime if the time of tasks that start as one does not advance the clock, or ends beyond the range

@@ -27,7 +27,7 @@ from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, FULL, MOST_DEAD_ENDS, OF_REQUEST, OVERFULL
+from vinesim.state.layout import ATTACHED, MOST_DEAD_ENDS, OF_REQUEST, OVERFULL
 from vinesim.state.places import gang_of
 
 
@@ -56,13 +56,13 @@ def as_before(state: Any) -> Iterator[None]:
 
 def all_held(state: Any) -> Any:
     """All that is held now."""
-    return list(state.unit_load), dict(state.held), list(state.held_by), state.draws.copied(), state.quotas.copied()
+    quotas = state.quotas
+    return list(state.unit_load), dict(state.held), list(state.holders), list(quotas.held), list(quotas.n_tasks)
 
 
 def hold_again(state: Any, before: Any) -> None:
     """Let that be held which was held before."""
-    state.unit_load, state.held, state.held_by, state.draws.on, quotas = before
-    state.quotas.held, state.quotas.n_tasks = quotas
+    state.unit_load, state.held, state.holders, state.quotas.held, state.quotas.n_tasks = before
 
 
 class Place:
@@ -88,7 +88,7 @@ class Place:
         self.count: Counter[int] = Counter()  # node -> items
         self.units: dict[int, int] = {}  # task -> its unit
 
-    def find(self, unit: int) -> list[int] | None:
+    def find(self, unit: int) -> dict[int, int] | None:
         """The units of the task and of those that are attached to it, None if they have no room together."""
         state = self.state
         if self.model.affinity[self.p, state.task_type_of(self.task)] <= 0:
@@ -102,7 +102,7 @@ class Place:
             self.count[self.home] = 1
             if not self._place_rest():
                 return None
-        return [self.units[task] for task in (self.task, *self.members)]
+        return {task: self.units[task] for task in (self.task, *self.members)}
 
     def _place_rest(self) -> bool:
         """Hold the tasks that are attached. Returns whether all have room."""
@@ -261,13 +261,6 @@ class Before:
         hold_again(self.place.state, self.held)
 
 
-@contextmanager
-def trial(state: Any) -> Iterator["Trial"]:
-    """Loads that are changed for a while."""
-    with as_before(state):
-        yield Trial(state)
-
-
 class Trial:
     """What can be changed in a trial."""
 
@@ -280,7 +273,7 @@ class Trial:
         for other in others.tolist():
             if queries.is_running(self.model, self.state, other):
                 for task in self._with_gang(other):
-                    self._add_all(task, -1.0)
+                    self.state.let_go(task)
 
     def leave_quotas(self, others: Any) -> None:
         """Let the same tasks count against no quota."""
@@ -291,20 +284,19 @@ class Trial:
 
     def put_back(self, other: int) -> bool:
         """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
-        tasks = list(self._with_gang(other))
-        for i, task in enumerate(tasks):
-            held = list(self._held(task))
-            capacity = self.model.unit_capacity
-            if any(self.state.unit_load[unit] + amount > capacity[unit] * OVERFULL for unit, amount in held):
-                for before in tasks[:i]:
-                    self._add_all(before, -1.0)
-                return False
-            self._add_all(task, 1.0)
-            if not self.state.draws.are_kept():
-                for before in tasks[: i + 1]:
-                    self._add_all(before, -1.0)
-                return False
-        return True
+        before = all_held(self.state)
+        if all(self._holds_again(task) for task in self._with_gang(other)):
+            return True
+        hold_again(self.state, before)
+        return False
+
+    def _holds_again(self, task: int) -> bool:
+        """Let a running task hold again what it held, if there is room. Returns whether there is power for it too."""
+        state, capacity = self.state, self.model.unit_capacity
+        if any(state.unit_load[unit] + amount > capacity[unit] * OVERFULL for unit, amount in state.held[task]):
+            return False
+        state.hold(task)
+        return bool(state.draws.are_kept())
 
     def hold(self, task: int, unit: int) -> bool:
         """Let a pending task, with those that are attached to it, hold what they would hold. Returns whether there is
@@ -312,8 +304,7 @@ class Trial:
         state = self.state
         if not queries.fits(self.model, state, task, unit):
             return False
-        units = state.place_of(task, unit)
-        for member, own in zip([task, *attached_to(state, task)][: len(units)], units, strict=True):
+        for member, own in state.place_of(task, unit).items():
             state.hold_all(member, own)
         return True
 
@@ -341,22 +332,3 @@ class Trial:
         """A running task, or all running tasks of its gang."""
         members = range(*gang_of(self.model, task))
         return (member for member in members if queries.is_running(self.model, self.state, member))
-
-    def _held(self, task: int) -> Iterator[tuple[int, float]]:
-        """The units that a running task holds, and how much of each."""
-        state = self.state
-        own = state.task_unit[task]
-        yield own, queries.demand(self.model, state, task, own)
-        for unit in state.held.get(task, []):
-            yield unit, state.amount_held(task, unit, own)
-
-    def _add_all(self, task: int, sign: float) -> None:
-        for unit, amount in self._held(task):
-            self._add(unit, sign * amount)
-            count = self.state.draws.hold if sign > 0 else self.state.draws.release
-            count(task, unit, amount)
-
-    def _add(self, unit: int, amount: float) -> None:
-        """Change the load of a unit; what rounding leaves of an empty unit is nothing."""
-        load = self.state.unit_load[unit] + amount
-        self.state.unit_load[unit] = load if load > self.model.unit_capacity[unit] * (1.0 - FULL) else 0.0

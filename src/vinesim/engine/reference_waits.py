@@ -1,4 +1,4 @@
-"""What else a task waits for in the reference engine: the twin of core/pools.py, core/dependencies.py, core/ledger.py
+"""What else a task waits for in the reference engine: the twin of core/pools.py, core/pending.py, core/ledger.py
 and core/laws, in plain Python.
 
 Beyond a node, quotas and power can run short: quotas count what the running tasks of their accounts hold, and power
@@ -26,10 +26,6 @@ class HeldQuotas:
         n = len(state.model.quota_limit)
         self.held, self.n_tasks = [0.0] * n, [0] * n
 
-    def copied(self) -> tuple[list[float], list[int]]:
-        """What is held, for a trial that changes it."""
-        return list(self.held), list(self.n_tasks)
-
     def of(self, task: int) -> Iterator[int]:
         """The quotas against which a task counts."""
         model = self.model
@@ -46,13 +42,11 @@ class HeldQuotas:
 
     def allow(self, task: int, unit: int) -> bool:
         """Whether they leave room for a task on a unit, with those that are attached to it where they fit."""
-        return all(self._allows(quota, task, unit) for quota in self.of(task))
+        return all(self._allows(quota, self.state.place_of(task, unit)) for quota in self.of(task))
 
-    def _allows(self, quota: int, task: int, unit: int) -> bool:
+    def _allows(self, quota: int, place: dict[int, int]) -> bool:
         held, counted = self.held[quota], self.model.quota_counts[quota]
-        units = self.state.place_of(task, unit)
-        members = [task, *attached_to(self.state, task)] if len(units) > 1 else [task]
-        for member, own in zip(members, units, strict=True):
+        for member, own in place.items():
             held += queries.counted_amount(self.model, self.state, member, own, counted)
         return self.may_hold(quota, held)
 
@@ -81,30 +75,15 @@ class HeldQuotas:
 
 
 class Draws:
-    """What is held of each unit, as levels; the draw of a rack is added up each time."""
+    """What racks draw, added up each time from what is held of their units."""
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
-        self.on: list[list[int]] = [[] for _ in state.model.unit_type]  # by unit, of each task that holds any of it
         self.peaks_mw = [self.draw_mw(pool) for pool in range(len(self.model.cap_mw))]
 
     def note_peaks(self) -> None:
         """Note what racks draw as a task has started."""
         self.peaks_mw = [max(peak, self.draw_mw(pool)) for pool, peak in enumerate(self.peaks_mw)]
-
-    def copied(self) -> list[list[int]]:
-        """What is held now, to be put back."""
-        return [list(levels) for levels in self.on] if len(self.model.cap_mw) else self.on
-
-    def hold(self, task: int, unit: int, amount: float) -> None:
-        """Let a task hold an amount of a unit."""
-        if len(self.model.cap_mw):
-            self.on[unit].append(self._level(task, unit, amount))
-
-    def release(self, task: int, unit: int, amount: float) -> None:
-        """Let a task hold it no more."""
-        if len(self.model.cap_mw):
-            self.on[unit].remove(self._level(task, unit, amount))
 
     def are_kept(self) -> bool:
         """Whether no rack draws more than its cap, nor the datacenter."""
@@ -112,7 +91,7 @@ class Draws:
 
     def draw_mw(self, pool: int) -> int:
         """What the units of a rack draw; of the datacenter after the last rack."""
-        return sum(int(draw_of(self.model, u, len(self.on[u]) > 0, sum(self.on[u]))) for u in self._units(pool))
+        return sum(self._draw_of(unit) for unit in self._units(pool))
 
     def allow(self, task: int, unit: int) -> bool:
         """Whether the caps are kept if a task starts on a unit, where there is room for all that it holds."""
@@ -122,12 +101,14 @@ class Draws:
             self.state.hold_all(task, unit)
             return self.are_kept()
 
-    def _level(self, task: int, unit: int, amount: float) -> int:
-        return int(level_of(self.model, queries.task_type(self.model, self.state, task), unit, amount))
+    def _draw_of(self, unit: int) -> int:
+        state, holders = self.state, self.state.holders[unit]
+        level = sum(int(level_of(self.model, state.task_type_of(task), unit, amount)) for task, amount in holders)
+        return int(draw_of(self.model, unit, len(holders) > 0, level))
 
     def _units(self, pool: int) -> Iterator[int]:
         model, is_all = self.model, pool == len(self.model.cap_mw) - 1
-        return (u for u in range(len(self.on)) if is_all or model.node_rack[model.unit_node[u]] == pool)
+        return (u for u in range(len(model.unit_type)) if is_all or model.node_rack[model.unit_node[u]] == pool)
 
 
 class Dependencies:
@@ -135,20 +116,17 @@ class Dependencies:
 
     def __init__(self, state: Any):
         self.state, model = state, state.model
-        self.are_any = len(model.job_predecessors) > 0
-        n_jobs = len(model.job_predecessors)
+        n_jobs = len(model.job_arrival_us)
         self.eligible_us = np.full(n_jobs, math.nan)
         self._to_come = list(range(n_jobs))
         self._waits_for: list[set[int]] = [set() for _ in range(n_jobs)]
-        for job in range(n_jobs):
+        for job in range(len(model.job_predecessors)):
             for other in model.successor[model.successor_first[job] : model.successor_first[job + 1]]:
                 self._waits_for[other].add(job)
         self._pass_over(0)
 
     def next_job(self) -> int:
         """The next job to arrive, unless another one becomes ready; the number of jobs if there is none."""
-        if not self.are_any:
-            return int(self.state.next_job)
         return next((job for job in self._to_come if self._is_ready(job)), len(self._waits_for))
 
     def _is_ready(self, job: int) -> bool:
@@ -157,16 +135,13 @@ class Dependencies:
 
     def _is_over(self, job: int) -> bool:
         state, first = self.state, self.state.model.job_first
-        running = {one for some in state.running for task in some for one in (task, *state.followers[task])}
+        running = state.running_tasks()
         tasks = range(int(first[job]), int(first[job + 1]))
         return all(state.task_unit[task] not in (PENDING, ATTACHED, HELD) and task not in running for task in tasks)
 
     def arrive(self, job: int, tasks: Sequence[int]) -> None:
         """Note that a job arrives: its first task is pending, the others too or, of a gang, attached to it."""
         state = self.state
-        if not self.are_any:
-            state.next_job += 1
-            return
         self._to_come.remove(job)
         self.eligible_us[job] = state.now_us
         state.arrived += tasks
@@ -189,20 +164,19 @@ class Ahead:
         self.state = state
         self.granted_us: dict[int, float] = {}  # task -> when it was given to its unit
         self.there_us: dict[int, float] = {}  # leader -> when its data is there
-        self.execution_us: dict[int, float] = {}
 
     def is_possible(self, unit: int) -> bool:
         """Whether a unit takes tasks ahead."""
         model = self.state.model
         return len(model.type_ahead) > 0 and bool(model.type_ahead[model.unit_type[unit]] > 0)
 
-    def times(self, started: list[int], unit: int, transfer: float, execution: float) -> tuple[float, float]:
+    def times(self, started: list[int], unit: int, transfer: float) -> tuple[float, float]:
         """Return when a unit is free for tasks that start as one now, and when their data is there too."""
         state, task = self.state, started[0]
         if not len(state.model.type_ahead):
             return state.now_us, state.now_us + transfer
         self.granted_us.update(dict.fromkeys(started, state.now_us))
-        self.there_us[task], self.execution_us[task] = state.now_us + transfer, execution
+        self.there_us[task] = state.now_us + transfer
         before = state.running[unit] if self.is_possible(unit) else []
         init_us = state.task_finish_us[before[-1]] if before else state.now_us
         return init_us, max(self.there_us[task], init_us)
@@ -220,8 +194,8 @@ class Ahead:
             state.progress.before[task] = start_us - free_us
             for one in [task, *state.followers[task]]:
                 state.task_init_us[one], state.task_start_us[one] = free_us, start_us
-                state.task_finish_us[one] = start_us + self.execution_us[task]
-            state.queue_finish(task)
+                state.task_finish_us[one] = start_us + state.progress.work[task]
+            state.queue(task, state.task_finish_us[task])
             free_us = state.task_finish_us[task]
 
     def offer(self, unit: int) -> None:

@@ -12,6 +12,7 @@ from vinesim.core.code import Code
 from vinesim.engine.attempt import Attempt
 from vinesim.engine.contract import ErrorWithoutLine
 from vinesim.engine.engine_choice import Engine, EngineChoice, check_engine, code_of
+from vinesim.engine.outcome import collect
 from vinesim.engine.run import Progress
 from vinesim.formats.results.table import Table
 from vinesim.metrics import applications
@@ -75,7 +76,7 @@ def simulate(
         ended = attempt.run()
     except ErrorWithoutLine as failed:
         raise locate_error(failed, scenario, on_message) from None
-    outcome = attempt.outcome(ended)
+    outcome = collect(scenario, model, policy, online, ended, plan.proven)
     ran_on, why, words, compile_s, plan_s = ended.engine, choice.why, ended.words, ended.compile_s, plan.took_s
     wall_s = time.perf_counter() - begun - compile_s - plan_s
 

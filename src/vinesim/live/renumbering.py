@@ -93,8 +93,9 @@ def moved_state(old: Any, left: Surviving, window: Window, n_groups: int) -> Any
     head = np.full(n_groups, n_tasks, np.int64)
     found, first = np.unique(window.task_group[pending], return_index=True)
     head[found] = pending[first]
-    heads = bit_levels.empty(1, n_tasks)
-    bit_levels.fill(heads, 0, pending[first])
+    is_head = np.zeros((1, n_tasks), bool)
+    is_head[0, pending[first]] = True
+    heads = bit_levels.levels_of_rows(is_head)
     waiting = np.bincount(window.task_group[pending], minlength=n_groups)
     return old._replace(
         **columns,

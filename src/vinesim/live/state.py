@@ -18,7 +18,7 @@ class LiveAhead(Ahead):
         super().__init__(state)
         self.left_us: dict[int, float] = {}  # unit -> when a task last left it
 
-    def times(self, started: list[int], unit: int, transfer: float, execution: float) -> tuple[float, float]:
+    def times(self, started: list[int], unit: int, transfer: float) -> tuple[float, float]:
         """As if the unit were free for it at once."""
         return self.state.now_us, self.state.now_us + transfer
 
@@ -50,7 +50,7 @@ class LiveState(ReferenceState):
         """Return infinity: it is unknown."""
         return math.inf
 
-    def queue_finish(self, task: int) -> None:
+    def queue(self, task: int, time_us: float) -> None:
         """Do nothing: the finish time is unknown."""
 
     def check_time(self, started: list[int], unit: int, service: float, finish_us: float) -> None:
@@ -59,7 +59,7 @@ class LiveState(ReferenceState):
     def advance_work(self, unit: int) -> None:
         """Do nothing: the progress is unknown."""
 
-    def requeue_first(self, unit: int, load: float) -> None:
+    def requeue_first(self, unit: int) -> None:
         """Do nothing: which task of a shared unit finishes first is unknown."""
 
     def arrive(self, job: int) -> None:
@@ -74,19 +74,18 @@ class LiveState(ReferenceState):
     def release(self, task: int) -> list[int]:
         """Remove a task and its followers from their unit. Returns all of them."""
         unit = self.task_unit[task]
-        load = self.unit_load[unit] - queries.demand(self.model, self, task, unit)
         self.running[unit].remove(task)
-        self.unit_load[unit] = load if self.running[unit] else 0.0
+        self.let_go(task)
         self.ahead.left(task, unit)
         return [task, *self.followers[task]]
 
     def forget(self, task: int, requests: Requests) -> int:
         """Remove a task that has ended. Returns its job if it was the job's last task, else -1."""
-        for column in (self.task_init_us, self.task_start_us, self.task_finish_us, self.followers, self.work_due):
+        times = self.task_init_us, self.task_start_us, self.task_finish_us, self.work_due
+        progress = self.progress.before, self.progress.work, self.progress.event
+        for column in (*times, *progress, self.followers, self.held, self.task_unit):
             entries: Any = column
             entries.pop(task, None)
-        units: Any = self.task_unit
-        units.pop(task, None)
         return requests.forget(task)
 
 

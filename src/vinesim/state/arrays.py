@@ -35,13 +35,7 @@ MODEL = (
     Fixed("unit_capacity", "U", "f8", "units", "upper limit on the sum of its tasks' demands"),
     Fixed("unit_parallelism", "U", "f8", "speeds", "demand up to which tasks run at full speed"),
     Fixed("unit_order", "U", "i8", "units", "this unit's row in the deployment"),
-    Fixed(
-        "curve_length",
-        "curves",
-        "i8",
-        "curves",
-        "tasks that a speed curve knows, 0 = by parallelism, -1 = never slower",
-    ),
+    Fixed("curve_length", "curves", "i8", "curves", "tasks that a curve knows, 0 = by parallelism, -1 = never slower"),
     Fixed("curve_throughput", "curves,K", "f8", "curves", "what n tasks get done together, by n - 1"),
     Fixed("type_curve", "P,T", "i4", "curves", "its curve for each task type, -1 = one for all, its own row"),
     Fixed("node_rack", "V", "i4", "nodes", ""),
@@ -55,9 +49,7 @@ MODEL = (
     Fixed("overhead_us", "P,T", "f8", "types", "us before a task computes"),
     Fixed("joined_us", "P,T,B", "f8", "joined", "us that n consolidated tasks compute, by n - 1"),
     Fixed("joined_most", "P,T", "i8", "joined", "the largest such n, 0 = the times of the tasks add up"),
-    Fixed(
-        "ranking", "T,P", "i4", "types", "deployed types that can run the task type, fastest first, -1 after the last"
-    ),
+    Fixed("ranking", "T,P", "i4", "types", "deployed types that can run the task type, fastest first, then -1"),
     Fixed("is_tied", "T,P", "?", "types", "the next type of the ranking is as fast"),
     Fixed("runs_everywhere", "T", "?", "types", "every deployed type can run the task type"),
     Fixed("type_resource", "P,Q", "f8", "resources", "what a unit of the type provides, -1 = it has no such resource"),
@@ -95,9 +87,7 @@ MODEL = (
     Fixed("gang_order", "N", "i4", "gang_order", "the tasks of each job in the order of placing; [0]: by number"),
     Fixed("job_partition", "J", "i4", "partitions", "row of partition_node, 0 = all nodes; or [0]"),
     Fixed("partition_node", "partitions+1,V", "?", "partitions", "the nodes of each"),
-    Fixed(
-        "job_account", "J", "i4", "partitions", "jobs of an account count against the same quotas, -1 = none; or [0]"
-    ),
+    Fixed("job_account", "J", "i4", "partitions", "jobs of an account count against equal quotas, -1 = none; or [0]"),
     Fixed("account_first", "accounts+1", "i4", "partitions", "where the quotas of each account begin in account_quota"),
     Fixed("account_quota", "*", "i4", "partitions", "quotas, by account"),
     Fixed("quota_partition", "quotas", "i4", "partitions", "whose it is, a row of partition_node, 0 = of a user"),
@@ -113,9 +103,7 @@ MODEL = (
     Fixed("partition_weight", "partitions+1", "f8", "partitions", "of its share of what the cohort lends"),
     Fixed("counted_type", "K,P", "?", "partitions", "processor types that count together, for K sets of them"),
     Fixed("class_least", "T,K", "f8", "partitions", "the least that a task holds of these"),
-    Fixed(
-        "reserved_first", "V+1", "i4", "reservations", "where the reservations of each node begin in reserved; or [0]"
-    ),
+    Fixed("reserved_first", "V+1", "i4", "reservations", "where those of each node begin in reserved; or [0]"),
     Fixed("reserved", "*", "i4", "reservations", "reservations, by node"),
     Fixed("reservation_start_us", "reservations", "f8", "reservations", "when it starts"),
     Fixed("reservation_end_us", "reservations", "f8", "reservations", "when it is over"),
@@ -132,9 +120,7 @@ MODEL = (
     Fixed("task_data_node", "N", "i4", "data", "or [0] if no task has data"),
     Fixed("task_demand", "N", "f8", "demands", "NaN = one slot, inf = the unit; or [0] if each takes all of any unit"),
     Fixed("task_group", "N", "i4", "groups", "or [0] if there is one group"),
-    Fixed(
-        "task_next", "N", "i4", "groups", "next task of the same group, N after the last; or [0] if there is one group"
-    ),
+    Fixed("task_next", "N", "i4", "groups", "next task of its group, N after the last; or [0] if there is one group"),
     Fixed("task_times_us", "N,P", "f8", "tasks", "measured times, or [0, 0] if operations / affinity applies"),
     Fixed("task_factor", "N", "f8", "tasks", "factor on the true time; or [0]"),
     Fixed("task_estimate_us", "N", "f8", "tasks", "the scheduler's estimates of the run times; or [0]"),
@@ -145,13 +131,7 @@ MODEL = (
     Fixed("task_prefix", "N", "i4", "engines", "the prefix that it shares, from 0, -1 = none; or [0] if none does"),
     Fixed("task_prefix_tokens", "N", "i8", "engines", "how many of its first tokens are of it; or [0]"),
     Fixed("task_request", "N,Q", "f8", "resources", "minimum of each of the Q resources; or [0, 0]"),
-    Fixed(
-        "task_held",
-        "N+1",
-        "i8",
-        "class_columns",
-        "where the units that each task holds besides its own begin in held_unit",
-    ),
+    Fixed("task_held", "N+1", "i8", "class_columns", "where its units besides its own begin in held_unit"),
     Fixed("preemption", "1", "i8", "tasks", "what a preempted task keeps: RESUME, CHECKPOINT or RESTART"),
     Fixed("group_task_type", "G", "i4", "groups", ""),
     Fixed("group_preferred", "G", "i4", "groups", "preferred processor type, -1 = none; if the policy groups by it"),
@@ -172,13 +152,7 @@ MODEL = (
     Fixed("class_shape", "T", "i4", "class_columns", "of the lead of each class"),
     Fixed("class_types", "T,P/64", "u8", "class_columns", "the types that it can be of, one bit each"),
     Fixed("class_rank", "T,max(C 1)", "i2", "class_columns", "rank of the amount of each companion, 0: none"),
-    Fixed(
-        "class_n_amounts",
-        "TC",
-        "i4",
-        "class_columns",
-        "how many of the amounts of each companion are up to its own",
-    ),
+    Fixed("class_n_amounts", "TC", "i4", "class_columns", "how many amounts of each companion are up to its own"),
     Fixed("lead_type", "L", "i4", "class_columns", "processor type; leads of one type and share follow one another"),
     Fixed("lead_units", "L", "i4", "class_columns", "how many at one node; fewer first, of one type and share"),
     Fixed("lead_end", "L", "i4", "class_columns", "the lead after the last of the same type and share"),
@@ -186,13 +160,7 @@ MODEL = (
     Fixed("lead_shape", "L", "i4", "class_columns", "its number of units and share, of S pairs of these"),
     Fixed("type_lead", "P+1", "i4", "class_columns", "where the leads of each type begin"),
     Fixed("companion_type", "C", "i4", "class_columns", "processor types of companions, the most frequent first"),
-    Fixed(
-        "node_sole",
-        "VC",
-        "i4",
-        "class_columns",
-        "each node's unit of the type of a companion if it has just one, else -1",
-    ),
+    Fixed("node_sole", "VC", "i4", "class_columns", "each node's only unit of the type of a companion, else -1"),
     Fixed("amounts", "amounts", "f8", "class_columns", "of the companions that any class asks for, ascending for each"),
     Fixed("amount_rank", "amounts", "i2", "class_columns", "their ranks, from 1"),
     Fixed("first_amount", "C+1", "i4", "class_columns", "where those of each companion begin"),
@@ -202,10 +170,7 @@ RUN = np.dtype(  # the clock and the counters
     [
         ("now_us", "f8"),
         ("timer_us", "f8"),  # when the policy wants to be called again; inf = never
-        (
-            "next_job",
-            "i8",
-        ),  # the next job to arrive; jobs that waited for others when it was their turn are passed over
+        ("next_job", "i8"),  # the next job to arrive; jobs that wait for others when it is their turn are passed over
         ("next_change", "i8"),  # the next row of the list of changes
         ("n_arrived", "i8"),  # tasks below this number have arrived, or are HELD
         ("n_entered", "i8"),  # tasks that have arrived, where jobs wait for others
@@ -240,10 +205,7 @@ RUN = np.dtype(  # the clock and the counters
         ("found_unit", "i8"),
         ("request_task", "i8"),  # a request for which there are nodes, on units of a type, at this event; -1 = none
         ("request_type", "i8"),
-        (
-            "refused_task",
-            "i8",
-        ),  # a gang without a place, on units of a type within some nodes, at this event; -1 = none
+        ("refused_task", "i8"),  # a gang without a place on units of a type within some nodes, at this event; -1 = none
         ("refused_type", "i8"),
         ("refused_place", "i8"),
         ("error", "i8"),  # the rule that the policy broke, or OUT_OF_TIME; 0 = none
@@ -387,9 +349,7 @@ STATE = (
     Changing("task_attained_us", "N", "f8", "EARLY", 0, "us on the units that it has left"),
     Changing("task_began", "N", "u1", "EARLY", 0, "it was given to a unit before"),
     Changing("task_killed", "N", "u1", "LIMITS", 0, "its limit has ended it"),
-    Changing(
-        "task_interrupted", "N", "i4", "CHANGES", -1, "the next task that the last outages interrupted, -1 = none"
-    ),
+    Changing("task_interrupted", "N", "i4", "CHANGES", -1, "the next task that the last outages ended, -1 = none"),
     Changing("cut", "1,N/64", "u8", "CHANGES", 0, "the tasks whose segments the last outages ended, one bit each"),
     Changing("cut_1", "1,N/4096", "u8", "CHANGES", 0, "which words of these are not 0"),
     Changing("cut_2", "1,N/64^3", "u8", "CHANGES", 0, "which words of those are not 0"),
@@ -411,9 +371,7 @@ STATE = (
     Changing("free", "P+1,U/64", "u8", "", 0, "units with room, one bit each; row P is all types", IF_CUT_OFF),
     Changing("free_1", "P+1,U/4096", "u8", "", 0, "which words of these are not 0", IF_CUT_OFF),
     Changing("free_2", "P+1,U/64^3", "u8", "", 0, "which words of those are not 0", IF_CUT_OFF),
-    Changing(
-        "lowest", "P+1", "i8", "", 0, "the first unit with room of each row of free; U: there is none", IF_CUT_OFF
-    ),
+    Changing("lowest", "P+1", "i8", "", 0, "first unit with room of each row of free; U: there is none", IF_CUT_OFF),
     Changing("free_count", "P+1,U/4096", "i8", "COUNTS_FREE", 0, "units with room per block of 4096", IF_CUT_OFF),
     Changing("type_level", "P", "i8", "AHEAD", 0, "tasks that each unit of a type has, before any takes one more"),
     Changing("unit_left_us", "U", "f8", "AHEAD", -np.inf, "live: when a task last left it"),
@@ -425,9 +383,7 @@ STATE = (
     Changing("bucket", "buckets", BUCKET, "", 0, "calendar: the slots in each bucket", IF_CUT_OFF),
     Changing("used", "buckets/64", "u8", "", 0, "calendar: which buckets of a level hold slots", IF_CUT_OFF),
     Changing("slot", "slots", "SLOT", "", None, "segments", NEVER),
-    Changing(
-        "work_done", "U", "f8", "SHARED", 0, "us of full-speed service given to each task of a shared unit so far"
-    ),
+    Changing("work_done", "U", "f8", "SHARED", 0, "us of full-speed service that each task of a unit has had"),
     Changing("work_at_us", "U", "f8", "SHARED", 0, "the time of that figure"),
     Changing("work_first", "U", "i8", "LINKS", -1, "first slot on a unit, -1 = none"),
     Changing("work_event", "U", "i8", "SHARED", -1, "the slot whose end is in the calendar, -1 = none"),
@@ -467,9 +423,7 @@ STATE = (
     Changing("node_offers", "V',SP/64", "u8", "OFFERS", 0, "types of which a node has room for a lead of a shape"),
     Changing("node_fitting", "VC", "i4", "OFFERS", 0, "how many of the amounts of each companion it has room for"),
     Changing("node_class_tasks", "V,T", "i4", "COUNTS_CLASSES", 0, "tasks of each type that run on a node"),
-    Changing(
-        "node_busy", "P,V", "i4", "COUNTS_TASKS", UNFIT, "its tasks, negated; UNFIT: no unit of the type has room"
-    ),
+    Changing("node_busy", "P,V", "i4", "COUNTS_TASKS", UNFIT, "its tasks, negated; UNFIT: no unit of the type has any"),
     Changing("node_busy_1", "P,V/64", "i4", "COUNTS_TASKS", UNFIT, "the highest of each 64 of these"),
     Changing("node_busy_2", "P,V/4096", "i4", "COUNTS_TASKS", UNFIT, "the highest of each 64 of those"),
     Changing("node_room", "room rows,L+C-1", "i2", "INDEX", 0, "index of nodes with room: core/node_index.py"),

@@ -10,21 +10,6 @@ def sizes(n: int) -> tuple[int, int, int]:
     return words, words_1, -(-words_1 // 64)
 
 
-def empty(rows: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The three levels of ``rows`` empty sets that can hold 0 to n - 1."""
-    words, words_1, words_2 = (np.zeros((rows, size), np.uint64) for size in sizes(n))
-    return words, words_1, words_2
-
-
-def fill(levels: tuple[np.ndarray, np.ndarray, np.ndarray], row: int, members: np.ndarray) -> None:
-    """Insert all members into one set."""
-    for words in levels if len(members) else ():
-        bits = np.zeros(64 * words.shape[1], bool)
-        bits[members] = True
-        words[row] |= np.packbits(bits, bitorder="little").view("<u8")
-        members = np.flatnonzero(words[row])
-
-
 def of_rows(is_member: np.ndarray) -> np.ndarray:
     """[rows, n / 64] uint64: the first level of a set for each row of [rows, n] bool."""
     n_words = max(1, -(-is_member.shape[1] // 64))

@@ -287,11 +287,11 @@ class Parts:
         """What the applications registered, by the workload's codes."""
         scenario, n_units = self.scenario, len(self.place)
         listed = listed_by_code(scenario.workload, scenario.applications) if scenario.applications else []
-        units, n_shelves = bit_levels.empty(len(listed), n_units)[0], scenario.datacenter.n_shelves
+        is_there, n_shelves = np.ones((len(listed), n_units), bool), scenario.datacenter.n_shelves
         for a, application in enumerate(listed):
             nodes = [r * n_shelves + s for r, s in (application.nodes if application is not None else ())]
-            members = np.flatnonzero(np.isin(self.place, nodes)) if nodes else np.arange(n_units)
-            np.bitwise_or.at(units[a], members >> 6, np.uint64(1) << (members & 63).astype(np.uint64))
+            if nodes:
+                is_there[a] = np.isin(self.place, nodes)
         by_type = np.array([nodes_by_type(scenario.datacenter, a) for a in listed], np.int64)
         return {
             "application_max_consolidated": [1 if a is None else a.max_consolidated for a in listed],
@@ -299,7 +299,7 @@ class Parts:
             "application_relative_deadline_us": [np.inf if a is None else a.relative_deadline_us for a in listed],
             "application_gang_size": [1 if a is None else a.gang_size for a in listed],
             "application_nodes": by_type.reshape(len(listed), len(scenario.datacenter.processor_types)),
-            "application_units": units,
+            "application_units": bit_levels.of_rows(is_there),
         }
 
     def class_columns(self) -> Columns:

@@ -15,6 +15,7 @@ import numpy as np
 
 from vinesim.model.errors import Problem
 from vinesim.model.power_caps import ADDS, MW_PER_W, REPLACES, WHOLE_LEVEL
+from vinesim.state import queries
 
 STEPS = 10  # of a curve
 
@@ -40,6 +41,15 @@ def draw_of(model: Any, unit: int, is_held: bool, level: Any) -> Any:
     i: Any = min(np.int64(step), STEPS - 1)
     low, high = model.power_curve_mw[p, i], model.power_curve_mw[p, i + 1]
     return np.int64(np.rint(low + (high - low) * (step - i)))
+
+
+def is_held_back(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether there is room for all that a task itself would hold on a unit, and the caps leave too little power."""
+    return (
+        queries.has_room_for(model, state, unit, queries.demand(model, state, task, unit))
+        and (len(model.class_units) == 0 or queries.rest_fits(model, state, task, unit))
+        and not queries.caps_allow(model, state, task, unit)
+    )
 
 
 MAX_NAMED = 5  # tasks

@@ -1,5 +1,5 @@
 """What a policy can ask. These bodies define the meaning, for the reader and for the reference engine; each looks at
-every unit or every pending task. The compiled engine gives the same answers from indexes: ``state/indexed*.py``.
+every unit or every pending task. The compiled engine gives the same answers from indexes, in ``core``.
 
 ``model`` and ``state`` are what ``decide`` was given; tasks, units and types are integers; -1 means none.
 """
@@ -142,7 +142,7 @@ def task_type(model: Any, state: Any, task: int) -> int:
 
 def preferred_type(model: Any, state: Any, task: int) -> int:
     """Return a task's preferred processor type. The policy's groups must name ``preferred_type``."""
-    return state.preferred_of(task)
+    return model.group_preferred[state.group_of(task)]
 
 
 def arrival_us(model: Any, state: Any, task: int) -> float:
@@ -398,10 +398,10 @@ def fits_itself(model: Any, state: Any, task: int, unit: int) -> bool:
     caps of its rack and of the datacenter, and no reservation in its way."""
     return (
         has_room_for(model, state, unit, demand(model, state, task, unit))
-        and (len(model.class_units) == 0 or rest_fits(model, state, task, unit))
         and is_in_partition(model, state, task, unit)
         and has_role(model, state, task, unit)
         and reservations_allow(model, state, task, unit)
+        and (len(model.class_units) == 0 or rest_fits(model, state, task, unit))
         and caps_allow(model, state, task, unit)
     )
 
@@ -454,7 +454,7 @@ def companion_unit(model: Any, state: Any, node: int, processor_type: int, amoun
 
 def can_start(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the unit can run the task's type and has room for it now."""
-    return fits(model, state, task, unit) and model.affinity[model.unit_type[unit], task_type(model, state, task)] > 0.0
+    return model.affinity[model.unit_type[unit], task_type(model, state, task)] > 0.0 and fits(model, state, task, unit)
 
 
 def first_free_at(model: Any, state: Any, task: int, node: int) -> int:

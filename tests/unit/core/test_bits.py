@@ -65,11 +65,18 @@ def histories(draw):
     return n, changes, [*draw(st.lists(one, min_size=1, max_size=20)), 0, n - 1]
 
 
+def of(n_rows, n, row=0, members=()):
+    """The levels of sets that are empty, but for one row."""
+    is_member = np.zeros((n_rows, n), bool)
+    is_member[row, np.array(members, np.int64)] = True
+    return bit_levels.levels_of_rows(is_member)
+
+
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(history=histories())
 def test_a_bit_set_is_a_set(history):
     n, changes, questions = history
-    levels = bit_levels.empty(3, n)
+    levels = of(3, n)
     members: set[int] = set()
     for kind, i in changes:
         (members.add if kind == INSERT else members.discard)(i)
@@ -84,8 +91,7 @@ def test_a_bit_set_is_a_set(history):
 def test_filled_at_once_is_inserted_one_by_one(history):
     n, changes, _ = history
     members = sorted({i for _, i in changes})
-    once, one_by_one = bit_levels.empty(2, n), bit_levels.empty(2, n)
-    bit_levels.fill(once, 1, np.array(members, np.int64))
+    once, one_by_one = of(2, n, 1, members), of(2, n)
     apply(*one_by_one, 1, np.zeros(len(members), np.int64), np.array(members, np.int64))
     for a, b in zip(once, one_by_one, strict=True):
         assert (a == b).all()
@@ -95,8 +101,7 @@ def test_filled_at_once_is_inserted_one_by_one(history):
 def test_walking_a_random_set_visits_every_member(n):
     random = np.random.default_rng(n)
     members = np.unique(random.integers(0, n, 3000))
-    levels = bit_levels.empty(1, n)
-    bit_levels.fill(levels, 0, members)
+    levels = of(1, n, 0, members)
     up = [row[1] for row in answers(levels, 0, [0, *(members[:-1] + 1)])]
     assert up == members.tolist()
     down = [row[2] for row in answers(levels, 0, [*(members[1:] - 1), n - 1])]
@@ -107,8 +112,7 @@ def test_walking_a_random_set_visits_every_member(n):
 
 @pytest.mark.parametrize("i", [10, 11, 62, 63])
 def test_beyond_the_end_is_nothing(i):
-    levels = bit_levels.empty(1, 10)
-    bit_levels.fill(levels, 0, np.arange(10))
+    levels = of(1, 10, 0, np.arange(10))
     assert answers(levels, 0, [9]) == [[1, 9, 9, 0]]
     assert answers(levels, 0, [i]) == [[0, -1, 9, 0]]
 

@@ -13,7 +13,7 @@ task, and changes only if a task before it is withdrawn.
 import numpy as np
 
 from vinesim.core import calendar, ledger
-from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, CURVES, EARLY, SHARED, called
+from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, EARLY, SHARED, called
 from vinesim.core.laws import batching, shared
 
 
@@ -22,17 +22,10 @@ def is_shared(model, unit):
     return model.unit_parallelism[unit] < model.unit_capacity[unit]
 
 
-def has_speed_curves(model, unit):
-    """Whether task types have their own speed curves on a unit."""
-    return model.type_curve.shape[0] > 0 and model.type_curve[model.unit_type[unit], 0] >= 0
-
-
 def join(model, state, slot, unit, load, service_us, end_us):
     """Let a segment begin that takes ``service_us`` alone, until ``end_us``. Returns whether the next end on the unit
     is a finite number, or never comes."""
     if SHARED and is_shared(model, unit):
-        if CURVES and has_speed_curves(model, unit):
-            return shared.join_by_curves(model, state, slot, unit, load, service_us)
         return shared.join(model, state, slot, unit, load, service_us)
     if AHEAD and takes_ahead(model, unit):
         return join_in_turn(state, slot, unit, end_us)
@@ -44,8 +37,6 @@ def leave(model, state, slot, unit, load, is_due):
     if BATCHING and batching.is_engine(model, unit):
         return True
     if SHARED and is_shared(model, unit):
-        if CURVES and has_speed_curves(model, unit):
-            return shared.leave_by_curves(model, state, slot, unit, load, is_due)
         return shared.leave(model, state, slot, unit, load, is_due)
     if AHEAD and takes_ahead(model, unit):
         return leave_in_turn(model, state, slot, unit, is_due)
@@ -56,7 +47,7 @@ def served_us(model, state, slot, unit):
     """The service that a segment has had so far, us at full speed, its transfer included."""
     if SHARED and is_shared(model, unit):
         return shared.served_us(model, state, slot, unit)
-    return served_alone_us(state, slot)
+    return state.run[0].now_us - state.task_init_us[state.slot[slot].task]
 
 
 # Alone, and in turn
@@ -74,10 +65,6 @@ def leave_alone(state, slot, is_due):
     if EARLY and not is_due and state.slot[slot].end_us < np.inf:
         calendar.cancel(state, slot)
     return True
-
-
-def served_alone_us(state, slot):
-    return state.run[0].now_us - state.task_init_us[state.slot[slot].task]
 
 
 def takes_ahead(model, unit):

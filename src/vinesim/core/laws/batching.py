@@ -1,7 +1,7 @@
 """Batching: a unit is a serving engine, which runs one step after another.
 
 The rules are those of ``engine/reference_batching.py``. What a step computes is in ``laws/steps.py``; most steps cost
-nothing but the sum of their times, as ``laws/stretches.py`` says.
+nothing but the sum of their times.
 """
 
 import numpy as np

@@ -16,7 +16,7 @@ one after another have it too.
 import numpy as np
 
 from vinesim.core import calendar, tasks
-from vinesim.core.features import LIMITS, called
+from vinesim.core.features import CURVES, LIMITS, called
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries
 from vinesim.state.layout import OUT_OF_TIME
@@ -63,6 +63,9 @@ def speed(model, state, task, unit, load):
 
 def advance(model, state, unit):
     """Advance the unit's clock of work to now."""
+    if CURVES and queries.has_speed_curves(model, unit):
+        advance_each(model, state, unit)
+        return
     now = state.run[0].now_us
     state.work_done[unit] += (now - state.work_at_us[unit]) * speed(
         model, state, np.int64(ANY), unit, state.unit[unit].load
@@ -73,14 +76,14 @@ def advance(model, state, unit):
 def join(model, state, slot, unit, load, service_us):
     advance(model, state, unit)
     enter(state, slot, unit, service_us)
-    return requeue(model, state, unit, load, first_due(state, unit))
+    return requeue(model, state, unit, load)
 
 
 def leave(model, state, slot, unit, load, is_due):
     take_out(state, slot, unit, is_due)
     advance(model, state, unit)
     remove_from_unit(state, slot, unit)
-    return requeue(model, state, unit, load, first_due(state, unit))
+    return requeue(model, state, unit, load)
 
 
 def served_us(model, state, slot, unit):
@@ -90,17 +93,16 @@ def served_us(model, state, slot, unit):
     return one.before_us + one.work_us - max(0.0, one.due - done) if one.work_us < np.inf else 0.0
 
 
-def first_due(state, unit):
+def first_due(model, state, unit, load):
     """The slot of a unit that is due first; -1 if there is none."""
+    if CURVES and queries.has_speed_curves(model, unit):
+        return first_done(model, state, unit, load)
     first, slot = np.int64(-1), np.int64(state.work_first[unit])
     while slot >= 0:
         if first < 0 or state.slot[slot].due < state.slot[first].due:
             first = slot
         slot = np.int64(state.slot[slot].next_on_unit)
     return first
-
-
-# What all laws of units that share their speed do
 
 
 def enter(state, slot, unit, service_us):
@@ -118,10 +120,10 @@ def take_out(state, slot, unit, is_due):
         state.work_event[unit] = -1
 
 
-def requeue(model, state, unit, load, first):
-    """Put the end of ``first``, the segment that is done first, into the calendar, in place of the present one. Returns
-    whether it is a finite number, or none of them ever ends."""
-    queued, now = np.int64(state.work_event[unit]), state.run[0].now_us
+def requeue(model, state, unit, load):
+    """Put the end of the segment that is done first into the calendar, in place of the present one. Returns whether it
+    is a finite number, or none of them ever ends."""
+    queued, now, first = np.int64(state.work_event[unit]), state.run[0].now_us, first_due(model, state, unit, load)
     if queued >= 0:
         calendar.cancel(state, queued)
         state.slot[queued].end_us = np.inf
@@ -164,24 +166,10 @@ def first_to_leave(model, state, unit, first, end_us):
     return first, end_us
 
 
-# The law of speed curves
+# By speed curves
 
 
 @called
-def join_by_curves(model, state, slot, unit, load, service_us):
-    advance_each(model, state, unit)
-    enter(state, slot, unit, service_us)
-    return requeue(model, state, unit, load, first_done(model, state, unit, load))
-
-
-@called
-def leave_by_curves(model, state, slot, unit, load, is_due):
-    take_out(state, slot, unit, is_due)
-    advance_each(model, state, unit)
-    remove_from_unit(state, slot, unit)
-    return requeue(model, state, unit, load, first_done(model, state, unit, load))
-
-
 def advance_each(model, state, unit):
     """Bring what is left of each task of the unit up to date."""
     now = state.run[0].now_us
@@ -193,6 +181,7 @@ def advance_each(model, state, unit):
     state.work_at_us[unit] = now
 
 
+@called
 def first_done(model, state, unit, load):
     """The slot of a unit that is done first; -1 if there is none."""
     first, first_us, slot = np.int64(-1), np.inf, np.int64(state.work_first[unit])
