@@ -23,14 +23,14 @@ def prepare(asked, n_tasks, n_changed, types, longest, run, found, load):
     """Set the loads that have changed; compute what a task costs on each type of server while it runs [M, P]. In
     memory, because a sum of this product would be rounded once on a GPU, and twice on a CPU. No task is placed yet.
 
-    ``asked`` holds the times of the tasks on each type, their demands, the servers whose loads have changed, and these
-    loads, one after the other; ``found`` the server of each task, and then the load that this server reaches with it.
+    ``asked`` holds the times of the tasks on each type [P, M], their demands, the servers whose loads have changed, and
+    these loads, one after the other; ``found`` the server of each task, and then the load that it reaches with it.
     """
     i = cuda.grid(1)
     n_types = types.shape[1]
     n_times = n_tasks * n_types
     if i < n_times:
-        m, p = i // n_types, i % n_types
+        p, m = i // n_tasks, i % n_tasks
         amount = amount_of(asked[n_times + m], types[CAPACITY, p])
         run[m, p] = amount * min(asked[i], longest) * types[PER_DEMAND, p]
         if p == 0:
@@ -112,7 +112,7 @@ def kernel_of(n_threads: int, variant: str) -> Any:
             if has_server:
                 amount = amount_of(asked[n_tasks * n_types + m], types[CAPACITY, p])
                 cost = cost_in(
-                    *(now, amount, types[LIMIT, p], run[m, p], asked[m * n_types + p]),
+                    *(now, amount, types[LIMIT, p], run[m, p], asked[p * n_tasks + m]),
                     *(types[WAKE, p], types[WAKE_FOR_PERIOD, p], penalty),
                 )
             least[i] = cost
@@ -150,7 +150,7 @@ def wide_kernel_of(n_threads: int, variant: str) -> Any:
                 p, now = kind[server], load[server]
                 amount = amount_of(asked[n_tasks * n_types + m], types[CAPACITY, p])
                 cost = cost_in(
-                    *(now, amount, types[LIMIT, p], run[m, p], asked[m * n_types + p]),
+                    *(now, amount, types[LIMIT, p], run[m, p], asked[p * n_tasks + m]),
                     *(types[WAKE, p], types[WAKE_FOR_PERIOD, p], penalty),
                 )
                 if cost < least[i]:

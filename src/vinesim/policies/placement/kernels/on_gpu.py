@@ -71,9 +71,9 @@ def check(instance: Instance, time: np.ndarray, n_blocks: int, found: np.ndarray
     before it. ``time`` [M, P] are the times of the tasks on each type. ``load`` [U] is a copy of ``instance.load``, the
     loads before, and stays so."""
     placed = np.empty(instance.n_tasks, np.int64)
-    demand = np.ascontiguousarray(instance.tasks.demand, np.float64)
+    by_type, demand = np.ascontiguousarray(time.T), np.ascontiguousarray(instance.tasks.demand, np.float64)
     n_outside, n_unable, n_wrong = answer_of(
-        found, time, demand, instance.kind, instance.capacity, instance.load, load, n_blocks, placed
+        found, by_type, demand, instance.kind, instance.capacity, instance.load, load, n_blocks, placed
     )
     problems = []
     if n_outside:

@@ -30,7 +30,7 @@ def read_answer(found, time, demand, kind, capacity, before, load, n_blocks, pla
     """Write the server of each task to ``placed`` [M], -1 for none, and return how many tasks are not on servers of
     their blocks, how many on servers that cannot run them, and how many reach another load than the sum.
 
-    ``found`` [2, M] are the servers and the loads that these reach with the tasks; ``time`` [M, P] is infinite where
+    ``found`` [2, M] are the servers and the loads that these reach with the tasks; ``time`` [P, M] is infinite where
     a task cannot run; ``before`` [U] are the loads before the first task. ``load`` [U] equals it before and after.
     """
     n_tasks, n_servers = demand.shape[0], load.shape[0]
@@ -47,7 +47,7 @@ def read_answer(found, time, demand, kind, capacity, before, load, n_blocks, pla
                 continue
             at = not_negative(np.int64(server))
             placed[m], p = at, not_negative(kind[at])
-            n_unable += time[m, p] == np.inf
+            n_unable += time[p, m] == np.inf
             load[at] += amount_of(demand[m], capacity[p])
             n_wrong += load[at] != found[1, m]
     for m in range(n_tasks):

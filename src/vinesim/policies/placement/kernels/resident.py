@@ -52,7 +52,7 @@ class Resident:
         self._make_room(n_tasks, n_types)
         self._set_types(instance)
         here, n_asked = self._host_asked, n_times + n_tasks
-        here[:n_times] = time.ravel()
+        here[:n_times].reshape(n_types, n_tasks)[:] = time.T
         here[n_times:n_asked] = instance.tasks.demand
         n_changed = renew_loads(instance.load, self.sent, self._most, here[n_asked:])
         if n_changed > self._most:
