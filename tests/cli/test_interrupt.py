@@ -76,6 +76,18 @@ def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind, engine):
     assert (read_table(tmp_path / "result" / "tasks.parquet")["unit"] >= 0).sum() == N_STARTED
 
 
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_the_compilation_of_a_policy(tmp_path, kind):
+    code = f"import os; os.environ['NUMBA_CACHE_DIR'] = {str(tmp_path / 'code')!r}\n{MAIN}"
+    arguments = ["run", ROOT / "examples" / "quickstart.yaml", "--engine", "compiled", "--out", tmp_path / "result"]
+    ended_with, text = ended(code, arguments, [("compiling the policy", kind)])
+    assert ended_with == 130, text
+    assert text.endswith("vinesim: interrupted; the policy high was being compiled ")
+    assert "press Ctrl-C again" not in text
+    assert not (tmp_path / "result").exists()
+    assert not [one for one in (tmp_path / "code").rglob("*") if one.is_file() and one.suffix == ".tmp"]
+
+
 def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
     twice = [(STUCK, signal.SIGINT), ("press Ctrl-C again", signal.SIGINT)]
     stays = "p.Watchdog.report_progress = lambda self: False\n"  # else one may be enough on a busy machine

@@ -61,23 +61,20 @@ from types import SimpleNamespace
 import numba.cuda.dispatcher
 from numba import cuda, float64, int32, int64
 from vinesim.live.kernels import load, source_of
-from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, running_costs, set_loads, wide_kernel_of
+from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, prepare, wide_kernel_of
 numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(7, 5))  # there need be none
-reals, numbers = float64[::1], int64[::1]
-table, types = float64[:, ::1], int32[::1]
-of_servers = types, reals, reals, reals, reals, float64, reals
-answer = reals, reals
-abf = [(kernel_of(32, name).py_func, (table, table, reals, *of_servers, *answer)) for name in ("marginal", "literal")]
-wide = wide_kernel_of(32, "marginal").py_func, abf[0][1]
-costs = running_costs.py_func, (table, reals, reals, reals, float64, table, reals)
-loads = set_loads.py_func, (numbers, reals, reals)
+reals, table, kinds = float64[::1], float64[:, ::1], int32[::1]
+asked = table, reals, int64, kinds, table, float64, reals, reals
+abf = [(kernel_of(32, name).py_func, asked) for name in ("marginal", "literal")]
+wide = wide_kernel_of(32, "marginal").py_func, asked
+first = prepare.py_func, (reals, int64, int64, table, float64, table, reals, reals)
 load(source_of("examples/live/kernels.py"), Path(sys.argv[1]))
 (option,) = [cell.cell_contents for cell in sys.modules["vinesim_live_kernels"].price_on_gpu().__closure__]
 bounds = kernel_of(1024, "fitted").targetoptions["launch_bounds"]
 text, _ = cuda.compile_ptx(abf[0][0], abf[0][1], cc=(7, 5), launch_bounds=bounds)
 assert ".maxntid 1024" in text, "its registers suffice for a block"
 options = option.py_func, (reals, reals, float64, float64, float64, reals)
-for function, signature in (*abf, wide, costs, loads, options):
+for function, signature in (*abf, wide, first, options):
     text, _ = cuda.compile_ptx(function, signature, cc=(7, 5))
     assert ".target sm_75" in text
     assert text.count(".entry") == 1
@@ -132,44 +129,66 @@ def test_advice_on_performance_is_not_printed_and_other_warnings_are():
         warnings.warn("other", stacklevel=1)
 
 
-@pytest.mark.parametrize("fault", ["lost", "another block", "unable", "moved", "more", "less", "another choice"])
+OUTSIDE = {"lost": -2.0, "no number": np.nan, "endless": np.inf, "between two": 2.5}
+SUMS, WORDS = "the loads are not the sums", {"unable": "1 tasks are on servers that cannot run them"}
+FAULTS = (*OUTSIDE, "another block", *WORDS, "moved", "more", "less", "last bit", "another choice")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_wrong_answer_of_the_gpu_is_an_error(fault):
     from vinesim.policies.placement.kernels.best_fit import Cost, best_fit_in_blocks
     from vinesim.policies.placement.kernels.instance import Instance
 
     tasks, servers = question(5, n_servers=20, n_tasks=30, loaded=False, nasty=False)
+    servers = servers._replace(load=np.arange(len(servers.load)) % 3 / 8)
     cost = Cost("fitted", 1000.0, PERIOD_US)
     after = Instance.of(tasks, servers)
     placed = best_fit_in_blocks(after, cost, 2, "scan")
     before, time, n_servers = Instance.of(tasks, servers), after.times_us(), len(after.load)
-    load, reached = servers.load.copy(), np.zeros(len(placed))
+    work, found = servers.load.copy(), np.zeros((2, len(placed)))
+    found[0] = placed
     for task, server in enumerate(placed):
-        load[server] += tasks.demand[task]
-        reached[task] = load[server]
-    assert np.allclose(load, after.load)
-    on_gpu.check(before, time, 2, placed, reached)
-    on_gpu.compare(Instance.of(tasks, servers), cost, 2, placed)
-    if fault == "lost":
-        placed[3] = -2
+        work[server] += tasks.demand[task]
+        found[1, task] = work[server]
+    assert np.allclose(work, after.load)
+    work = servers.load.copy()
+
+    def checked():
+        try:
+            return on_gpu.check(before, time, 2, found, work).tolist()
+        finally:
+            assert work.tolist() == servers.load.tolist()
+
+    assert checked() == placed.tolist()
+    on_gpu.compare(before, cost, 2, placed)
+    assert before.load.tolist() == servers.load.tolist()
+    is_another = fault == "another choice"
+    if fault in OUTSIDE:
+        found[0, 3] = OUTSIDE[fault]
     elif fault == "another block":
-        placed[0] = n_servers - 1
+        found[0, 0] = n_servers - 1
     elif fault == "unable":
         time[0] = np.inf
-    elif fault == "moved":
-        placed[0] = (placed[0] + 1) % (n_servers // 2)
+    elif fault == "moved" or is_another:
+        found[0, 0] = placed[0] = (placed[0] + 1) % (n_servers // 2)
     elif fault == "more":
-        reached[np.argmax(reached)] += 1.0
+        found[1, np.argmax(found[1])] += 1.0
     elif fault == "less":
-        reached -= 0.01
-    else:
-        placed[0] = (placed[0] + 1) % (n_servers // 2)
-        reached = (servers.load + np.bincount(placed, tasks.demand, minlength=n_servers))[placed]
-        on_gpu.check(before, time, 2, placed, reached)  # a right answer, but to another question
-        with pytest.raises(vs.PolicyError, match="GPU"):
+        found[1] -= 0.01
+    elif fault == "last bit":
+        found[1, 7] = np.nextafter(found[1, 7], 0.0)
+    if is_another:
+        load = servers.load.copy()
+        for task, server in enumerate(placed):
+            load[server] += tasks.demand[task]
+            found[1, task] = load[server]
+        assert checked() == placed.tolist()  # a right answer, but to another question
+        with pytest.raises(vs.PolicyError, match="other servers than on the CPU"):
             on_gpu.compare(before, cost, 2, placed)
         return
-    with pytest.raises(vs.PolicyError, match="GPU"):
-        on_gpu.check(before, time, 2, placed, reached)
+    words = "not placed on servers of their blocks" if fault in (*OUTSIDE, "another block") else WORDS.get(fault, SUMS)
+    with pytest.raises(vs.PolicyError, match=words):
+        checked()
 
 
 def test_what_is_missing_for_a_gpu_is_named(monkeypatch):

@@ -24,11 +24,13 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     """Give ``simulate`` its ``on_progress`` and ``on_message``.
 
     A line on standard error appears after a second: events, simulated time, share of the tasks, time left. The first
-    Ctrl-C ends the run and keeps what is done, a second one ends it at once. A single SIGTERM is enough: if the run has
-    not ended after GRACE_S, it is ended at once.
+    Ctrl-C ends the run and keeps what is done, a second one ends it at once, as does the first one until the policy is
+    compiled. A single SIGTERM is enough: if the run has not ended after GRACE_S, it is ended at once.
     """
     line = _Line(n_tasks)
     n_signals, stopped = 0, False
+
+    from vinesim.engine.compiling import has_begun
 
     guard = threading.Timer(GRACE_S, signal.pthread_kill, [threading.main_thread().ident, signal.SIGTERM])
     guard.daemon = True
@@ -36,7 +38,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     def stop(kind: int, *_: Any) -> None:
         nonlocal n_signals, stopped
         n_signals += 1
-        if n_signals > 1:
+        if n_signals > 1 or not has_begun():
             raise KeyboardInterrupt
         if kind == signal.SIGTERM:
             guard.start()

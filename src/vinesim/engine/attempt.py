@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vinesim.core.code import Code
-from vinesim.engine.compiling import NotCompiled, announce_compilation, timing_compilation
+from vinesim.engine.compiling import NotCompiled, announce_compilation, compiling, timing_compilation
 from vinesim.engine.contract import BrokenContract, ErrorWithoutLine, OutOfTime
 from vinesim.engine.engine_choice import EngineChoice
 from vinesim.engine.outcome import Ended, why_over
@@ -73,7 +73,8 @@ class Attempt:
         try:
             with announce_compilation(policy, self.on_message), timing_compilation() as compiled_s:
                 ready = time.perf_counter()
-                run.compile()
+                with compiling(self.name):
+                    run.compile()
                 compile_s = time.perf_counter() - ready - compiled_s()
                 self._begin_placed(run)
                 ended = self._advance(run, clock, watchdog)
@@ -90,7 +91,8 @@ class Attempt:
         except OutOfTime as wrong:
             raise wrong.as_input_error(scenario, model, run.now_us) from None
         except KeyboardInterrupt as stop:
-            stop.add_note(watchdog.words())
+            if not hasattr(stop, "__notes__"):
+                stop.add_note(watchdog.words())
             raise
         return None if ended is None else Ended(engine, run, clock, *ended, compile_s)
 

@@ -127,7 +127,7 @@ def timing_compilation() -> Iterator[Callable[[], float]]:
 
     def end() -> None:
         nonlocal total
-        if threading.get_ident() == thread:
+        if threading.get_ident() == thread and begun:  # else Ctrl-C came as it began
             since = begun.pop()
             total += 0.0 if begun else time.perf_counter() - since
 
@@ -135,6 +135,27 @@ def timing_compilation() -> Iterator[Callable[[], float]]:
 
     with listening(begin, end):
         yield lambda: total
+
+
+_has_begun = False
+
+
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """Let :func:`has_begun` be false until the compiler is done; KeyboardInterrupt gets a note that says so."""
+    global _has_begun
+    _has_begun = False
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"the policy {name} was being compiled")
+        raise
+    _has_begun = True
+
+
+def has_begun() -> bool:
+    """Whether the last run of the process is compiled, so that some of it may be done."""
+    return _has_begun
 
 
 class NotCompiled(PolicyError):

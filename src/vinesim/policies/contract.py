@@ -281,8 +281,11 @@ class BatchServers(NamedTuple):
         remaining time wherever it is moved."""
         speed = np.ascontiguousarray(self.affinity.T[:, types])
         measured_us = tasks.measured_us[:, types] if len(tasks.measured_us) else None
-        own_speed = speed if len(speed) == 1 or measured_us is not None else speed[tasks.task_type]
-        alone = alone_us(tasks.operations[:, None], own_speed, measured_us)
+        if len(speed) == 1 and measured_us is None:  # type by type, which NumPy divides six times faster
+            alone = alone_us(tasks.operations, speed.T).T
+        else:
+            own_speed = speed if measured_us is not None else speed[tasks.task_type]
+            alone = alone_us(tasks.operations[:, None], own_speed, measured_us)
         if self.overhead_us.any():
             alone = self.overhead_us.T[:, types][tasks.task_type] + alone
         is_pending = np.isnan(tasks.remaining_us)

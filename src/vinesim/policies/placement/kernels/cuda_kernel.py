@@ -14,38 +14,43 @@ from vinesim.policies.placement.kernels.costs import ACTIVE_FITS, ACTIVE_FULL, E
 from vinesim.state import demand as rule
 
 NOT_PLACED = -2.0
+CAPACITY, LIMIT, WAKE, WAKE_FOR_PERIOD, PER_DEMAND = range(5)  # the rows of ``types``
 amount_of = cuda.jit(device=True)(rule.amount_of)
 
 
 @cuda.jit
-def set_loads(at, value, load):
-    """Set the loads of some servers."""
-    i = cuda.grid(1)
-    if i < at.shape[0]:
-        load[at[i]] = value[i]
+def prepare(asked, n_tasks, n_changed, types, longest, run, found, load):
+    """Set the loads that have changed; compute what a task costs on each type of server while it runs [M, P]. In
+    memory, because a sum of this product would be rounded once on a GPU, and twice on a CPU. No task is placed yet.
 
-
-@cuda.jit
-def running_costs(time, demand, capacity, per_demand, longest, run, placed):
-    """What a task costs on each type of server while it runs [M, P]. In memory, because a sum of this product would be
-    rounded once on a GPU, and twice on a CPU. No task is placed yet."""
+    ``asked`` holds the times of the tasks on each type [P, M], their demands, the servers whose loads have changed, and
+    these loads, one after the other; ``found`` the server of each task, and then the load that it reaches with it.
+    """
     i = cuda.grid(1)
-    m, p = i // capacity.shape[0], i % capacity.shape[0]
-    if m < demand.shape[0]:
-        run[m, p] = amount_of(demand[m], capacity[p]) * min(time[m, p], longest) * per_demand[p]
+    n_types = types.shape[1]
+    n_times = n_tasks * n_types
+    if i < n_times:
+        p, m = i // n_tasks, i % n_tasks
+        amount = amount_of(asked[n_times + m], types[CAPACITY, p])
+        run[m, p] = amount * min(asked[i], longest) * types[PER_DEMAND, p]
         if p == 0:
-            placed[m] = NOT_PLACED
+            found[m] = NOT_PLACED
+    if i < n_changed:
+        at = n_times + n_tasks + i
+        load[np.int64(asked[at])] = asked[at + n_changed]
 
 
 @cache
 def cost_of(variant: str) -> Any:
-    """Return the function that computes an entry of :func:`~vinesim.policies.placement.kernels.costs.cost_table`."""
+    """Return the function that computes the entry of :func:`~vinesim.policies.placement.kernels.costs.cost_table`
+    for the state of a server whose load is ``now``."""
     is_literal, is_fitfirst, is_marginal = (variant == name for name in ("literal", "fitfirst", "marginal"))
 
     @cuda.jit(device=True)
-    def cost(state, run, time, wake, wake_for_period, penalty):
+    def cost(now, amount, limit, run, time, wake, wake_for_period, penalty):
         if time == np.inf:
             return np.inf
+        state = (0 if now + amount <= limit else 2) + (1 if now == 0.0 else 0)
         if state == ACTIVE_FITS:
             return run
         if state == ACTIVE_FULL:
@@ -92,8 +97,9 @@ def kernel_of(n_threads: int, variant: str) -> Any:
     cost_in, reduce = cost_of(variant), reduction(n_threads)
 
     @cuda.jit(**launch_bounds(n_threads))
-    def place(run, time, demand, kind, capacity, limit, wake, wake_for_period, penalty, load, placed, reached):
+    def place(run, asked, n_tasks, kind, types, penalty, load, found):
         block, i, n_blocks = cuda.blockIdx.x, cuda.threadIdx.x, np.int64(cuda.gridDim.x)
+        n_types = types.shape[1]
         least = cuda.shared.array(n_threads, np.float64)
         position = cuda.shared.array(n_threads, np.int32)
         first = block * load.shape[0] // n_blocks
@@ -101,22 +107,24 @@ def kernel_of(n_threads: int, variant: str) -> Any:
         now, p = 0.0, 0
         if has_server:
             now, p = load[first + i], kind[first + i]
-        for m in range(block * demand.shape[0] // n_blocks, (block + 1) * demand.shape[0] // n_blocks):
+        for m in range(block * n_tasks // n_blocks, (block + 1) * n_tasks // n_blocks):
             amount, cost = 0.0, np.inf
             if has_server:
-                amount = amount_of(demand[m], capacity[p])
-                state = (0 if now + amount <= limit[p] else 2) + (1 if now == 0.0 else 0)
-                cost = cost_in(state, run[m, p], time[m, p], wake[p], wake_for_period[p], penalty)
+                amount = amount_of(asked[n_tasks * n_types + m], types[CAPACITY, p])
+                cost = cost_in(
+                    *(now, amount, types[LIMIT, p], run[m, p], asked[p * n_tasks + m]),
+                    *(types[WAKE, p], types[WAKE_FOR_PERIOD, p], penalty),
+                )
             least[i] = cost
             position[i] = i
             cuda.syncthreads()
             reduce(least, position, i)
-            found = least[0] < np.inf
-            if found and i == position[0]:
+            is_placed = least[0] < np.inf
+            if is_placed and i == position[0]:
                 now += amount
-                reached[m] = now
+                found[n_tasks + m] = now
             if i == 0:
-                placed[m] = first + position[0] if found else -1.0
+                found[m] = first + position[0] if is_placed else -1.0
             cuda.syncthreads()
 
     return place
@@ -129,29 +137,33 @@ def wide_kernel_of(n_threads: int, variant: str) -> Any:
     cost_in, reduce = cost_of(variant), reduction(n_threads)
 
     @cuda.jit(**launch_bounds(n_threads))
-    def place(run, time, demand, kind, capacity, limit, wake, wake_for_period, penalty, load, placed, reached):
+    def place(run, asked, n_tasks, kind, types, penalty, load, found):
         block, i, n_blocks = cuda.blockIdx.x, cuda.threadIdx.x, np.int64(cuda.gridDim.x)
+        n_types = types.shape[1]
         least = cuda.shared.array(n_threads, np.float64)
         position = cuda.shared.array(n_threads, np.int32)
         first, end = block * load.shape[0] // n_blocks, (block + 1) * load.shape[0] // n_blocks
-        for m in range(block * demand.shape[0] // n_blocks, (block + 1) * demand.shape[0] // n_blocks):
+        for m in range(block * n_tasks // n_blocks, (block + 1) * n_tasks // n_blocks):
             least[i] = np.inf
             position[i] = i
             for server in range(first + i, end, n_threads):
                 p, now = kind[server], load[server]
-                state = (0 if now + amount_of(demand[m], capacity[p]) <= limit[p] else 2) + (1 if now == 0.0 else 0)
-                cost = cost_in(state, run[m, p], time[m, p], wake[p], wake_for_period[p], penalty)
+                amount = amount_of(asked[n_tasks * n_types + m], types[CAPACITY, p])
+                cost = cost_in(
+                    *(now, amount, types[LIMIT, p], run[m, p], asked[p * n_tasks + m]),
+                    *(types[WAKE, p], types[WAKE_FOR_PERIOD, p], penalty),
+                )
                 if cost < least[i]:
                     least[i] = cost
                     position[i] = server - first
             cuda.syncthreads()
             reduce(least, position, i)
-            found, server = least[0] < np.inf, first + position[0]
-            if found and i == position[0] % n_threads:
-                load[server] += amount_of(demand[m], capacity[kind[server]])
-                reached[m] = load[server]
+            is_placed, server = least[0] < np.inf, first + position[0]
+            if is_placed and i == position[0] % n_threads:
+                load[server] += amount_of(asked[n_tasks * n_types + m], types[CAPACITY, kind[server]])
+                found[n_tasks + m] = load[server]
             if i == 0:
-                placed[m] = server if found else -1.0
+                found[m] = server if is_placed else -1.0
             cuda.syncthreads()
 
     return place

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -11,13 +12,12 @@ import numpy as np
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.packages import is_installed, missing
 from vinesim.policies.contract import BatchServers, BatchTasks
-from vinesim.policies.placement.kernels.best_fit import MAX_TYPES, Cost, best_fit_in_blocks, shares
+from vinesim.policies.placement.kernels.best_fit import MAX_TYPES, Cost, best_fit_in_blocks
 from vinesim.policies.placement.kernels.instance import Instance
+from vinesim.policies.placement.kernels.passes import answer_of
 from vinesim.policies.placement.kernels.resident import Resident
-from vinesim.state.demand import amounts
 
 MAX_THREADS = 1024  # of a block, a power of 2
-ROUNDING = 1e-9  # of a sum of demands
 SAMPLED = 64  # one of this number of calls is compared with the CPU
 _KEPT: list[Resident] = []  # of the last call
 _ONE_AT_A_TIME = Lock()  # threads of a study share it
@@ -43,59 +43,53 @@ def best_fit_on_gpu(
         if resident.of.n_types > MAX_TYPES:
             raise InputError([Problem(_OPTION, f"cpu, with more than {MAX_TYPES} types of server", "cuda")])
         instance = resident.question(tasks, servers)
-        if not instance.n_tasks:
-            return np.empty(0, np.int64)
-        time = instance.times_us()
-        with gpu_software():
-            placed, reached = resident.place(instance, time, cost.variant, cost.penalty, n_blocks, n_threads)
-        check(instance, time, n_blocks, placed, reached)
-        if is_checked_fully or resident.n_asked % SAMPLED == 0:
-            compare(instance, cost, n_blocks, placed)
-        resident.n_asked += 1
+        if instance.n_tasks:
+            time = instance.times_us()
+            with gpu_software():
+                found = resident.place(instance, time, cost.variant, cost.penalty, n_blocks, n_threads)
+            placed = check(instance, time, n_blocks, found, resident.sent)
+            if is_checked_fully or resident.n_asked % SAMPLED == 0:
+                compare(instance, cost, n_blocks, placed)
+            resident.n_asked += 1
+        else:
+            placed = np.empty(0, np.int64)
+        _KEPT.append(resident)  # not what a call has left that failed, or that Ctrl-C ended
     return placed
 
 
 def _resident(cuda: Any, tasks: BatchTasks, servers: BatchServers) -> Resident:
     """Return the servers on the GPU: those of the last call, if they are the same."""
-    if not (_KEPT and _KEPT[0].is_for(servers)):
-        _KEPT[:] = [Resident(cuda, tasks, servers)]
-    return _KEPT[0]
+    kept = _KEPT.pop() if _KEPT else None
+    return kept if kept and kept.is_for(servers) else Resident(cuda, tasks, servers)
 
 
-def check(instance: Instance, time: np.ndarray, n_blocks: int, placed: np.ndarray, reached: np.ndarray) -> None:
-    """Raise :class:`PolicyError` unless each task is on a server of its block that can run it, or on none, and the
-    loads that the servers reach are the sums of the demands.
+def check(instance: Instance, time: np.ndarray, n_blocks: int, found: np.ndarray, load: np.ndarray) -> np.ndarray:
+    """Return the server of each task [M], -1 for none; raise :class:`PolicyError` unless each task is on a server of
+    its block that can run it, or on none, and the loads that the servers reach are the sums of the demands.
 
-    ``placed`` [M] and ``reached`` [M], the load of its server with a task and those before it, are the GPU's answer;
-    ``instance.load`` [U] are the loads before, ``time`` [M, P] the times of the tasks on each type."""
+    ``found`` [2, M] is the GPU's answer: the server of each task, and the load of this server with it and the tasks
+    before it. ``time`` [M, P] are the times of the tasks on each type. ``load`` [U] is a copy of ``instance.load``, the
+    loads before, and stays so."""
+    placed = np.empty(instance.n_tasks, np.int64)
+    by_type, demand = np.ascontiguousarray(time.T), np.ascontiguousarray(instance.tasks.demand, np.float64)
+    n_outside, n_unable, n_wrong = answer_of(
+        found, by_type, demand, instance.kind, instance.capacity, instance.load, load, n_blocks, placed
+    )
     problems = []
-    first = shares(len(instance.load), n_blocks)
-    n_tasks_of = np.diff(shares(len(placed), n_blocks))
-    begin, end = np.repeat(first[:-1], n_tasks_of), np.repeat(first[1:], n_tasks_of)
-    chosen = np.flatnonzero(placed != -1)
-    where = placed[chosen]
-    is_wrong = (where < begin[chosen]) | (where >= end[chosen])
-    if is_wrong.any():
-        problems.append(f"{int(is_wrong.sum())} tasks were not placed on servers of their blocks")
-    else:
-        of = instance.kind[where]
-        n_unable = int(np.isinf(time[chosen, of]).sum())
-        if n_unable:
-            problems.append(f"{n_unable} tasks are on servers that cannot run them")
-        demand = amounts(instance.tasks.demand[chosen], instance.capacity[of])
-        total = instance.load[where] + np.bincount(where, demand, minlength=len(instance.load))[where]
-        beyond = reached[chosen] - total
-        is_full = np.zeros(len(instance.load), bool)
-        is_full[where[np.abs(beyond) <= ROUNDING * total]] = True  # the last task of each server
-        if not (is_full[where].all() and (beyond <= ROUNDING * total).all()):
-            problems.append("the loads are not the sums of the demands placed")
+    if n_outside:
+        problems.append(f"{n_outside} tasks were not placed on servers of their blocks")
+    if n_unable:
+        problems.append(f"{n_unable} tasks are on servers that cannot run them")
+    if n_wrong and not n_outside:
+        problems.append("the loads are not the sums of the demands placed")
     _refuse(problems, len(placed))
+    return placed
 
 
 def compare(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray) -> None:
-    """Raise :class:`PolicyError` unless the GPU's answer is the CPU's, which is computed here, also in
-    ``instance.load``."""
-    n_different = int((placed != best_fit_in_blocks(instance, cost, n_blocks, "scan")).sum())
+    """Raise :class:`PolicyError` unless the GPU's answer is the CPU's, which is computed here."""
+    own = replace(instance, load=instance.load.copy())
+    n_different = int((placed != best_fit_in_blocks(own, cost, n_blocks, "scan")).sum())
     _refuse([f"{n_different} tasks are on other servers than on the CPU"] if n_different else [], len(placed))
 
 
