@@ -61,7 +61,6 @@ def test_a_partition_is_an_option_and_the_report_can_be_json(vinesim, tmp_path):
         "status: 1 (completed) 2 kept; 5 (cancelled) 1 kept, 1 dropped",
         "partition: 1 2 kept, 1 dropped; 2 1 kept",
         "not used: user (4 lines), group (4 lines)",
-        "requested time (4 lines)",
         "left out: node boundaries",
     ):
         assert line in done.out, done.out

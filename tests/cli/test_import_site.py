@@ -168,3 +168,36 @@ def test_times_and_memory_keep_all_their_digits(tmp_path: Path) -> None:
     assert scenario.workload.words_of("start_s") == ["0", "4000007"]
     assert scenario.workload.words_of("request")[1].endswith("mem_node=1031523")
     assert [(one.down_us, one.up_us) for one in scenario.outages] == [(5_000_004e6, 5_000_008e6)]
+
+
+NODES = "NodeName=c1 Arch=x86_64 CPUTot=4 RealMemory=8000 State=IDLE Partitions=batch\n\n" + (
+    "NodeName=c2 Arch=x86_64 CPUTot=4 RealMemory=8000 State=IDLE Partitions=gpu,batch\n"
+)
+
+
+def test_partitions_are_those_that_the_nodes_name_where_no_file_has_more(tmp_path: Path) -> None:
+    """The report says that the rest of them is not known; without any partition the error says what to add."""
+    jobs = [job(1, 0, 60, "-n1"), job(2, 0, 60, "-n1", partition="gpu")]
+    site = imported(tmp_path, *jobs, conf="ClusterName=small\n", nodes=NODES)
+    assert [(one.name, 0 if one.nodes is None else len(one.nodes)) for one in site.partitions] == [
+        ("batch", 2),
+        ("gpu", 1),
+    ]
+    assert site.options["partitions"] == {"batch": {}, "gpu": {}}
+    findings = json.loads((tmp_path / "site.import.json").read_text())["findings"]
+    assert [one["partitions"] for one in findings if one["what"] == "partitions"] == [2]
+    write_site(tmp_path / "none", jobs, "ClusterName=small\n", nodes=NODES.replace("Partitions=", "Owner="))
+    command = ["import", "slurm", str(tmp_path / "none"), "-o", str(tmp_path / "x.parquet")]
+    assert "Add slurm.conf, or the output of scontrol show partitions." in str(
+        CliRunner().invoke(app, command).exception
+    )
+
+
+def test_the_time_zone_is_that_of_the_times(tmp_path: Path) -> None:
+    """Dates without a zone, dates with one, and times since 1970."""
+    row = job(1, 0, 60, "-n1")
+    s = "1709251200"
+    for zone, words in (("", "UTC is assumed: Slurm"), ("+02:00", "as the dates say"), (s, "UTC, as times since 1970")):
+        changed = row.replace("2024-03-01T00:00:00", s) if zone == s else row.replace("T00:00:00", f"T00:00:00{zone}")
+        imported(tmp_path, changed.replace("2024-03-01T00:01:00", "1709251260" if zone == s else at(60) + zone))
+        assert json.loads((tmp_path / "site.import.json").read_text())["time_zone"].startswith(words)

@@ -192,3 +192,34 @@ def test_a_policy_that_a_run_refuses_is_refused_before(vinesim, tmp_path, policy
     found = [vinesim(command, tmp_path / "s.yaml") for command in ("validate", "run")]
     assert [one.code for one in found] == [2, 2]
     assert all(f"no batching; {policy}" in one.err for one in found)
+
+
+AXES = {"arrivals.iat": [7, 8]}
+
+
+def test_an_axis_of_the_jobs_that_no_point_has_is_an_error_as_in_a_sweep(vinesim, folder):
+    """No job has a user; all have a size."""
+    plain = {**SCENARIO, "policy": "high"}
+    study = folder / "record.yaml"
+    study.write_text(json.dumps({"scenario": plain, "axes": AXES, "record": ["by.user", "by.size"]}))
+    for done in (vinesim("validate", study), vinesim("sweep", study, "--out", folder / "out", "--workers", 1)):
+        assert done.code == 2
+        assert "record: expected one of task_type, size, hour, found user" in done.err
+    assert not (folder / "out").exists()
+    study.write_text(json.dumps({"scenario": plain, "axes": AXES, "record": ["by.size"]}))
+    assert vinesim("validate", study).code == 0
+
+
+@pytest.mark.parametrize("kind", ["study", "plan"])
+def test_a_recorded_function_is_tried_only_by_running_it(vinesim, folder, kind):
+    """And then as before a sweep: this one divides by zero."""
+    (folder / "my.py").write_text("def mine(result):\n    return 1 / 0\n")
+    document = {"scenario": {**SCENARIO, "policy": "high"}, "record": ["my.py:mine"]}
+    document |= {"axes": AXES} if kind == "study" else {"choose": AXES, "minimize": "mine"}
+    (folder / "record.yaml").write_text(json.dumps(document))
+    done = vinesim("validate", folder / "record.yaml")
+    assert done.code == 0, done.err
+    assert "Not checked: the function" in done.out
+    tried = vinesim("validate", folder / "record.yaml", "--run-policy-file")
+    assert tried.code == 2
+    assert "expected mine(result) to return a value, found ZeroDivisionError" in tried.err

@@ -5,7 +5,8 @@ import yaml
 
 from tests.explore.conftest import EXAMPLES, GPUS
 from vinesim.engine.simulate import simulate
-from vinesim.explore.controls import controls_of
+from vinesim.explore.controls import MAX_CONTROLS, controls_of, n_left_out
+from vinesim.explore.page import explore_page
 from vinesim.explore.state import Explored, override
 from vinesim.explore.view import view_of
 from vinesim.model.errors import InputError
@@ -180,3 +181,30 @@ def test_a_variant_that_cannot_be_is_reported_as_run_reports_it(quickstart):
 @pytest.mark.parametrize("value", [5, 0.25, True, "6.5 us", "no", "1e3", "a: b", "10 Gb/s", "[x]"])
 def test_an_override_reads_back_as_the_value(value):
     assert yaml.safe_load(override("key", value).removeprefix("key=")) == value
+
+
+def test_a_site_with_many_users_keeps_the_controls_of_its_policy_the_load_and_the_seed(tmp_path):
+    """And the page says how many others it leaves out. A weight that is 0 can become one that counts."""
+    users = {f"u{i}": {"shares": 1, "max_jobs": 2} for i in range(150)}
+    options = {"accounts": {"a": {"shares": 1, "users": users}}, "nodes": {"c": {"names": "c1", "weight": 1}}}
+    racks = [{"nodes": [{"count": 1, "group": "c", "units": {"CPU": {"cores": 4}}, "memory": "8 GiB"}]}]
+    document = {
+        "extends": "none",
+        "processor_types": [{"name": "CPU"}],
+        "network": "none",
+        "datacenter": {"racks": racks},
+        "workload": {"file": "jobs.csv"},
+        "policy": "slurm",
+        "options": options,
+    }
+    found = {control.key: control for control in controls_of(document)}
+    assert len(found) == MAX_CONTROLS
+    assert {"seed", "workload.load", "policy", "options.bf_interval", "options.accounts.a.users.u0.shares"} <= {*found}
+    assert n_left_out(document) == 300 + len(controls_of({**document, "options": {}})) + 2 - MAX_CONTROLS
+    assert found["options.priority_weight_age"].high == 10_000
+    (tmp_path / "jobs.csv").write_text("arrival_s,time_s,cores\n0,60,4\n")
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(document))
+    text = Explored(tmp_path / "a.yaml")
+    text.scenario = lambda changes: None  # the jobs of a site have more columns
+    notes = [section.html for section in explore_page(text).sections if section.anchor == "controls"]
+    assert f"{n_left_out(document)} more values of the file have no control here" in notes[0]

@@ -83,3 +83,14 @@ def test_prices_are_those_of_the_types_that_some_point_has():
     scenario = {**SCENARIO, "processor_types": [{"name": "CPU", "idle_power": 100}, {"name": "GPU"}]}
     scenario |= {"prices": {"CPU": 2000, "GPU": 5}, "affinity": {"absolute": {"CPU": {"TASK": 1}, "GPU": {"TASK": 1}}}}
     assert known(scenario, minimize="cost.purchase").prices == {"CPU": 2000}
+
+
+@pytest.mark.parametrize(
+    ("policy", "distribution", "is_random"),
+    [("high", None, False), ("flat", None, True), ("high", "exponential", True), ("high", "constant", False)],
+)
+def test_runs_are_random_where_the_policy_or_the_failures_are(policy, distribution, is_random):
+    """One run is enough where other seeds give the same."""
+    times = {"mean": "1 h", "distribution": distribution}
+    more = {} if distribution is None else {"failures": [{"until": times, "repair": times}]}
+    assert known({**SCENARIO, "policy": policy, **more}).is_random.all() == is_random

@@ -14,6 +14,7 @@ from vinesim.cli.backtest import print_backtest
 from vinesim.cli.main import app
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.model.errors import InputError
+from vinesim.model.failure import Failures, Times
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.pages.backtest import backtest_page
 from vinesim.policies.documents import read_scenario
@@ -41,6 +42,20 @@ def test_waits_count_from_when_a_job_was_eligible(site):
     assert np.abs(found.mean_s - found.actual_s).max() < 12
     assert found.band_s < 6
     assert {row["by"] for row in found.rows()} == {"qos", "user", "CPUs"}
+
+
+@pytest.mark.parametrize("failures", [(), (Failures(Times(1e9), Times(1e6)),)])
+def test_a_policy_that_draws_nothing_runs_once(site, capsys, failures):
+    """Unless nodes fail at random."""
+    scenario = replace(read_scenario(site), policy="easy_backfill", options={}, failures=failures)
+    begun = []
+    found = backtest(scenario, 3, engine="reference", on_run=begun.append)
+    assert begun == ([0, 1, 2] if failures else [0])
+    text = "\n".join(printed(found, capsys))
+    assert ("another seed would give the same run." in text) is (not failures)
+    if not failures:
+        assert (found.band_s, found.floor_s, found.as_document()["replications"]) == (0.0, 0.0, 1)
+        assert "all runs are equal" in render(backtest_page(found, None, "site"))
 
 
 def test_starts_are_rounded_down_where_those_of_the_log_are(site):

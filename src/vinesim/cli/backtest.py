@@ -36,7 +36,7 @@ def backtest(
         help="An imported scenario whose jobs have their actual starts; or the folder of a back-test to repeat.",
     ),
     replications: int = typer.Option(
-        None, min=1, help=f"Number of runs, with different seeds; {REPLICATIONS} by default."
+        None, min=1, help=f"Number of runs, with different seeds; {REPLICATIONS} by default, 1 if all are equal."
     ),
     policy: str = typer.Option(None, help="Another policy than that of the scenario."),
     overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
@@ -173,7 +173,9 @@ def _s(value: float | None) -> str:
 
 
 def _in_single_runs(found: dict[str, Any]) -> str:
-    """Say how far single runs are off, and from each other, where there are several that differ."""
+    """Say how far single runs are off, and from each other, where there are several, or why there is only one."""
+    if not found["is_random"]:
+        return "; another seed would give the same run"
     if found["band_s"] is None:
         return ""
     if found["band_s"] == 0.0:

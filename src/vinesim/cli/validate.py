@@ -28,7 +28,9 @@ def validate(
         [], metavar="KEY=VALUE", help="An option of the policy.", autocompletion=policy_options
     ),
     run_policy_file: bool = typer.Option(
-        False, "--run-policy-file", help="Check policies and generators in Python files too; this runs their code."
+        False,
+        "--run-policy-file",
+        help="Check policies, generators and functions in Python files too; this runs their code.",
     ),
 ) -> None:
     """Check a scenario file, every point of a study file, or a plan file; list every problem. No code is run."""
@@ -44,7 +46,7 @@ def validate(
         summary = _scenario(file, check, changes, policy, option)
     say(f"{file} is valid: {summary}")
     for name in check.unchecked:
-        say(f"Not checked: the policy {name}, because it is code. --run-policy-file runs that code to check it.")
+        say(f"Not checked: the {name}, because it is code. --run-policy-file runs that code to check it.")
 
 
 def _refuse_changes(changes: list[str], policy: str | None, option: list[str]) -> None:

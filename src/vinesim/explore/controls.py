@@ -59,8 +59,13 @@ _QUOTAS = (
     "weight",
 )  # of a partition; the rest of it are places
 _OF_FAILURES = {"until": "time until a node fails", "repair": "time until it is repaired"}
-_FROM_NOTHING = {"_bytes": 1e6, "_us": 1000.0}  # how far a slider goes whose value is 0
-MAX_CONTROLS = 200  # of a file that lists its units one by one, the first ones
+_FROM_NOTHING = {  # how far a slider goes whose value is 0
+    r"_bytes$": 1e6,
+    r"_us$": 1000.0,
+    r"^priority_weight_|_prio_reserve$": 10_000.0,
+    r"_age_reserve$|_exempt_time$|_linear$": 3600.0,  # s
+}
+MAX_CONTROLS = 200  # of a file that lists its units one by one, or of a site with many users, the first ones
 
 
 @dataclass(frozen=True)
@@ -81,15 +86,13 @@ class Control:
 
 
 def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
-    """Return the controls of a scenario's document, with the options of this policy, or of its own."""
-    chosen = data.get("policy", "high") if policy is None else policy
-    found = [*_written(data), *_of_generator(data), *_of_network(data), *_of_policy(data, chosen)]
-    if data.get("seed") is None:
-        found.append(_number(("seed",), 0))
-    work = data.get("workload")
-    if isinstance(work, Mapping) and work.get("load") is None:
-        found.append(_number(("workload", "load"), 1.0))
-    once = list({control.key: control for control in found}.values())[:MAX_CONTROLS]
+    """Return the controls of a scenario's document, with the options of this policy, or of its own.
+
+    Of more than ``MAX_CONTROLS``, those of the policy, the load and the seed are there, and the first of the others."""
+    found = _all_controls(data, policy)
+    others = [control.key for control in found if not _is_of_all(control)]
+    left_out = set(others[max(0, MAX_CONTROLS - len(found) + len(others)) :])
+    once = [control for control in found if control.key not in left_out]
     types = data.get("processor_types")
     titles = [_title(control.key, types) for control in once]
     named = [
@@ -98,6 +101,28 @@ def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
     ]
     order = list(dict.fromkeys(GROUPS.values()))
     return sorted(named, key=lambda control: order.index(control.group))
+
+
+def n_left_out(data: Mapping[str, Any]) -> int:
+    """Return how many controls a scenario's document has beyond those that a page shows."""
+    return max(0, len(_all_controls(data, None)) - MAX_CONTROLS)
+
+
+def _all_controls(data: Mapping[str, Any], policy: Any) -> list[Control]:
+    """Return all of them, without their titles."""
+    chosen = data.get("policy", "high") if policy is None else policy
+    found = [*_written(data), *_of_generator(data), *_of_network(data), *_of_policy(data, chosen)]
+    if data.get("seed") is None:
+        found.append(_number(("seed",), 0))
+    work = data.get("workload")
+    if isinstance(work, Mapping) and work.get("load") is None:
+        found.append(_number(("workload", "load"), 1.0))
+    return list({control.key: control for control in found}.values())
+
+
+def _is_of_all(control: Control) -> bool:
+    """Whether any scenario may have it, however many things its file lists."""
+    return control.key in ("policy", "seed", "workload.load") or re.fullmatch(r"options[.]\w+", control.key) is not None
 
 
 def _title(key: str, types: Any) -> str:
@@ -190,7 +215,7 @@ def _number(steps: Steps, value: Any, *, is_whole: bool | None = None) -> Contro
         if whole:
             low, high = max(1.0, math.floor(low)), max(LEAST_MOST, math.ceil(high))
     else:
-        most = next((high for ending, high in _FROM_NOTHING.items() if str(steps[-1]).endswith(ending)), LEAST_MOST)
+        most = next((high for name, high in _FROM_NOTHING.items() if re.search(name, str(steps[-1]))), LEAST_MOST)
         low, high, is_log = min(0.0, number), most, False
     key = dotted(steps)
     return Control(key, "", GROUPS[str(steps[0])], "number", value, (), unit, low, high, whole, is_log)

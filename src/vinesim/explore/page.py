@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vinesim.explore.controls import n_left_out
 from vinesim.explore.state import Explored
 from vinesim.explore.view import titles
 from vinesim.report.markup import Content, Section, notice
@@ -41,7 +42,11 @@ _SECTIONS = (
 def explore_page(explored: Explored) -> Content:
     """Return the page of a scenario. Raises :class:`~vinesim.model.errors.InputError` if it cannot run."""
     explored.scenario({})
-    error = note_of(read_record(explored.base.data, explored.folder))
+    n_more = n_left_out(explored.base.data)
+    notes = {
+        "controls": f"{n_more:,} more values of the file have no control here: --set changes them." if n_more else "",
+        "results": note_of(read_record(explored.base.data, explored.folder)),
+    }
     found: dict[str, Any] = {
         "controls": [vars(control) for control in explored.controls({})],
         "numbers": titles(),
@@ -51,8 +56,7 @@ def explore_page(explored: Explored) -> Content:
         title=explored.base.data.get("description") or explored.path.name,
         lead=f"{explored.path.name}: move a control, and the charts follow.",
         sections=[
-            Section(anchor, title, notice(error) if error and anchor == "results" else "")
-            for anchor, title in _SECTIONS
+            Section(anchor, title, notice(notes[anchor]) if notes.get(anchor) else "") for anchor, title in _SECTIONS
         ],
         data={"explore": found},
         scripts=SCRIPTS,

@@ -35,6 +35,12 @@ def axes(tables: Tables) -> list[str]:
     return [name for name in tables["labels"] or () if name != "job"] + list(OWN)
 
 
+def wrong_axis(tables: Tables, axis: str) -> Problem | None:
+    """Return a problem if a run has no such axis; of the tables, the labels are enough."""
+    there = axes(tables)
+    return None if axis in there else Problem("--by", f"one of {', '.join(there)}", axis)
+
+
 def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
     """Return a row per label on an axis, those with the most work first, or in the order of sizes and hours.
 
@@ -116,8 +122,8 @@ def groups(tables: Tables, summary: Mapping[str, Any], axis: str) -> tuple[list[
 
     Raises :class:`InputError` for an axis that the run lacks.
     """
-    if axis not in (there := axes(tables)):
-        raise InputError([Problem("--by", f"one of {', '.join(there)}", axis)])
+    if problem := wrong_axis(tables, axis):
+        raise InputError([problem])
     return _groups(axis, tables, summary)
 
 

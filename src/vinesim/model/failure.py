@@ -53,6 +53,11 @@ class Failures:
     running: Running = field(default="requeue", metadata=attribute("As for an outage."))
     # fmt: on
 
+    @property
+    def is_random(self) -> bool:
+        """Whether they depend on the seed."""
+        return any(times.distribution != "constant" for times in (self.until, self.repair))
+
     def nodes(self, center: Datacenter) -> list[tuple[int, int]]:
         """Return the (rack, shelf) of the nodes that fail, in increasing order."""
         chosen = np.ones(center.n_units, bool)

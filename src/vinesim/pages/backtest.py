@@ -52,7 +52,8 @@ def backtest_page(found: Backtest, steps: Waterfall | None, name: str) -> Conten
 def _summary(document: Mapping[str, Any]) -> str:
     means = [document[of]["mean"] for of in ("actual_s", "predicted_s")]
     band_s, n = document["band_s"], document["replications"]
-    of_band = "a run of a perfect model is off as much" if band_s else "all runs are equal" if n > 1 else "one run only"
+    of_band = "all runs are equal" if n > 1 or not document["is_random"] else "one run only"
+    of_band = "a run of a perfect model is off as much" if band_s else of_band
     items = [
         ("Mean wait, actual", _time(means[0]), f"{document['jobs']:,} of {document['jobs_started']:,} jobs"),
         ("Mean wait, predicted", _time(means[1]), f"{n:,} run{'s' * (n != 1)}"),

@@ -18,7 +18,7 @@ from vinesim.plans.hardware import SECTION
 from vinesim.plans.space import Space
 from vinesim.plans.work import Work, work_of
 from vinesim.policies.documents import scenario_from
-from vinesim.policies.registry import resolve
+from vinesim.policies.registry import depends_on_seed
 
 APART = (SECTION, "policy", "options", "period", "horizon", "sampling", "accounting")  # they do not change the work
 N_SEEDS, FEW_TASKS = 8, 100_000
@@ -40,7 +40,7 @@ class Bases:
         self._plan, self._space = plan, space
         self._source, self._folder = scenario_source(plan.space), plan.space.folder
         self._known: dict[str, Base | str] = {}
-        self._deterministic: dict[str, bool] = {}
+        self._seeded: dict[str, bool] = {}
         self._most = {  # the datacenter with the most of everything that is counted
             key: value
             for choice in space.choices
@@ -61,21 +61,18 @@ class Bases:
         return self._known[key]
 
     def is_random(self, settings: Mapping[str, Any], base: Base) -> bool:
-        """Whether runs of the point depend on the seed, because of the workload or of the policy."""
+        """Whether runs of the point depend on the seed, because of the workload, the failures or the policy."""
         if base.is_random:
             return True
-        source = self._source.changed(settings)
-        policy, options = source.data.get("policy", "high"), source.data.get("options") or {}
-        key = repr((policy, options))
-        if key not in self._deterministic:
+        data = self._source.changed(settings).data
+        key = repr([data.get(name) for name in ("policy", "options", "failures")])
+        if key not in self._seeded:
             try:
                 scenario = scenario_from(self._source.changed({**settings, **self._most}), self._folder)
-                self._deterministic[key] = bool(
-                    getattr(resolve(scenario.policy, scenario.options), "deterministic", False)
-                )
+                self._seeded[key] = depends_on_seed(scenario)
             except InputError:
-                self._deterministic[key] = True  # its runs will fail, one as well as many
-        return not self._deterministic[key]
+                self._seeded[key] = False  # its runs will fail, one as well as many
+        return self._seeded[key]
 
     def _built(self, settings: Mapping[str, Any]) -> Base:
         settings = {key: value for key, value in settings.items() if key.split(".")[0] not in ("policy", "options")}

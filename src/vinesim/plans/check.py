@@ -13,10 +13,11 @@ from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.metrics.warm_up import check_leaves_jobs
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.plan import Plan
+from vinesim.model.python_file import split_file
 from vinesim.plans.hardware import SECTION
 from vinesim.plans.space import NOT_MADE, Space
 from vinesim.policies.documents import PolicyCheck, scenario_from
-from vinesim.studies.own_numbers import OwnNumbers
+from vinesim.studies.own_numbers import OwnNumbers, functions
 from vinesim.studies.run import at_point
 
 PROBED = ("energy", "cost")  # numbers that exist but have no value if something is not given
@@ -37,7 +38,8 @@ def check_plan(plan: Plan, space: Space, check: PolicyCheck | None = None) -> No
             problems |= dict.fromkeys(shown.problems)
     if problems:
         raise InputError(list(problems))
-    wrong = _wrong_numbers(plan, space, first)
+    tries = check.allows(functions(plan.space.record), "function")
+    wrong = _wrong_numbers(plan, space, first, tries)
     if wrong:
         raise InputError(wrong)
 
@@ -67,10 +69,11 @@ def _corners(space: Space, first: int) -> list[int]:
     return found
 
 
-def _wrong_numbers(plan: Plan, space: Space, point: int) -> list[Problem]:
-    """Return problems with numbers that the scenario does not have."""
-    names = [name for name in plan.names if not is_own(name)]
-    known = _probe(plan, space, point)
+def _wrong_numbers(plan: Plan, space: Space, point: int, tries: bool) -> list[Problem]:
+    """Return problems with numbers that the scenario does not have, those of functions if it ``tries`` them."""
+    others = () if tries else {split_file(name)[1].removeprefix(":") for name in functions(plan.space.record)}
+    names = [name for name in plan.names if not is_own(name) and name.partition(".")[0] not in others]
+    known = _probe(plan, space, point, tries)
     problems = []
     for name in names:
         if name not in known and not name.startswith(("periods.", "bound.")):
@@ -129,14 +132,14 @@ def _needs(name: str) -> str:
     return ""
 
 
-def _probe(plan: Plan, space: Space, point: int) -> Numbers:
+def _probe(plan: Plan, space: Space, point: int, tries: bool) -> Numbers:
     """Return the numbers of a run that ends almost at once."""
     given = space.settings(point)
     source = scenario_source(plan.space).changed({**given, "policy": "high", "options": {}, "seed": plan.space.seed})
     scenario = scenario_from(source, plan.space.folder)
     soon = float(scenario.workload.arrival_us[0]) + 1.0
     result = simulate(replace(scenario, horizon_us=soon, sampling_us=None), engine="reference")
-    return numbers(result.summary) | OwnNumbers.of_study(plan.space).tried(scenario)
+    return numbers(result.summary) | (OwnNumbers.of_study(plan.space).tried(scenario) if tries else {})
 
 
 def _float(known: Numbers, name: str) -> float:

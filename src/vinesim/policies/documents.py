@@ -37,7 +37,7 @@ class PolicyCheck:
     """Checks a policy with its options, by name once; one in a file only with ``runs_files``, as that runs its code.
 
     Attributes:
-        unchecked: the policies that were not checked for that reason.
+        unchecked: the policies and functions that were not checked for that reason.
     """
 
     def __init__(self, *, runs_files: bool = True):
@@ -53,8 +53,14 @@ class PolicyCheck:
                 resolve(policy, options)
             if isinstance(policy, str):
                 self._right.add(name)
-        elif policy not in self.unchecked:
-            self.unchecked.append(policy)
+        else:
+            self.allows([policy], "policy")
+
+    def allows(self, names: Iterable[str], kind: str) -> bool:
+        """Whether the code of files may be run; if not, ``names``, which are in files, are unchecked."""
+        if not self.runs_files:
+            self.unchecked += [words for name in names if (words := f"{kind} {name}") not in self.unchecked]
+        return self.runs_files
 
 
 def read_scenario(

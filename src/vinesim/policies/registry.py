@@ -13,6 +13,7 @@ from typing import Any
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.python_file import load_file, split_file
+from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import Policy
 from vinesim.policies.declarations import check_declarations
 from vinesim.policies.names import wrong_names
@@ -91,6 +92,13 @@ def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
             raise InputError([Problem(("policy", "options"), "no options with a policy object", ", ".join(options))])
         return _checked(policy)
     return _checked(find(policy).from_options(options))
+
+
+def depends_on_seed(scenario: Scenario) -> bool:
+    """Return whether runs of a scenario, whose jobs are given, differ with the seed: by its failures or its policy."""
+    return (
+        any(one.is_random for one in scenario.failures) or not resolve(scenario.policy, scenario.options).deterministic
+    )
 
 
 def _checked(policy: Policy) -> Policy:

@@ -3,8 +3,9 @@
 A workload knows when its jobs really started from its attributes ``start_s`` and ``eligible_s``: seconds from the
 beginning, the first start and the time from which on the job could have started. Any table may have them, as columns
 ``attribute.start_s`` and ``attribute.eligible_s``; without the latter a wait counts from the arrival. The policy is run
-several times with different seeds, so that the prediction has its own band. Where all actual starts are whole seconds,
-the log has rounded them down, as Slurm's does, and the predicted ones are rounded down, too.
+several times with different seeds, so that the prediction has its own band; once where all seeds give the same. Where
+all actual starts are whole seconds, the log has rounded them down, as Slurm's does, and the predicted ones are rounded
+down, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from vinesim.metrics.tables import Tables
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION, Workload
+from vinesim.policies.registry import depends_on_seed
 from vinesim.studies.eligible import eligible_s
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
@@ -45,6 +47,7 @@ class Backtest:
     run_s: np.ndarray  # [J] from their first start to their last end, the median of the runs
     n_actual: int  # jobs that started in truth
     groups: dict[str, np.ndarray]  # [J] texts, by what they are grouped by
+    is_random: bool = True  # whether another seed gives another run; else there is one, which stands for all
 
     @property
     def mean_s(self) -> np.ndarray:
@@ -63,7 +66,9 @@ class Backtest:
 
     @property
     def band_s(self) -> float:
-        """How far two runs are from one another: the mean absolute difference of a job's waits; NaN for one run."""
+        """How far two runs are from one another: the mean absolute difference of a job's waits; NaN for one of many."""
+        if not self.is_random:
+            return 0.0
         n = len(self.predicted_s)
         pairs = [np.abs(self.predicted_s[i] - self.predicted_s[k]).mean() for i in range(n) for k in range(i)]
         return float(np.mean(pairs)) if pairs else float("nan")
@@ -71,6 +76,8 @@ class Backtest:
     @property
     def floor_s(self) -> float:
         """What the error would be if the truth were one more run: of each run, from the mean of the others."""
+        if not self.is_random:
+            return 0.0
         n = len(self.predicted_s)
         if n < 2:
             return float("nan")
@@ -121,6 +128,7 @@ class Backtest:
             "jobs": len(self.job),
             "jobs_started": self.n_actual,
             "replications": len(self.predicted_s),
+            "is_random": self.is_random,
             "actual_s": {"mean": float(self.actual_s.mean()), **quantiles},
             "predicted_s": {"mean": float(means.mean()), **predicted},
             "predicted_means_s": means.tolist(),
@@ -177,7 +185,9 @@ def _grade(off: float, good: float, fair: float) -> str:
 def backtest(
     scenario: Scenario, n: int = 10, *, engine: Engine = "auto", on_run: Callable[[int], None] | None = None
 ) -> Backtest:
-    """Run the policy ``n`` times and compare. Raises :class:`InputError` where no actual starts are known."""
+    """Run the policy ``n`` times, or once if no run depends on the seed, and compare.
+
+    Raises :class:`InputError` where no actual starts are known."""
     work = scenario.workload
     starts = work.words_of("start_s")
     has = np.array([text != "" for text in starts])
@@ -190,7 +200,8 @@ def backtest(
     start_s = np.array([float(text) if text else np.nan for text in starts])
     is_whole = bool((start_s[has] % 1.0 == 0.0).all())
     begins, ends, waits = [], [], []
-    for i in range(n):
+    is_random = depends_on_seed(scenario)
+    for i in range(n if is_random else 1):
         if on_run is not None:
             on_run(i)
         begin_s, end_s = begin_and_end_s(replace(scenario, seed=scenario.seed + i), engine)
@@ -207,7 +218,7 @@ def backtest(
     begin_s, end_s = np.array(begins)[:, chosen], np.array(ends)[:, chosen]
     return Backtest(
         scenario, chosen, (start_s - known_s)[chosen], waits_s[:, chosen], begin_s, np.median(end_s - begin_s, axis=0),
-        int(has.sum()), groups,
+        int(has.sum()), groups, is_random,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.model.study import Study
 from vinesim.policies.documents import PolicyCheck, scenario_from
 from vinesim.studies.expand import expand
+from vinesim.studies.own_numbers import check_axes, check_own_numbers, functions
 from vinesim.studies.run import named
 
 _ENOUGH = 200  # wrong points, after which the check stops
@@ -21,7 +22,8 @@ def check_points(
     *,
     check_policy: PolicyCheck | None = None,
 ) -> int:
-    """Build the scenario of each point, with the first seed; return the number of points.
+    """Build the scenario of each point, with the first seed, and try the functions that the study records on the first
+    point, unless the check runs no code of files; return the number of points.
 
     ``on_progress(done, of)`` is called after each. Raises :class:`InputError`: problems at all points are reported as
     they are, others with their first point; after 20 problems or 200 wrong points the check stops.
@@ -37,6 +39,7 @@ def check_points(
             words: list[str] = []
             scenario = scenario_from(source, study.folder, check_policy=check, tell=words.append)
             check_leaves_jobs(study.warm_up, scenario.workload.n_jobs, study.warm_up_at)
+            check_axes(study.record, scenario)
             for text in words:
                 texts.setdefault(text, []).append(named(run.point))
         except InputError as error:
@@ -51,6 +54,8 @@ def check_points(
         raise InputError(
             [replace(problem, at=_at(at, len(at) == number) + problem.where) for problem, at in wrong.items()]
         )
+    if check.allows(functions(study.record), "function"):
+        check_own_numbers(study)
     for text, at in texts.items():
         warnings.warn(_at(at, len(at) == number) + text, InputWarning, stacklevel=2)
     return len(points)

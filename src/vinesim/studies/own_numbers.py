@@ -18,7 +18,8 @@ import numpy as np
 
 from vinesim.engine.simulate import simulate
 from vinesim.formats.results.table import Table
-from vinesim.metrics.by import BY
+from vinesim.metrics.by import BY, wrong_axis
+from vinesim.metrics.labels import labels_of
 from vinesim.metrics.numbers import Numbers, flat
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.python_file import line_in, load_file, same_folder, split_file
@@ -92,6 +93,18 @@ class OwnNumbers:
 def selection(record: Iterable[str]) -> tuple[str, ...]:
     """Return the names in a ``record`` that are VineSim's own; none of them means all."""
     return tuple(name for name in record if not split_file(name)[0] and not name.startswith(BY))
+
+
+def functions(record: Iterable[str]) -> list[str]:
+    """Return the functions in files that a ``record`` names, as it names them."""
+    return [name for name in record if split_file(name)[0]]
+
+
+def check_axes(record: Iterable[str], scenario: Scenario) -> None:
+    """Raise :class:`InputError` with every axis in a ``record`` that the jobs of a scenario lack."""
+    tables = {"labels": labels_of(scenario.workload)}
+    if problems := [found for axis in axes_of_jobs(record) if (found := wrong_axis(tables, axis))]:
+        raise InputError([replace(problem, at=("record",)) for problem in problems])
 
 
 def check_own_numbers(study: Study) -> None:

@@ -23,7 +23,6 @@ from vinesim.studies.damage import intact_parts
 from vinesim.studies.expand import Points, expand
 from vinesim.studies.layout import Layout
 from vinesim.studies.origin import Origin
-from vinesim.studies.own_numbers import check_own_numbers
 from vinesim.studies.rows import read_rows
 from vinesim.studies.run import Run
 from vinesim.studies.store import Store, open_folder
@@ -101,7 +100,6 @@ def sweep(
     if shard is not None and study.until is not None:
         raise InputError([Problem("--shard", "a study without until", "until, which needs all runs of a point")])
     check_points(_corners(study))
-    check_own_numbers(study)
     with _place(out) as folder:
         return _sweep(
             study, folder, out is None, (backend, workers, address), shard, on_progress, on_message or (lambda _: None)

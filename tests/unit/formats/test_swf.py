@@ -89,20 +89,18 @@ def test_partitions_are_counted_and_can_be_chosen(tmp_path):
     assert report.values["partition"] == {"1": [0, 3], "2": [2, 0], "10": [1, 0]}
     only, _, report = read_swf(path, partitions=[1])
     assert only.job_id.tolist() == [1, 3, 6]
-    assert not report.notes
+    assert not any("partitions" in note for note in report.notes)
     with pytest.raises(InputError, match="expected a partition of the log: 1, 10, 2, found 3, 7"):
         read_swf(path, partitions=[3, 1, 7])
 
 
 def test_what_a_log_has_and_nothing_uses_is_named(tmp_path):
-    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
-    machines.write_text("0\ta\t2\t4\t1\t10\n")
+    path = tmp_path / "log.swf"
     path.write_text(job(1, asked=60) + job(2) + job(3, more=" {7} q"))
     report = read_swf(path)[2]
     names = ("user", "group", "executable", "queue")
-    assert report.unused == {"requested time": 1, **dict.fromkeys(names, 3), "what follows the 18th field": 1}
+    assert report.unused == {**dict.fromkeys(names, 3), "what follows the 18th field": 1}
     assert "partition" not in report.values or list(report.values["partition"]) == ["1"]
-    assert "requested time" not in read_swf(path, machines, "job")[2].unused
 
 
 def test_a_log_without_a_job_and_a_cut_gzip_are_refused(tmp_path):
@@ -260,13 +258,15 @@ def test_a_cancelled_job_ran_if_it_has_a_run_time_and_processors(tmp_path):
     assert read_swf(path)[0].job_id.tolist() == [0, 3]
 
 
+@pytest.mark.parametrize("task", ["processor", "job"])
 @pytest.mark.parametrize(("asked", "expected"), [(0.5, 0.5e6), (0, 10e6), (-1, 10e6), (2**53, 10e6), ("x", 10e6)])
-def test_a_job_without_a_requested_time_is_expected_to_run_as_long_as_it_ran(tmp_path, asked, expected):
+def test_a_job_without_a_requested_time_is_expected_to_run_as_long_as_it_ran(tmp_path, task, asked, expected):
     path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
     machines.write_text("1\tsmall\t3\t2\t1\t0\n")
     path.write_text(job(asked=asked))
-    work, _, report = read_swf(path, machines, "job")
-    assert work.estimate_us.tolist() == [expected]
+    work, _, report = read_swf(path, machines, task)
+    assert work.n_tasks > 0
+    assert work.estimate_us.tolist() == [expected] * work.n_tasks
     assert report.n_unasked == (expected == 10e6)
 
 

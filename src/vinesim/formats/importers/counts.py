@@ -47,14 +47,6 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(times), np.array(counts)
 
 
-def is_without_zone(text: str) -> bool:
-    """Whether a text is a date without a time zone."""
-    try:
-        return datetime.datetime.fromisoformat(text.strip()).tzinfo is None
-    except ValueError:
-        return False
-
-
 def to_time_us(text: str) -> float | None:
     """Convert a number of seconds until the year 9999, or a date, to us; None if it is neither."""
     try:

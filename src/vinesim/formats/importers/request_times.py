@@ -6,9 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from vinesim.formats.importers.counts import is_without_zone, to_time_us
+from vinesim.formats.importers.counts import to_time_us
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
 from vinesim.formats.importers.report import ImportReport, zone_assumed
+from vinesim.formats.source.clock import is_without_zone
 from vinesim.formats.source.csv_rows import read_csv_rows
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.quantities import format_time_us, time_us

@@ -89,9 +89,20 @@ def read_nodes(site: Site) -> Nodes:
     return Nodes(nodes, partitions, frozenset(long_qos))
 
 
+def has_partitions(site: Site) -> bool:
+    """Return whether a file says more of the partitions than which nodes they have."""
+    return bool(site.config.entries.get("partitionname") or site.partitions)
+
+
 def _partition_rows(site: Site) -> list[dict[str, str]]:
-    """Return their values. Where a partition has no PreemptMode, scontrol shows the cluster's, even if that preempts
-    nothing."""
+    """Return their values: only which nodes they have, where nothing else is known. Where a partition has no
+    PreemptMode, scontrol shows the cluster's, even if that preempts nothing."""
+    if not has_partitions(site):
+        of_nodes: dict[str, list[str]] = {}
+        for fields in site.nodes:
+            for name in {*fields.get("Partitions", "").split(",")} - NOTHING:
+                of_nodes.setdefault(name, []).append(fields["NodeName"])
+        return [{"partitionname": name, "nodes": ",".join(names)} for name, names in sorted(of_nodes.items())]
     if rows := [entry.values for entry in site.config.entries.get("partitionname", [])]:
         return rows
     unsaid = "" if preempts_by(site.config.settings) else "preemptmode"

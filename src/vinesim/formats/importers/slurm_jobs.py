@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vinesim.formats.importers.counts import is_without_zone
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.slurm_fields import (
     array_size,
@@ -22,6 +21,7 @@ from vinesim.formats.importers.slurm_fields import (
     size_bytes,
     whole,
 )
+from vinesim.formats.source.clock import is_without_zone
 from vinesim.formats.source.files import lines_of
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
@@ -73,6 +73,13 @@ class SlurmJob(NamedTuple):
     parts: tuple[Part, ...]
 
 
+def zone_of(n_dates: int, n_without_zone: int) -> str:
+    """Return in words in which time zone jobs were submitted: ``n_dates`` by a date, some of them without a zone."""
+    if n_without_zone:
+        return NO_ZONE
+    return "as the dates say" if n_dates else "UTC, as times since 1970"
+
+
 def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[SlurmJob]:
     """Yield the jobs, those of several parts last; the other lines go to the report. Raises :class:`InputError`."""
     header, others, n_dates, n_without_zone = None, list[str](), 0, 0
@@ -107,9 +114,7 @@ def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[S
             parts.setdefault(job.whole, []).append(job)
         else:
             yield job
-    report.time_zone = "as the dates say" if n_dates else "UTC, as times since 1970"
-    if n_without_zone:
-        report.time_zone = NO_ZONE
+    report.time_zone = zone_of(n_dates, n_without_zone)
     for name, jobs in parts.items():
         if name in incomplete:
             report.drop("a part of a heterogeneous job of which another part is dropped", *(job.line for job in jobs))

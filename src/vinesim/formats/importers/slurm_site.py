@@ -12,11 +12,12 @@ from vinesim.formats.importers.declaration import Imported, check_workload
 from vinesim.formats.importers.report import Finding, ImportReport
 from vinesim.formats.importers.site_contradictions import contradictions
 from vinesim.formats.importers.site_jobs import JOB, SiteJob, goes_back, site_jobs, workload_of
-from vinesim.formats.importers.site_nodes import CPU, Nodes, racks_of, read_nodes
+from vinesim.formats.importers.site_nodes import CPU, Nodes, has_partitions, racks_of, read_nodes
 from vinesim.formats.importers.site_options import options_of
 from vinesim.formats.importers.site_parameters import PARAMETERS
 from vinesim.formats.importers.site_unmodelled import unmodelled
 from vinesim.formats.importers.site_values import check_values
+from vinesim.formats.importers.slurm_jobs import zone_of
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.slurm.anonymous import anonymous
 from vinesim.formats.slurm.availability import NodeEvent
@@ -45,7 +46,8 @@ def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Im
     if not jobs:
         dropped = sorted(site.jobs.dropped.items(), key=lambda item: -len(item[1]))
         reasons = ", ".join(f"{reason}: {len(lines):,} jobs" for reason, lines in dropped)
-        raise InputError([Problem(str(folder), "at least one job that its nodes can run", f"none; {reasons}")])
+        remedy = "" if nodes.partitions else "Add slurm.conf, or the output of scontrol show partitions."
+        raise InputError([Problem(str(folder), "at least one job that its nodes can run", f"none; {reasons}", remedy)])
     workload = workload_of(jobs, nodes, begin_s)
     types = tuple(ProcessorType(name) for name in (CPU, *nodes.gpu_types, MEMORY))
     document = scenario_of(site, nodes, begin_s, output)
@@ -118,6 +120,7 @@ def _lines(numbers: list[int]) -> str:
 
 def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> ImportReport:
     report = ImportReport(str(site.folder), site.jobs.n_lines)
+    report.time_zone = zone_of(site.jobs.n_dates, site.jobs.n_without_zone)
     n_gpus = sum(n for node in nodes.nodes for _, n in node.gpus)
     report.made = f"{len(jobs):,} jobs, {len(nodes.nodes):,} nodes with {n_gpus:,} GPUs"
     report.numbers = {"jobs": len(jobs), "nodes": len(nodes.nodes), "gpus": n_gpus, "begin_s": begin_s}
@@ -146,6 +149,9 @@ def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> Im
     else:
         words = "no job has a start: the site cannot be back-tested"
         report.findings.append(Finding("starts", words, True, {"starts": 0}))
+    if nodes.partitions and not has_partitions(site):
+        words = f"only their names are known, from {site.files['nodes']}, not their limits, tiers and defaults"
+        report.findings.append(Finding("partitions", words, True, {"partitions": len(nodes.partitions)}))
     report.findings += [
         Finding("not understood", f"{kind} in {site.files[kind]}: {reason}: {_lines(lines)}", True, {"lines": lines})
         for kind, unread in site.unread.items()

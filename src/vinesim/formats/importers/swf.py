@@ -2,8 +2,8 @@
 
 By default each job becomes one task per processor (field 5, allocated; if that is missing, or on demand, field 8,
 requested), each as long as the job ran (field 4), on units that are one processor each; these start together, as a
-gang. Alternatively a job becomes one task that takes that many processors of one node, and a node is a unit; the task's
-estimate is the time that the user requested (field 9). The status (field 11) says whether a job ran; the partition
+gang. Alternatively a job becomes one task that takes that many processors of one node, and a node is a unit. What a
+policy expects of a task is the time that the user requested (field 9). The status (field 11) says whether a job ran; the partition
 (field 16) can select jobs.
 Source: the format of the Parallel Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
@@ -39,13 +39,12 @@ from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PREFERENCE, Workload
 TASKS = ("processor", "job")
 LEFT_OUT = (
     "node boundaries: the processors of a job may be on any nodes",
-    "memory, queues, priorities, users, requested times and dependencies between jobs",
+    "memory, queues, priorities, users and dependencies between jobs",
     "when jobs started, except for a back-test: the simulated policy decides",
 )
 LEFT_OUT_WHOLE = (
     "jobs on several nodes: a job takes all its processors from one node, wherever they were",
-    "memory, queues, priorities, users and dependencies between jobs",
-    LEFT_OUT[-1],
+    *LEFT_OUT[1:],
 )
 
 
@@ -125,13 +124,13 @@ def read_swf(
         preferred_type=np.full(n_tasks, NO_PREFERENCE),
         job_id=job_id,
         demand=held if is_whole else None,
-        estimate_us=np.where(asked_s > 0, asked_s * 1e6, run_us) if is_whole else None,
+        estimate_us=np.repeat(np.where(asked_s > 0, asked_s * 1e6, run_us), counts),
         gang_within=np.where(counts > 1, ANYWHERE, NO_GANG),
         task_types=(JOB_TYPE if is_whole else PROCESSOR_TIME,),
         **started_s(np.where(wait_s >= 0, submit_s - submit_s[0] + wait_s, np.nan)),
     )
     report.n_jobs, report.n_tasks = workload.n_jobs, workload.n_tasks
-    report.n_unasked = int((asked_s == 0).sum()) if is_whole else 0
+    report.n_unasked = int((asked_s == 0).sum())
     report.span_us = float(workload.arrival_us[-1])
     report.work_us = float((run_us * held).sum())
     _note_header(report, header, float(submit_s[0]), clusters if machines is None else [])

@@ -61,7 +61,7 @@ def jobs_of(
         if len(fields) < N_FIELDS:
             report.drop(f"fewer than {N_FIELDS} fields", number)
             continue
-        _count_unused(report, fields, is_whole)
+        _count_unused(report, fields)
         job = _job(fields, processors)
         status, partition = _code(fields[STATUS]), _code(fields[PARTITION])
         reason = _reason(job, status, partition, partitions, widest, is_whole)
@@ -78,10 +78,9 @@ def jobs_of(
         yield *job[:3], held, _time_s(fields[REQUESTED_TIME]) or 0.0, other or held, _wait_s(fields[WAIT])
 
 
-def _count_unused(report: ImportReport, fields: list[bytes], is_whole: bool) -> None:
+def _count_unused(report: ImportReport, fields: list[bytes]) -> None:
     """Count the values that nothing is made of."""
-    unused = UNUSED if is_whole else (*UNUSED, REQUESTED_TIME)
-    for i in unused:
+    for i in UNUSED:
         if fields[i] != UNKNOWN:
             report.unused[FIELDS[i]] = report.unused.get(FIELDS[i], 0) + 1
     if len(fields) > N_FIELDS:

@@ -19,6 +19,7 @@ from vinesim.formats.slurm.lines import Unread
 from vinesim.formats.slurm.submit_line import OF_NEEDS, submit_options
 from vinesim.formats.slurm.tables import WRONG_NUMBER, read_table
 from vinesim.formats.slurm.values import NOTHING, duration_s, memory_mib, time_s, tres
+from vinesim.formats.source.clock import is_without_zone
 
 MAX_TASKS = 1_000_000  # of an array's pending record
 ALIKE = 65_536  # different requests, of which all jobs that have the same share one: a log may have millions of jobs
@@ -88,6 +89,8 @@ class JobTable:
     n_lines: int = 0
     dropped: dict[str, list[int]] = field(default_factory=dict)  # lines, by reason
     n_steps: int = 0  # lines of steps, which are left out
+    n_dates: int = 0  # records that were submitted at a date, not at s since 1970
+    n_without_zone: int = 0  # of these, without a time zone
     unread: Unread = field(default_factory=Unread)  # of jobs that are there
 
     def drop(self, reason: str, line: int) -> None:
@@ -136,6 +139,8 @@ def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
         elif time_s(row.get("Submit", "")) is None:
             table.drop("Submit: no time that can be read", line)
         else:
+            table.n_dates += "-" in row["Submit"]
+            table.n_without_zone += is_without_zone(row["Submit"])
             values = tuple([intern(row[name]) for name in places])
             name = row.get("JobID") or number
             place = name.rpartition("+")[2] if "+" in name else ""

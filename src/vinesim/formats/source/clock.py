@@ -19,6 +19,14 @@ def date_of(value: Any, where: str) -> datetime:
         raise InputError([Problem(where, EXPECTED_DATE, repr(value)[:60])]) from None
 
 
+def is_without_zone(text: str) -> bool:
+    """Whether a text is a date without a time zone."""
+    try:
+        return datetime.fromisoformat(text.strip()).tzinfo is None
+    except ValueError:
+        return False
+
+
 @dataclass(frozen=True)
 class Clock:
     """The clock of a run."""
