@@ -67,3 +67,87 @@ def test_swapped_arguments_of_decide(reported, arguments):
 def test_options_and_scratch_that_are_not_declared(reported):
     assert "Declare it as a field of the class: alpha: float = 1.0." in reported("view.options.alpha > 1")
     assert 'Declare it in scratch: "last": ("f8", "one").' in reported("view.scratch.last[0] > 1")
+
+
+CLASS = """
+from dataclasses import dataclass
+import numpy as np
+from vinesim.policies import (
+    BatchPolicy, OnlinePolicy, ScorePolicy, drop, nothing, oldest_pending, preempt, room, start,
+)
+
+{text}
+"""
+DECIDE = "@staticmethod\n    def decide(model, state, view):\n        return "
+PLACE = "def place(self, tasks, servers):\n        return "
+SCORE = "@staticmethod\n    def score(model, state, task, node):\n        return "
+
+
+@pytest.fixture
+def said_of(tmp_path):
+    def of(text: str, engine: str = "reference") -> str:
+        (tmp_path / "p.py").write_text(CLASS.format(text=text))
+        (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO | {"period": 1}))
+        with pytest.raises(vs.VineSimError) as error:
+            vs.simulate(vs.read_scenario(tmp_path / "s.yaml", check_policy=resolve), engine=engine)
+        return str(error.value).replace(f"{tmp_path}/", "")
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "words"),
+    [
+        ("OnlinePolicy", DECIDE + "drop(0)", "may_drop = True, as it calls drop, found may_drop = False"),
+        ("OnlinePolicy", DECIDE + "preempt(0)", "preempts = True, as it calls preempt or move, found preempts = False"),
+        ("OnlinePolicy", 'scratch = {"last": ("i8", 5)}', "expected scratch: name -> (dtype, size)"),
+        ("OnlinePolicy", 'scratch = {"last": "i8"}', "expected scratch: name -> (dtype, size)"),
+        ("OnlinePolicy", 'scratch = ("last",)', "expected scratch: name -> (dtype, size)"),
+        ("OnlinePolicy", "groups = None", "expected groups: a tuple out of"),
+        ("BatchPolicy", "def place(self, tasks):\n        return []", "found place(self, tasks)"),
+        ("BatchPolicy", "def place(self, servers, tasks):\n        return []", "found place(self, servers, tasks)"),
+        ("BatchPolicy", "def places(self, tasks, servers):\n        return []", "expected a function place"),
+    ],
+)
+def test_what_a_class_lacks_is_said_with_its_line(said_of, head, body, words):
+    text = said_of(f"class Mine({head}):\n    {body}")
+    assert "p.py:8: policy Mine: expected" in text
+    assert words in text
+    assert not text.endswith(": ")
+
+
+def test_options_need_a_frozen_dataclass(said_of):
+    text = said_of(f"@dataclass\nclass Mine(OnlinePolicy):\n    alpha: float = 1.0\n    {DECIDE}nothing()")
+    assert "Write @dataclass(frozen=True) above the class." in text
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("np.full(len(tasks.task), -2)", "returned -2"),
+        ("np.zeros(len(tasks.task))", "whole numbers, returned float64"),
+        ("None", "whole numbers, returned object"),
+    ],
+)
+def test_an_answer_of_a_batch_policy(said_of, answer, words):
+    text = said_of(f"class Mine(BatchPolicy):\n    {PLACE}{answer}")
+    assert "one unit for each task, -1 to leave it as it is" in text
+    assert words in text
+
+
+def test_an_error_in_a_score_names_its_line(said_of):
+    text = said_of(f"class Mine(ScorePolicy):\n    {SCORE}1 // 0")
+    assert "p.py:11: ZeroDivisionError" in text
+    assert text.endswith("\n    return 1 // 0")
+
+
+@pytest.mark.slow(reason="compiles")
+@pytest.mark.parametrize(
+    ("head", "body", "words"),
+    [
+        ("ScorePolicy", SCORE + "room(model, state, 0) / 3", "p.py:9: a task, a unit or a score is no whole number"),
+        ("OnlinePolicy", DECIDE + "oldest_pending(model, state)", "p.py:9: decide must return start(...)"),
+    ],
+)
+def test_what_the_compiler_gives_no_line_names_the_function(said_of, head, body, words):
+    assert words in said_of(f"class Mine({head}):\n    {body}", "compiled")

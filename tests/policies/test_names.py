@@ -37,7 +37,7 @@ class Mine(OnlinePolicy):
         return start(helper(oldest_pending(model, state)), helpers.twice(0))
 
 class Batches(BatchPolicy):
-    def place(self, now_us, tasks, servers, placement):
+    def place(self, tasks, servers):
         return {place}
 """
 HELPERS = "import os\n\ndef twice(x):\n    return x * {helpers}\n"

@@ -1,5 +1,7 @@
 """An index that does not exist, in a policy's own code or given to a query: the file, the line, its text, the index."""
 
+import re
+
 import pytest
 
 import vinesim as vs
@@ -89,3 +91,45 @@ def test_on_the_command_line_there_is_no_traceback(tmp_path, capsys, monkeypatch
     assert "wrong.py:17: IndexError: index 2500" in reported
     assert "operations(model, state, 2500)" in reported
     assert "Traceback" not in reported
+
+
+AT_ALL = """
+from vinesim.policies import *
+
+
+class Asks(OnlinePolicy):
+    groups = ("application",)
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        {line}
+        return start(task, first_free(model, state, task))
+"""
+BEYOND = {
+    "another type than there is": ("first_free(model, state, task, 1)", "no such processor_type: 1"),
+    "below that of any type": ("first_free(model, state, task, -2)", "no such processor_type: -2"),
+    "any type, where one is needed": ("is_available(model, state, task, -1)", "no such processor_type: -1"),
+    "of that type, the least busy": ("least_busy(model, state, task, -1)", "no such processor_type: -1"),
+    "after the end": ("next_with_room(model, state, 0, 3)", "no such unit: 3"),
+}
+
+
+def asking(folder, line):
+    made = case(folder, "pass")
+    (folder / "wrong.py").write_text(AT_ALL.format(line=line))
+    return vs.changed(made, policy=f"{folder}/wrong.py:Asks")
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow(reason="compiles"))])
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_number_that_is_only_compared_is_refused_too(tmp_path, engine, name):
+    line, words = BEYOND[name]
+    with pytest.raises(vs.PolicyError, match=f"wrong.py:11: IndexError: {words}\n    {re.escape(line)}"):
+        vs.simulate(asking(tmp_path, line), engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_after_the_last_unit_there_is_none_with_room(tmp_path, engine):
+    line = "task += next_with_room(model, state, 0, 2) + 1"
+    assert vs.simulate(asking(tmp_path, line), engine=engine).exit_reason == "ALL_DONE"

@@ -36,6 +36,12 @@ PLACES = {
     "group": "group_task_type",
     "processor_type": "affinity",
 }
+NOT_FROM_THE_END = {  # query -> {parameter: (lowest, how far beyond the last)}, where a number below 0 is no index
+    queries.first_free: {"processor_type": (-1, 0)},
+    queries.is_available: {"processor_type": (0, 0)},
+    queries.least_busy: {"processor_type": (0, 0)},
+    queries.next_with_room: {"processor_type": (0, 0), "unit": (0, 1)},
+}
 
 
 @lru_cache(maxsize=256)
@@ -49,7 +55,8 @@ def guarded(query: Callable[..., Any]) -> Any:
     lines = [f"def guard{inspect.Signature(bare)}:"]
     for name in indices:
         length = f"len(model.{PLACES[name]})"
-        lines += [f"    if not -{length} <= {name} < {length}:", f"        raise IndexError('no such {name}')"]
+        low, beyond = NOT_FROM_THE_END.get(query, {}).get(name, (f"-{length}", 0))
+        lines += [f"    if not {low} <= {name} < {length} + {beyond}:", f"        raise IndexError('no such {name}')"]
     lines.append(f"    return query({', '.join(parameters)})")
     made: dict[str, Any] = {"query": query, "__name__": query.__module__}
     exec("\n".join(lines), made)  # noqa: S102 - the text above, with the query's own parameters

@@ -19,7 +19,8 @@ from pathlib import Path
 from vinesim.core.code import PACKAGE
 from vinesim.engine.contract import BrokenContract
 from vinesim.model.errors import PolicyError
-from vinesim.policies.contract import Policy, title_of
+from vinesim.policies.contract import OnlinePolicy, Policy, title_of
+from vinesim.policies.declarations import rules_of
 
 PLACE = re.compile(
     r'(?:During: [^\n]* at|Raised from) (?P<file>\S+) \((?P<line>\d+)\)|File "(?P<of>[^"]+)", line (?P<at>\d+)'
@@ -29,16 +30,18 @@ END = re.compile(r"^\s*(?:There are|During|File|- Of which|[Rr]aised from)|\. Ra
 WRONG_CALL = re.compile(r"to signature '(?P<signature>.*?)' due to \"TypeError: (?P<why>.*?)\"", re.DOTALL)
 NO_CALL = re.compile(r"No implementation of function .*?>>> (?P<call>.*)", re.DOTALL)
 TYPE = re.compile(r"(?:Reference|ArraysType)\((Model|State|Scratch|Options)\w*(?: \w+)?\)")
-OTHERS = tuple(PACKAGE / room for room in ("core", "engine", "jit", "state"))  # with what Numba has itself
+ROOMS = ("core", "engine", "jit", "policies", "state")
+OTHERS = tuple(PACKAGE / room for room in ROOMS)  # with what Numba has itself
 
 
-def words_of(error: Exception) -> str:
-    """Return what is wrong, after the file and line where that is known, and with the line's text."""
+def words_of(error: Exception, own: str = "") -> str:
+    """Return what is wrong, after the file and line where that is known, and with the line's text; else after ``own``,
+    the place of the policy's function."""
     story = str(error)
     place = next((found for found in PLACE.finditer(story) if not _is_of_others(found)), None)
     known = _known(story)
     if place is None:
-        return known or _cause(story)
+        return (f"{own}: " if own else "") + (known or _cause(story))
     file, line = _file_of(place), int(place["line"] or place["at"])
     source = linecache.getline(str(file), line).strip()
     what = known or _what(story[: place.start()])
@@ -158,6 +161,14 @@ def has_begun() -> bool:
     return _has_begun
 
 
+def _own_place(policy: Policy) -> str:
+    """Return the file and line of the function that the policy's author wrote."""
+    if not isinstance(policy, OnlinePolicy):
+        return ""
+    code = rules_of(type(policy))[0].__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
 class NotCompiled(PolicyError):
     """A policy that the compiler refuses."""
 
@@ -176,7 +187,7 @@ def announce_compilation(policy: Policy, on_message: Callable[[str], None] | Non
             raise
 
         raise NotCompiled(
-            f"policy {name} cannot be compiled: {words_of(wrong)}\n"
+            f"policy {name} cannot be compiled: {words_of(wrong, _own_place(policy))}\n"
             "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "
             "--engine reference."
         ) from None

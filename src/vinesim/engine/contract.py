@@ -10,9 +10,11 @@ import sys
 import traceback
 from collections.abc import Callable
 from numbers import Real
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from vinesim.core.code import PACKAGE
 from vinesim.model.errors import InputError, PolicyError
 from vinesim.model.scalars import is_whole
 from vinesim.model.scenario import Scenario
@@ -37,7 +39,7 @@ def call_policy(function: Callable[..., Any], call: Callable[..., Any], *argumen
         if type(wrong).__module__.startswith("numba"):
             raise  # it does not compile
         file = function.__code__.co_filename
-        line, words = locate(wrong, file)
+        file, line, words = locate(wrong, file)
         kind = ErrorWithoutLine if line is None else PolicyError
         raise kind(f"policy {function.__qualname__}, {file}:{'?' if line is None else line}: {words}") from wrong
 
@@ -100,17 +102,21 @@ def broken(run: Any) -> BrokenContract | OutOfTime:
     return BrokenContract(int(run["error"]), task, unit)
 
 
-def locate(error: BaseException, file: str) -> tuple[int | None, str]:
-    """Return the last line of a file that an error passed through, None if there is none, and the error in words."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+def locate(error: BaseException, file: str) -> tuple[str, int | None, str]:
+    """Return the file, the last line of it that an error passed through, None if there is none, and the error in words.
+    For a file of VineSim's own it is that of the function that it called."""
+    passed = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in passed if frame.filename == file]
+    if Path(file).is_relative_to(PACKAGE):  # the rule of score policies, which calls the user's functions
+        frames = [frame for frame in passed if not Path(frame.filename).is_relative_to(PACKAGE)] or frames
     words = f"{type(error).__name__}: {error}"
     if isinstance(error, IndexError) and not any(letter.isdigit() for letter in str(error)):
         words += _index(error.__traceback__)  # NumPy names the index, a list does not
     if isinstance(error, AttributeError):
         words += _arguments(error.__traceback__, file)
     if not frames:
-        return None, words
-    return frames[-1].lineno, words + (f"\n    {frames[-1].line}" if frames[-1].line else "")
+        return file, None, words
+    return frames[-1].filename, frames[-1].lineno, words + (f"\n    {frames[-1].line}" if frames[-1].line else "")
 
 
 def line_of_answer(decide: Callable[..., Any], arguments: tuple[Any, ...], answer: Any) -> int | None:

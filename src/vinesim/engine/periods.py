@@ -79,12 +79,13 @@ class PeriodClock:
     def _answer(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         """Return the policy's answer, after checking its type and shape."""
         placed = np.asarray(call_policy(self.policy.place, self.policy.place, tasks, servers))
+        name, wrong = title_of(self.policy), ""
         if placed.shape != tasks.task.shape or placed.dtype.kind not in "iu":
-            name = title_of(self.policy)
-            raise PolicyError(
-                f"policy {name}.place: {RULES[-1]}; expected {len(tasks.task)} whole numbers, "
-                f"returned {placed.dtype} of shape {placed.shape}"
-            )
+            wrong = f"expected {len(tasks.task)} whole numbers, returned {placed.dtype} of shape {placed.shape}"
+        elif placed.min(initial=-1) < -1:
+            wrong = f"returned {placed.min()}"
+        if wrong:
+            raise PolicyError(f"policy {name}.place: {RULES[-1]}; {wrong}")
         return placed
 
     def _next_arrival_us(self) -> float:

@@ -75,7 +75,7 @@ def simulate(
     try:
         ended = attempt.run()
     except ErrorWithoutLine as failed:
-        raise locate_error(failed, scenario, on_message) from None
+        raise (failed if choice.first == "reference" else locate_error(failed, scenario, on_message)) from None
     outcome = collect(scenario, model, policy, online, ended, plan.proven)
     ran_on, why, words, compile_s, plan_s = ended.engine, choice.why, ended.words, ended.compile_s, plan.took_s
     wall_s = time.perf_counter() - begun - compile_s - plan_s

@@ -186,7 +186,9 @@ class OnlinePolicy(Policy):
 
     def __init_subclass__(cls) -> None:
         if "scratch" in vars(cls) and "keeps_tasks" not in vars(cls):
-            parts = {part for _, size in cls.scratch.values() for part in size.split(FACTOR)}
+            declared = cls.scratch.values() if isinstance(cls.scratch, Mapping) else ()  # else it is refused later
+            sizes = [str(one[1]) for one in declared if isinstance(one, tuple | list) and len(one) == 2]
+            parts = {part for size in sizes for part in size.split(FACTOR)}
             cls.keeps_tasks = cls.keeps_tasks or not parts.isdisjoint(("tasks", "queue"))
         says_so = any("takes_gangs" in vars(base) for base in cls.__mro__ if base is not OnlinePolicy)
         if cls.keeps_tasks and not says_so:

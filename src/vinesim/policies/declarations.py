@@ -1,10 +1,11 @@
 """Check that a policy declares what it uses: a query about groups needs the groups that the policy distinguishes."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from keyword import iskeyword
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy as np
 from vinesim.core.code import is_own
 from vinesim.formats.source.renamed import RENAMED
 from vinesim.model.errors import InputError, Problem
-from vinesim.policies.contract import OnlinePolicy, Policy, title_of
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import ScorePolicy
+from vinesim.policies.scoring.contract import decide as rule_of_scores
 from vinesim.state import queries
 from vinesim.state.groups import GROUP_KEYS
 from vinesim.state.scratch import EVENT_OF_TASK, SIZES, TASK_COUNT, TASK_ID, TASK_ID_PLUS_1, is_size
@@ -21,6 +23,7 @@ from vinesim.state.scratch import EVENT_OF_TASK, SIZES, TASK_COUNT, TASK_ID, TAS
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
 
+PLACES = ("tasks", "servers")  # what place is given
 PREEMPTS = {queries.preempt, queries.move}
 
 
@@ -68,8 +71,8 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
 
 def check_declarations(policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not follow the contract."""
-    name = title_of(policy)
-    shape = [Problem(f"policy {name}", expected, found) for expected, found in _faults(policy)]
+    where = _where(policy)
+    shape = [Problem(where, expected, found) for expected, found in _faults(policy)]
     if shape:
         raise InputError(shape)
     if not isinstance(policy, OnlinePolicy):
@@ -79,13 +82,15 @@ def check_declarations(policy: Policy) -> None:
     if preempts != policy.preempts:
         does = "calls preempt or move" if preempts else "calls neither preempt nor move"
         expected = f"preempts = {not policy.preempts}, as it {does}"
-        raise InputError([Problem(f"policy {name}", expected, f"preempts = {policy.preempts}")])
+        raise InputError([Problem(where, expected, f"preempts = {policy.preempts}")])
     if not policy.preempts and (found := sorted(query.__name__ for query in NEEDS_PREEMPTS & used)):
         expected = f"preempts = True, as it calls {', '.join(found)}"
-        raise InputError([Problem(f"policy {name}", expected, "preempts = False")])
+        raise InputError([Problem(where, expected, "preempts = False")])
+    if queries.drop in used and not policy.may_drop and not isinstance(policy, ScorePolicy):  # its option says so
+        raise InputError([Problem(where, "may_drop = True, as it calls drop", "may_drop = False")])
     problems = [
         Problem(
-            f"policy {name}",
+            where,
             f'groups = ("{group}",), as it calls {query.__name__}',
             f"groups = {policy.groups!r}",
             "Tasks are distinguished only by what groups names.",
@@ -97,9 +102,25 @@ def check_declarations(policy: Policy) -> None:
     for query in sorted(functions_of(score) - OF_NODES if score is not None else (), key=lambda f: f.__name__):
         if query.__module__ == queries.__name__:
             expected = "a score that depends on the node, the task's type and what it demands: scores are kept"
-            problems.append(Problem(f"policy {name}", expected, f"{query.__name__} in score"))
+            problems.append(Problem(where, expected, f"{query.__name__} in score"))
     if problems:
         raise InputError(problems)
+
+
+def _where(policy: Policy) -> str:
+    """Return the place of a policy's class in its file, and its name."""
+    name = f"policy {title_of(policy)}"
+    try:
+        file, line = inspect.getfile(type(policy)), inspect.getsourcelines(type(policy))[1]
+    except (OSError, TypeError):
+        return name  # typed into a shell
+    return f"{short(file)}:{line}: {name}"
+
+
+def short(file: str) -> str:
+    """Write a file as the user would, if it lies below the current folder."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
@@ -117,6 +138,13 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
             yield f"an option {name} whose words are Python names, such as view.options.{name}.word", repr(wrong[0])
     if "period_us" in known:
         yield "no option period_us: the period belongs to the scenario, use servers.period_us", "one"
+    if isinstance(policy, BatchPolicy):
+        given = tuple(inspect.signature(policy.place).parameters)
+        written: Any = inspect.getattr_static(kind, "place")
+        if written is BatchPolicy.place:
+            yield "a function place(self, tasks, servers)", "none"
+        elif len(given) != 2 or (given != PLACES and set(given) == set(PLACES)):
+            yield "place(self, tasks, servers)", f"place({', '.join(('self', *given))})"
     if not isinstance(policy, OnlinePolicy):
         return
     decide = inspect.getattr_static(kind, "decide")
@@ -131,14 +159,21 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
     elif len(_parameters(decide.__func__)) != 3 or _are_swapped(decide.__func__):
         yield "decide(model, state, view)", f"decide{inspect.signature(decide.__func__)}"
     groups = policy.groups
-    if isinstance(groups, str) or not set(groups) <= set(GROUP_KEYS):
+    if not isinstance(groups, tuple) or not set(groups) <= set(GROUP_KEYS):
         yield f"groups: a tuple out of {', '.join(GROUP_KEYS)}", repr(groups)
-    for array, declared in policy.scratch.items():
+    scratch = policy.scratch if isinstance(policy.scratch, Mapping) else {"scratch": policy.scratch}
+    for array, declared in scratch.items():
         try:
             dtype, size = declared
             np.dtype(dtype)
-            is_legal = is_size(size) and array.isidentifier() and not array.startswith("_") and "__" not in array
-        except (TypeError, ValueError):
+            is_legal = (
+                not isinstance(declared, str)
+                and is_size(size)
+                and array.isidentifier()
+                and not array.startswith("_")
+                and "__" not in array
+            )
+        except (AttributeError, TypeError, ValueError):
             is_legal = False
         if not is_legal:
             yield (
@@ -146,9 +181,16 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
                 (f"{array!r}: {declared!r}"),
             )
     for array, holds in (policy.task_numbers or {}).items():
-        if array not in policy.scratch or np.dtype(policy.scratch[array][0]).kind not in "iu" or holds not in HOW:
+        if array not in scratch or np.dtype(policy.scratch[array][0]).kind not in "iu" or holds not in HOW:
             one_of = ", ".join(map(repr, HOW))
             yield f"task_numbers: a scratch array of whole numbers -> one of {one_of}", f"{array!r}: {holds!r}"
+
+
+def rules_of(kind: type[OnlinePolicy]) -> list[Any]:
+    """Return the functions that an online policy's author writes: ``decide``, or those of a score policy."""
+    if issubclass(kind, ScorePolicy) and kind.decide.__code__ is rule_of_scores.__code__:
+        return [kind.score, kind.choose]
+    return [kind.decide]
 
 
 def _are_swapped(decide: Any) -> bool:

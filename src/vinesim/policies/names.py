@@ -2,7 +2,7 @@
 
 Checked are names of the module and of its modules' contents, and what a decision reads of ``model``, ``view``,
 ``view.options`` and ``view.scratch``. Attributes of anything else are left to the run. Wrong are names that are not
-defined, and those of what differs from run to run.
+defined, and those of what differs from run to run. Writes that must not be are found with them.
 """
 
 import builtins
@@ -19,36 +19,41 @@ from typing import Any
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
-from vinesim.policies.declarations import functions_of
+from vinesim.policies.declarations import functions_of, rules_of, short
 from vinesim.policies.repeatable import NO_ARGUMENT, imported, not_repeatable
+from vinesim.policies.writes import wrong_writes
 from vinesim.state.layout import View
 from vinesim.state.model import ROWS
 
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _BEFORE_CALL = ("PRECALL", "PUSH_NULL")
+OWN = "vinesim"
 Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view, view.options, view.options.mode ...
 
 
 def wrong_names(policy: Policy) -> list[Problem]:
     """Return a problem for each wrong name in ``decide`` or ``place``, and in what they call in the files of their
     folder. VineSim's own policies have none."""
-    rule: Any = None
+    rules: list[Any] = []
     parts: dict[tuple[str, ...], Collection[Any]] = {}
     if isinstance(policy, OnlinePolicy):
-        rule = policy.decide
+        rules = rules_of(type(policy))
         parts[("options",)] = [item.name for item in fields(policy)]
         parts[("scratch",)] = list(policy.scratch)
         parts |= {("options", name): words for name, words in policy.choices().items()}
     elif isinstance(policy, BatchPolicy):
-        rule = type(policy).place
-    if rule is None or rule.__module__.split(".")[0] == "vinesim":
-        return []
-    own = Path(rule.__code__.co_filename).parent
+        rules = [type(policy).place]
+    rules = [rule for rule in rules if rule.__module__.split(".")[0] != OWN]
+    keeps = isinstance(policy, BatchPolicy) or not getattr(policy, "compiled", True)
     found: dict[Problem, None] = {}
-    for function in _functions(type(policy), rule):
-        if Path(function.__code__.co_filename).parent == own:
-            known_of = _of_arguments(function.__code__, parts) if parts and function is rule else {}
-            found |= dict.fromkeys(_problems(function, function.__code__, known_of))
+    for rule in rules:
+        own = Path(rule.__code__.co_filename).parent
+        for function in _functions(type(policy), rule):
+            file = Path(function.__code__.co_filename)
+            if file.parent == own:
+                known_of = _of_arguments(function.__code__, parts) if parts and function in rules else {}
+                found |= dict.fromkeys(_problems(function, function.__code__, known_of))
+                found |= dict.fromkeys(wrong_writes(function, short(str(file)), keeps))
     return list(found)
 
 
@@ -66,23 +71,20 @@ def _functions(kind: type, rule: Any) -> set[Any]:
 def _of_arguments(code: CodeType, parts: Parts) -> Parts:
     """What can be read of the arguments of ``decide``, whatever they are called there; the state differs between the
     engines."""
-    model, _, view = code.co_varnames[:3]
-    found = {(model,): list(ROWS), (view,): View._fields, **{(view, *path): known for path, known in parts.items()}}
+    given = code.co_varnames[: code.co_argcount]
+    model, view = given[0], given[2] if code.co_name == "decide" else "view"
+    found: dict[tuple[str, ...], Collection[Any]] = {(model,): list(ROWS)}
+    if view in given:
+        found |= {(view,): View._fields, **{(view, *path): known for path, known in parts.items()}}
     changed = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")}
     return {path: known for path, known in found.items() if path[0] not in changed}
-
-
-def _short(file: str) -> str:
-    """Write a file as the user would, if it lies below the current folder."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def _problems(function: FunctionType, code: CodeType, known_of: Parts) -> Iterator[Problem]:
     """Yield the problem of each wrong name in a code object and those nested in it."""
     names = ChainMap(function.__globals__, vars(builtins))
     for line, (kind, *path) in _paths(code, code.co_linetable):
-        where = f"{_short(code.co_filename)}:{line}"
+        where = f"{short(code.co_filename)}:{line}"
         if kind == "import":
             problem = imported(where, path[0])
         elif kind == "local":

@@ -138,7 +138,7 @@ def _from_file(spec: str) -> type[Policy]:
     """Load ``file.py:Class``; the class can be omitted if the file has one policy."""
     file, rest = split_file(spec)
     name = rest.removeprefix(":")
-    module = load_file(Path(file), "policy", _import_remedy)
+    module = load_file(Path(file), "policy", _remedy)
     found = {
         key: value
         for key, value in vars(module).items()
@@ -153,7 +153,9 @@ def _from_file(spec: str) -> type[Policy]:
     return found[name] if name else next(iter(found.values()))
 
 
-def _import_remedy(wrong: BaseException) -> str:
-    """Suggest the intended name for one that VineSim does not have, or return an empty text."""
+def _remedy(wrong: BaseException) -> str:
+    """Suggest the intended name for one that VineSim does not have, or say what a class lacks, if that is known."""
+    if "cannot inherit non-frozen dataclass" in str(wrong):
+        return "Write @dataclass(frozen=True) above the class."
     found = re.match(r"cannot import name '(\w+)' from '(vinesim[\w.]*)'", str(wrong))
     return did_you_mean(found[1], dir(sys.modules[found[2]])) if found else ""

@@ -331,7 +331,11 @@ def has_left(model: Any, state: Any, task: int) -> bool:
 
 
 def next_with_room(model: Any, state: Any, processor_type: int, unit: int) -> int:
-    """Return the first unit of a processor type, ``unit`` or after it in (rack, shelf) order, that has any room."""
+    """Return the first unit of a processor type, ``unit`` or after it in (rack, shelf) order, that has any room; -1 if
+    there is none, as after the last unit."""
+    _check_type(model, processor_type, 0)
+    if not 0 <= unit <= len(model.unit_type):
+        raise IndexError(f"no such unit: {unit}")
     for other in range(unit, len(model.unit_type)):
         if model.unit_type[other] == processor_type and has_room(model, state, other):
             return other
@@ -563,9 +567,16 @@ def consolidated_us(
     return (model.overhead_us[processor_type, t] + computing_us) * share
 
 
+def _check_type(model: Any, processor_type: int, lowest: int) -> None:
+    """Raise IndexError for a number that is no processor type, or is below the lowest that means something."""
+    if processor_type not in range(lowest, len(model.affinity)):
+        raise IndexError(f"no such processor_type: {processor_type}")
+
+
 def first_free(model: Any, state: Any, task: int, processor_type: int = -1, distance: int = -1) -> int:
     """Return the first unit, in (rack, shelf) order, on which the task can start; of one type or any (-1), at one tier
     from the task's data or any (-1)."""
+    _check_type(model, processor_type, -1)
     for unit, p in enumerate(model.unit_type.tolist()):
         if (
             processor_type in (-1, p)
@@ -653,6 +664,7 @@ def node_tasks(model: Any, state: Any, node: int) -> int:
 def least_busy(model: Any, state: Any, task: int, processor_type: int) -> int:
     """Return the unit of a type, allowed for the task and with room for it, whose node runs the fewest tasks; the first
     of several."""
+    _check_type(model, processor_type, 0)
     best, fewest = -1, 0
     for unit in range(len(model.unit_type)):
         if (

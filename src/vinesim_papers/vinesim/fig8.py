@@ -18,7 +18,6 @@ STUDY = Path(__file__).with_name("fig8.yaml")
 DEPLOYMENTS = ("30 DFE", "30 PHI", "30 GPU", "10 of each")
 MIXED = DEPLOYMENTS[-1]
 LATENCY, IAT = "jobs.latency_us.mean", "arrivals.iat"
-N_UNITS, N_ACCELERATORS = 40, 30
 ALONE = 10_000  # inter-arrival time, us, at which each job runs alone
 
 
@@ -66,7 +65,7 @@ def _draw(data: Data) -> dict[str, "Figure"]:
         curve = data.curve("main", LATENCY, along=IAT, deployment=deployment)
         latency.append(Line(deployment, curve.x, curve.mean, curve.low, curve.high))
         share = data.curve("main", "utilization.overall", along=IAT, deployment=deployment)
-        percent = [100 * N_UNITS / N_ACCELERATORS * part for part in (share.mean, share.low, share.high)]
+        percent = [100 * part for part in (share.mean, share.low, share.high)]
         used.append(Line(deployment, share.x, *percent))
     x = Axis("inter-arrival time, us", "log0")
     panels = [Panel("(a) job latency", latency), Panel("(b) utilisation of the accelerators", used)]
