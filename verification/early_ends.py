@@ -1,7 +1,8 @@
 """Preemption, failures and limits with a known answer, simulated: ``python -m verification.early_ends``.
 
 Each system is simulated in independent replications; the mean must lie within its Student t confidence interval round
-the exact value. Exit code 1 when one does not.
+the exact value. The confidence is so high that all intervals hold together in 99 of 100 executions. Exit code 1 when
+one does not.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from scipy.integrate import quad
 
 import vinesim as vs
 from tests.policies.kinds.homebound import Homebound
-from verification.queues import CONFIDENCE, WARM_UP
+from verification.queues import WARM_UP, of_each
 from verification.queues import scenario as queue
 from vinesim.studies.statistics import mean_interval
 
@@ -179,13 +180,15 @@ def systems() -> list[Known]:
     ]
 
 
-def verify(known: Known, replications: int, n: int, seed: int, engine: str = "auto") -> tuple[float, float, bool]:
+def verify(
+    known: Known, replications: int, n: int, seed: int, confidence: float, engine: str = "auto"
+) -> tuple[float, float, bool]:
     """(mean, half width of its confidence interval, whether the exact value lies within)."""
     means = []
     for r in range(replications):
         case = known.build(seed + r, n)
         means.append(known.measure(case, vs.simulate(case, engine=engine)).mean())
-    found = mean_interval(means, CONFIDENCE)
+    found = mean_interval(means, confidence)
     return found.estimate, found.half_width, abs(found.estimate - known.expected) <= found.half_width
 
 
@@ -196,9 +199,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, default=300, help="nodes of each replication with failures")
     parser.add_argument("--seed", type=int, default=2026)
     given, failed = parser.parse_args(arguments), 0
-    for known in systems():
+    everything = systems()
+    for known in everything:
         n = given.nodes if "failures" in known.name else given.jobs
-        mean, half, holds = verify(known, given.replications, n, given.seed, "compiled")
+        mean, half, holds = verify(known, given.replications, n, given.seed, of_each(len(everything)), "compiled")
         failed += not holds
         interval = f"[{mean - half:9.5f}, {mean + half:9.5f}]"
         print(f"{known.name:42} {known.expected:9.5f} {interval} {'holds' if holds else 'FAILS'}", flush=True)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verification.queues import of_each
 from vinesim.model.workload import Workload
 from vinesim.studies.statistics import mean_interval
 from vinesim.workloads.arrivals import Arrivals
@@ -32,7 +33,6 @@ from vinesim.workloads.modulation import DAY_US, States, cycle_of
 from vinesim.workloads.registry import generator
 from vinesim.workloads.resample import resampled
 
-TOGETHER = 0.99
 N_BLOCKS = 240  # of a log that is resampled; with few, percentile intervals hold the truth less often
 TAILS = (0.5, 0.9, 0.99, 0.999)
 
@@ -179,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=2012)
     given = parser.parse_args(arguments)
     checked = list(all_checked(given.jobs))
-    confidence = 1 - (1 - TOGETHER) / len(checked)
+    confidence = of_each(len(checked))
     failed = 0
     for item in checked:
         values = np.array([item.estimate(given.seed + r) for r in range(given.replications)])

@@ -85,6 +85,7 @@ def _rows(folder: Path) -> dict[str, Any]:
 def _answer(folder: Path) -> dict[str, Any]:
     answer = json.loads((folder / "plan.json").read_text())
     answer["counts"].pop("runs_done_now")
+    answer.pop("checksum")  # which covers that number too
     scenario = (folder / "recommendation.yaml").read_text()
     return {"answer": answer, "scenario": scenario, "runs": _finished(folder)[0]}
 

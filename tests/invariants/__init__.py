@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     tables.jobs_are_their_tasks,
     tables.exit_reason,
     times.times_in_order,
+    times.nothing_starts_before_it_may,
     times.segments_follow_one_another,
     times.service_time,
     progress.work_done_is_work_asked,

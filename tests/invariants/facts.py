@@ -52,6 +52,35 @@ class Facts:
         preempts = getattr(self.policy, "preempts", False)
         return preempts or any(column is not None for column in reported) or bool(np.isinf(work.operations).any())
 
+    @cached_property
+    def due(self) -> list[float]:
+        """When each job has arrived and all that it waits for are over, by the times of their tasks; infinite: never,
+        as for one that is withdrawn before."""
+        work, found = self.work, self.work.arrival_us.tolist()
+        for job in range(work.n_jobs) if work.after is not None else ():
+            waits_for = work.after[work.after_first[job] : work.after_first[job + 1]]
+            time = max([found[job], *map(self.over, waits_for)])
+            late_us = math.inf if work.withdraw_us is None else work.withdraw_us[job]
+            is_gone = time == late_us and self.is_missing(self.folder.jobs[job]["eligible_us"])  # either may be first
+            found[job] = math.inf if time > late_us or is_gone else time
+        return found
+
+    @cached_property
+    def eligible(self) -> list[float]:
+        """The same; NaN if the run did not come to it."""
+        return [time if time <= self.makespan else math.nan for time in self.due]
+
+    def over(self, job: int) -> float:
+        """When the last task of a job was done, killed, dropped or withdrawn; infinite: never."""
+        late_us = math.inf if self.work.withdraw_us is None else float(self.work.withdraw_us[job])
+        ends = []
+        for row in self.folder.tasks[self.work.job_first[job] : self.work.job_first[job + 1]]:
+            last = self.holds_of.get(row["task"], [None])[-1]
+            end = last.end if last is not None and last.outcome in ("finished", "killed", "withdrawn") else math.inf
+            dropped = row.get("dropped_us", math.nan)
+            ends.append(min(end, late_us, math.inf if self.is_missing(dropped) else dropped))
+        return max(ends)
+
     @property
     def n_units(self) -> int:
         return len(self.unit_type)

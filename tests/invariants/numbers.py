@@ -65,8 +65,8 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
         ("tasks", "wait_us"): [waited(facts, row) for row in rows],
         ("tasks", "response_us"): [row["finish_us"] - row["init_us"] for row in rows],
         ("jobs", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in jobs],
-        ("jobs", "wait_us"): [row["start_us"] - row["arrival_us"] + away(facts, row) for row in jobs],
-        ("jobs", "time_to_start_us"): [row["start_us"] - row["arrival_us"] for row in jobs],
+        ("jobs", "wait_us"): [row["start_us"] - facts.eligible[row["job"]] + away(facts, row) for row in jobs],
+        ("jobs", "time_to_start_us"): [row["start_us"] - facts.eligible[row["job"]] for row in jobs],
         ("jobs", "bounded_slowdown"): [
             max(1.0, row["latency_us"] / max(row["finish_us"] - row["start_us"] - away(facts, row), 10e6))
             if not facts.is_missing(row["latency_us"])
@@ -79,8 +79,8 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
 
 
 def waited(facts: Facts, row: dict[str, Any]) -> float:
-    """How long a task had no unit between its arrival and its last start."""
-    waits, free = 0.0, row["arrival_us"]
+    """How long a task had no unit from when its job was eligible to its last start."""
+    waits, free = 0.0, facts.eligible[row["job"]]
     for hold in sorted(facts.holds_of.get(row["task"], ()), key=lambda hold: hold.begin):
         if hold.begin < row["init_us"]:
             waits, free = waits + (hold.begin - free), hold.end

@@ -1,7 +1,8 @@
 """What policies promise: order, no idling, requests that are met."""
 
 import math
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -22,14 +23,20 @@ def in_order_of_arrival(facts: Facts) -> Iterator[str]:
     if any(one.quota or one.user_quota for one in facts.scenario.partitions):
         return  # whoever waits for a quota holds up nobody
     gone = [math.inf] * facts.work.n_jobs if facts.work.withdraw_us is None else facts.work.withdraw_us
-    older, latest = 0, -math.inf
-    for task, row in enumerate(facts.folder.tasks):
+    given = [facts.given(task) for task in range(facts.work.n_tasks)]
+    until = [gone[facts.job[task]] if facts.is_missing(begin) else begin for task, begin in enumerate(given)]
+    yield from overtaken(facts, range(facts.work.n_tasks), until)
+
+
+def overtaken(facts: Facts, tasks: Sequence[int], until: Mapping[int, float] | Sequence[float]) -> Iterator[str]:
+    """Of tasks in the order of arrival: which begin while an older one waits that is eligible."""
+    since = [facts.eligible[facts.job[task]] for task in tasks]
+    for place, task in enumerate(tasks):
         begin = facts.given(task)
-        if not facts.is_missing(begin) and begin < latest:
-            yield f"task {task} starts before task {older}"
-        until = gone[row["job"]] if facts.is_missing(begin) else begin
-        if until >= latest:
-            older, latest = task, until
+        for older in range(place) if not facts.is_missing(begin) else ():
+            if since[older] <= begin < until[tasks[older]]:
+                yield f"task {task} starts before task {tasks[older]}"
+                break
 
 
 def order_within_an_application(facts: Facts) -> Iterator[str]:
@@ -38,13 +45,15 @@ def order_within_an_application(facts: Facts) -> Iterator[str]:
     keeps = name in IN_ORDER or (name in IN_ORDER_TOGETHER and facts.policy.consolidate == "yes")
     if not keeps or not facts.scenario.applications or facts.scenario.outages:
         return
-    last: dict[int, float] = {}
+    mine: dict[tuple[int, int], list[int]] = defaultdict(list)
+    has_users = any(one.users for one in facts.scenario.reservations)  # then each user's requests are in an order
     for row in facts.folder.tasks:
-        code = int(work.application[row["job"]])
         if row["unit"] >= 0:
-            if facts.given(row["task"]) < last.get(code, 0.0):
-                yield f"task {row['task']} starts before an older one of application {code}"
-            last[code] = max(facts.given(row["task"]), last.get(code, 0.0))
+            user = int(work.user[row["job"]]) if has_users else 0
+            mine[int(work.application[row["job"]]), user].append(row["task"])
+    for (code, _), tasks in mine.items():
+        for text in overtaken(facts, tasks, {task: facts.given(task) for task in tasks}):
+            yield f"{text} of application {code}"
 
 
 def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
@@ -69,7 +78,7 @@ def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
         is_up = np.array([not facts.is_down(unit, time) for unit in range(facts.n_units)])
         for task, begin in enumerate(last_begin):
             is_there = any(h.begin <= time < h.end for h in facts.holds_of.get(task, ()))
-            if facts.arrival[task] > time or begin <= time or is_there or facts.is_on_nodes(task):
+            if not facts.eligible[facts.job[task]] <= time or begin <= time or is_there or facts.is_on_nodes(task):
                 continue
             needs = takes(facts.demand[task], capacity)
             room = (load + needs <= capacity * (1 - SLACK)) & (load < capacity * (1 - SLACK))

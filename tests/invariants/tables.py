@@ -1,5 +1,6 @@
 """The tables themselves: each row once, under its columns, and why the run ended."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -84,6 +85,7 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
                 if not work.arrival_us[job] <= task["dropped_us"] or not facts.is_missing(task["finish_us"]):
                     yield f"task {task['task']}: it was dropped at {task['dropped_us']}"
         expected |= {} if work.application is None else {"application": work.application[job]}
+        expected |= {} if work.after is None else {"eligible_us": facts.eligible[job]}
         for name, value in expected.items():
             if not (row[name] == value or (row[name] != row[name] and value != value)):
                 yield f"job {job}: {name} is {row[name]}, not {value}"
@@ -114,10 +116,10 @@ def exit_reason(facts: Facts) -> Iterator[str]:
         ]
         if len(left) > len(waiting) + len(endless) or not waiting:
             yield "STALLED, but tasks run, or none waits"
-        if any(arrival > facts.makespan for arrival in facts.arrival):
+        if any(facts.makespan < arrival < math.inf for arrival in facts.due):
             yield "STALLED, but jobs are to come"
     elif reason == "ENDLESS":
-        if not all(row["unit"] >= 0 for row in left) and not may_drop:
+        if any(not facts.is_missing(facts.eligible[row["job"]]) for row in waiting) and not may_drop:
             yield "ENDLESS, but tasks wait"
     else:
         yield f"{reason} is no way that a run ends by itself"

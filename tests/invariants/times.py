@@ -21,6 +21,13 @@ def times_in_order(facts: Facts) -> Iterator[str]:
             yield f"task {row['task']}: a time is after the run's end {facts.makespan}"
 
 
+def nothing_starts_before_it_may(facts: Facts) -> Iterator[str]:
+    """No task begins before its job has arrived and all that the job waits for are over."""
+    for hold in facts.folder.holds:
+        if not hold.begin >= facts.eligible[facts.job[hold.task]]:
+            yield f"task {hold.task} begins at {hold.begin}, eligible at {facts.eligible[facts.job[hold.task]]}"
+
+
 def segments_follow_one_another(facts: Facts) -> Iterator[str]:
     """A task is somewhere from its last start to its end without a gap; runs that were lost come before."""
     n_lost = 0

@@ -122,6 +122,12 @@ def withdrawn():
     return replace(case, workload=replace(case.workload, withdraw_us=at_us))
 
 
+def following():
+    """The plain case where the last job waits for the second one."""
+    work = replace(workload(), after_first=np.array([0, 0, 0, 0, 1]), after=np.array([1]))
+    return plain("high", workload=work)
+
+
 def refusing():
     """The plain case under a policy that drops tasks."""
     return plain(Choosy())
@@ -269,6 +275,9 @@ DAMAGES = [
     ("times_in_order", plain, put("tasks", "init_us", 4, 1.5)),
     ("times_in_order", plain, put("tasks", "start_us", 3, 1e6)),
     ("times_in_order", plain, put("tasks", "start_us", 3, np.nan)),
+    ("nothing_starts_before_it_may", following, put("tasks", "init_us", 6, 3.5)),
+    ("jobs_are_their_tasks", following, put("jobs", "eligible_us", 3, more(1.0))),
+    ("latencies_of_the_summary", following, tell("jobs/wait_us/mean", more(1e-3))),
     ("segments_follow_one_another", interrupted, put("tasks", "restarts", 0, more(1))),
     ("segments_follow_one_another", interrupted, put("tasks", "lost_us", 0, more(1.0))),
     ("segments_follow_one_another", interrupted, put("segments", "end_us", 2, more(-0.5))),
