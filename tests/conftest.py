@@ -17,6 +17,7 @@ from vinesim.policies.contract import Policy
 from vinesim.policies.registry import policies
 
 SHARE_RUNS = {"tests/papers/test_reproduce.py": "tests/papers/test_verdicts.py"}  # of one file, what another made
+COMPILING = 40  # tests that take as long as a file of properties compiles
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,6 +59,17 @@ class ByPolicyOrFile(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """Those with the most tests go first, as xdist has it, but a test of properties may compile for as long as many
+        others take: sent as the last one, it would keep one worker busy while the other has nothing left."""
+        waiting = self.workqueue
+        waiting.move_to_end(max(waiting, key=lambda group: _weight(group, len(waiting[group]))), last=False)
+        super()._assign_work_unit(node)
+
+
+def _weight(group: str, n_tests: int) -> int:
+    return n_tests + (COMPILING if group.startswith("tests/properties/") else 0)
 
 
 def group_of(nodeid: str) -> str:

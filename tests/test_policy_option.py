@@ -4,8 +4,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
-from tests.conftest import group_of
+from tests.conftest import ByPolicyOrFile, group_of
 
 ROOT = Path(__file__).parents[1]
 GROUPED = ["tests/papers/test_claim.py", "tests/unit/test_titles.py"]  # without a policy, and quick
@@ -44,3 +45,37 @@ def test_tests_of_one_loop_go_to_one_worker():
     done = subprocess.run([*call, *GROUPED], cwd=ROOT, capture_output=True, text=True)
     ran = {tuple(re.findall(r"^\[(gw\d)\].* (tests/[\w/]+\.py)::", line)) for line in done.stdout.splitlines()} - {()}
     assert sorted(file for ((_, file),) in ran) == GROUPED  # each in one worker
+
+
+class Worker:
+    gateway = SimpleNamespace(id="")
+    shutting_down = False
+
+    def __init__(self, sent):
+        self.sent, self.left = sent, []
+
+    def send_runtest_some(self, numbers):
+        self.sent.append(list(numbers))
+        self.left += numbers
+
+    def shutdown(self):
+        self.shutting_down = True
+
+
+def test_what_compiles_for_long_is_not_sent_last():
+    sizes = {"unit/test_a": 20, "unit/test_b": 3, "unit/test_c": 30, "properties/test_d": 1, "unit/test_e": 1}
+    tests = [f"tests/{file}.py::test_{i}" for file, n in sizes.items() for i in range(n)]
+    words = {"tx": ["2*popen"]}
+    scheduler = ByPolicyOrFile(SimpleNamespace(getvalue=words.get, option=SimpleNamespace(loadscopereorder=True)))
+    sent = []
+    workers = [Worker(sent), Worker(sent)]
+    for worker in workers:
+        scheduler.add_node(worker)
+    for worker in workers:
+        scheduler.add_node_collection(worker, tests)
+    scheduler.schedule()
+    while busy := [worker for worker in workers if worker.left]:
+        for worker in busy:
+            scheduler.mark_test_complete(worker, worker.left.pop(0))
+    files = [{group_of(tests[i]) for i in numbers} for numbers in sent]
+    assert files == [{f"tests/{file}.py"} for file in sorted(sizes, key=lambda one: "dcabe".index(one[-1]))]
