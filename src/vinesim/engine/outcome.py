@@ -78,7 +78,7 @@ def collect(
         end_us=end_us,
         n_events=run.n_events,
         followers=followers,
-        early=joined(early, moves),
+        early=joined(early, moves) if early is not None and moves is not None else early or moves,
         failures=run.failures(),
         preempts=online.preempts,
         periods=None if accounts is None else accounts.table(),
@@ -194,15 +194,11 @@ def with_killed(
         np.full(len(killed), KILLED),
         np.isin(killed, followers),
     ]
-    both = [np.append(one, other).astype(one.dtype) for one, other in zip(ends, rows, strict=True)]
-    order = np.argsort(both[4], kind="stable")
-    return EarlyEnds(*(column[order] for column in both))
+    return joined(ends, EarlyEnds(*rows))
 
 
-def joined(one: EarlyEnds | None, other: EarlyEnds | None) -> EarlyEnds | None:
-    """Return two logs as one, in the order of time; None if there is neither."""
-    if one is None or other is None:
-        return other if one is None else one
-    both = [np.append(first, second) for first, second in zip(one, other, strict=True)]
+def joined(one: EarlyEnds, other: EarlyEnds) -> EarlyEnds:
+    """Return two logs as one, in the order of time."""
+    both = [np.append(first, second).astype(first.dtype) for first, second in zip(one, other, strict=True)]
     order = np.argsort(both[4], kind="stable")
     return EarlyEnds(*(column[order] for column in both))
