@@ -72,7 +72,7 @@ def _objects(log: Path) -> Iterator[dict[str, str]]:
     for number, line in enumerate(lines_of(log), 1):
         found: Any = None
         try:
-            found = json.loads(line.decode("utf-8-sig") or "{}", parse_float=str, parse_int=str) if line.strip() else {}
+            found = json.loads(line.decode("utf-8") or "{}", parse_float=str, parse_int=str) if line.strip() else {}
         except UnicodeDecodeError:
             reason = "bytes that are not UTF-8 text"
         except (ValueError, RecursionError) as error:
