@@ -545,3 +545,18 @@ def test_gpus_in_total_over_any_nodes(imported):
 def test_gpus_are_in_total_or_at_each_node(imported):
     log = "submit,duration,gpus,all_gpus\n0,60,1,4\n"
     assert "expected no column gpus" in imported(log, "--column", "all_gpus=total_gpus", code=2)
+
+
+@pytest.mark.parametrize("command", ["import csv", "import csv other.csv --nodes"])
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [("log.csv.gz", "", ":1"), ("log.tsv", "a\ta\n1\t2\n", ":1"), ("log.tsv.gz", "a\ta\n1\t2\n", ":1")],
+)
+def test_an_error_about_a_log_that_is_copied_names_the_log(vinesim, tmp_path, command, name, text, place):
+    """Not the copy, which is gone by then."""
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    words = [tmp_path / word if word == "other.csv" else word for word in command.split()]
+    (tmp_path / "other.csv").write_text("arrival_s,time_s\n0,60\n")
+    done = vinesim(*words, tmp_path / name, "-o", tmp_path / "jobs.csv")
+    assert done.code == 2
+    assert done.err.splitlines()[1].startswith(f"  {tmp_path / name}{place}: expected")

@@ -45,7 +45,7 @@ def explore_page(explored: Explored) -> Content:
     n_more = n_left_out(explored.base.data)
     notes = {
         "controls": f"{n_more:,} more values of the file have no control here: --set changes them." if n_more else "",
-        "results": note_of(read_record(explored.base.data, explored.folder)),
+        "results": note_of(read_record(explored.base.data, explored.folder)) or "",
     }
     found: dict[str, Any] = {
         "controls": [vars(control) for control in explored.controls({})],

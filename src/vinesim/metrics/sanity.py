@@ -68,20 +68,24 @@ def _times_us(work: Workload, affinity: np.ndarray) -> np.ndarray:
 
 
 def _durations(work: Workload, times_us: np.ndarray) -> list[Finding]:
-    """Of jobs: the longest of its tasks, each on its fastest type."""
+    """Of jobs: the longest of its tasks, each on its fastest type; without those that are withdrawn, if any are not, as
+    they hardly run."""
     fastest = np.fmin.reduce(times_us, axis=1)
     jobs_us = np.maximum.reduceat(np.nan_to_num(fastest), work.job_first[:-1])
+    limit_us = work.limit_us
+    if work.withdraw_us is not None and (stays := np.isinf(work.withdraw_us)).any():
+        jobs_us, limit_us = jobs_us[stays], None if limit_us is None else limit_us[stays]
     quantiles = np.quantile(jobs_us, [0, 0.5, 0.99, 1], method="inverted_cdf").tolist()
     least, median, p99, longest = map(format_time_us, quantiles)
     numbers = dict(zip(("min_us", "p50_us", "p99_us", "max_us"), quantiles, strict=True))
     words = f"{least} to {longest}, median {median}, p99 {p99}, on the fastest type"
     found = [Finding("durations", words, quantiles[0] <= 0, numbers)]
     n_longest = int((jobs_us == quantiles[-1]).sum())
-    is_cut = n_longest >= max(FEW, ODD_CLIPPED * work.n_jobs) and quantiles[-1] > quantiles[1]
+    is_cut = n_longest >= max(FEW, ODD_CLIPPED * len(jobs_us)) and quantiles[-1] > quantiles[1]
     words = f"{n_longest:,} jobs take exactly the longest time" + (": was it cut off?" if is_cut else "")
     found.append(Finding("clipped", words, is_cut, {"longest": n_longest}))
-    if work.limit_us is not None:
-        n_over = int((jobs_us > work.limit_us).sum())
+    if limit_us is not None:
+        n_over = int((jobs_us > limit_us).sum())
         words = f"{n_over:,} jobs take longer than their limit, and are killed"
         found.append(Finding("beyond limit", words, n_over > 0, {"over": n_over}))
     return found

@@ -19,7 +19,7 @@ from vinesim.formats.papers.tables import read_affinity
 from vinesim.formats.papers.trace import read_trace
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.workload_table import read_workload
-from vinesim.formats.source.files import read_text, replacing
+from vinesim.formats.source.files import lines_of, read_text, replacing
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 
@@ -71,6 +71,12 @@ def test_a_text_may_be_packed_and_a_cut_one_is_refused(tmp_path):
         path.write_bytes(broken)
         with pytest.raises(InputError, match=r"a complete gzip file, found (one that ends too early|damaged data)"):
             read_text(path)
+
+
+def test_the_lines_of_a_log_have_no_byte_order_mark(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"\xef\xbb\xbfa|b\n\xef\xbb\xbf1|2\n")
+    assert [*lines_of(path)] == [b"a|b\n", b"\xef\xbb\xbf1|2\n"]
 
 
 def test_replacing_leaves_the_old_file_when_writing_fails(tmp_path):

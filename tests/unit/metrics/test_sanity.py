@@ -75,3 +75,6 @@ def test_durations_that_were_cut_off_and_limits():
     assert not whole["clipped"].is_odd
     assert whole["beyond limit"].numbers == {"over": 2}
     assert whole["beyond limit"].is_odd
+    left = found(workload(np.arange(3), [5.0, 9.0, 1e6], limit_us=np.full(3, 8e6), withdraw_us=[np.inf, np.inf, 4e6]))
+    assert left["durations"].numbers == {"min_us": 5e6, "p50_us": 5e6, "p99_us": 9e6, "max_us": 9e6}
+    assert left["beyond limit"].numbers == {"over": 1}

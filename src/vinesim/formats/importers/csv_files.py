@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,27 @@ from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
 AS_CSV, JSON_LINES, PARQUET = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), ".parquet"
 REMEDY = "For other logs, see vinesim import --help."
+
+
+@contextmanager
+def folder_for(log: Path) -> Iterator[Path]:
+    """Provide a folder for copies of a log; an error about one of them is raised as one about the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        begins = f"{folder}{os.sep}"
+        shift = int(Path(log.name.removesuffix(".gz")).suffix.lower() in JSON_LINES)  # the copy has a header
+
+        def where(problem: Problem) -> str:
+            if not problem.where.startswith(begins):
+                return problem.where
+            _, *place = problem.where.removeprefix(begins).split(":", 1)
+            line, *rest = place[0].split(":", 1) if place else ("",)
+            line = str(int(line) - shift) if line.isdecimal() and int(line) > shift else line
+            return ":".join([str(log), *([line] if place else []), *rest])
+
+        try:
+            yield Path(folder)
+        except InputError as error:
+            raise InputError([replace(one, at=where(one)) for one in error.problems], error.n_problems) from None
 
 
 def open_log(log: Path, folder: Path) -> tuple[TableSource, int]:
@@ -72,7 +96,7 @@ def _objects(log: Path) -> Iterator[dict[str, str]]:
     for number, line in enumerate(lines_of(log), 1):
         found: Any = None
         try:
-            found = json.loads(line.decode("utf-8-sig") or "{}", parse_float=str, parse_int=str) if line.strip() else {}
+            found = json.loads(line.decode("utf-8") or "{}", parse_float=str, parse_int=str) if line.strip() else {}
         except UnicodeDecodeError:
             reason = "bytes that are not UTF-8 text"
         except (ValueError, RecursionError) as error:

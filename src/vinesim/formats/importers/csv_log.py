@@ -6,7 +6,6 @@ guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
 from vinesim.formats.importers.csv_dropped import sorted_out, steps_of
-from vinesim.formats.importers.csv_files import in_log, open_log
+from vinesim.formats.importers.csv_files import folder_for, in_log, open_log
 from vinesim.formats.importers.csv_forms import Form, read_forms
 from vinesim.formats.importers.csv_guess import guessed
 from vinesim.formats.importers.csv_mapping import mapping_text, read_mapping
@@ -71,10 +70,10 @@ def import_csv(
     scenario, written = output.with_suffix(".yaml"), output.with_suffix(".mapping.yaml")
     saved = {} if mapping is None else read_mapping(mapping)
     forms = {"decimal": decimal or saved.get("decimal", ""), "date_format": date_format or saved.get("date_format", "")}
-    with tempfile.TemporaryDirectory() as folder:
-        table, first_line = open_log(log, Path(folder))
+    with folder_for(log) as folder:
+        table, first_line = open_log(log, folder)
         said = [*(f"{name}={is_}" for name, is_ in saved.get("columns", {}).items()), *column]
-        table, shared = with_prefixes(log, table, dict(_parts(text) for text in said), Path(folder))
+        table, shared = with_prefixes(log, table, dict(_parts(text) for text in said), folder)
         given = _given(said, table)
         source, rewritten = read_forms(table, given, **forms)
         steps = steps_of(source)
@@ -94,7 +93,7 @@ def import_csv(
         report.time_zone = _time_zone(columns, found)
         _count_statuses(report, in_us, columns, kept)
         report.unused = {c.name: c.n_filled for c in columns if found[c.name].meaning == IGNORE and c.n_filled}
-        copy = Path(folder) / "jobs.csv"
+        copy = folder / "jobs.csv"
         _copy(source, kept, copy)
         if places:
             on = on_nodes(output, places, types)

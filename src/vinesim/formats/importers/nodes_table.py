@@ -1,11 +1,10 @@
 """A table of nodes, one row for each or for several equal ones: what its columns mean is guessed by their names."""
 
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from vinesim.formats.importers.csv_files import open_log
+from vinesim.formats.importers.csv_files import folder_for, open_log
 from vinesim.formats.importers.csv_forms import read_forms
 from vinesim.formats.importers.csv_names import MILLI, SIZE_WORDS, Named, named
 from vinesim.formats.importers.csv_units import PER_CORE
@@ -25,8 +24,8 @@ BARE = ("", "kib", "mib", "gib")  # units that memory without one may be in
 
 def read_nodes_table(path: Path, report: ImportReport) -> list[Node]:
     """Return the nodes; what columns were taken for goes to the report. Raises :class:`InputError`."""
-    with tempfile.TemporaryDirectory() as folder:
-        table, first_line = open_log(path, Path(folder))
+    with folder_for(path) as folder:
+        table, first_line = open_log(path, folder)
         source, _ = read_forms(table, {})
         columns = ", ".join(f"{cell}::VARCHAR AS c{i}" for i, cell in enumerate(source.columns.values()))
         found = source.query(f"SELECT {columns} FROM {source.sql}")  # noqa: S608 - cells are columns of the file

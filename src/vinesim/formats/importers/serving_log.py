@@ -7,7 +7,6 @@ computed in the step), ``sequences`` (that decoded), ``memory_tokens`` (in memor
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.importers.csv_files import open_log
+from vinesim.formats.importers.csv_files import folder_for, open_log
 from vinesim.formats.importers.csv_names import named
 from vinesim.formats.source.csv_rows import CsvRows
 from vinesim.model.errors import InputError, Problem
@@ -52,8 +51,8 @@ class StepTimes(NamedTuple):
 
 def read_serving_log(path: Path) -> Requests | StepTimes:
     """Read a log; its columns say of what it is. Raises :class:`InputError` with every problem."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, first_line = open_log(path, Path(folder))
+    with folder_for(path) as folder:
+        source, first_line = open_log(path, folder)
         header = list(source.columns)
         is_steps = {"prefill_tokens", "time_us"} <= set(header)
         names = _names(path, header, is_steps)

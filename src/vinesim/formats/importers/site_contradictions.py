@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from vinesim.formats.importers.made_nodes import ANY_GPU
-from vinesim.formats.importers.site_jobs import SiteJob, goes_back
+from vinesim.formats.importers.site_jobs import LONGEST_S, SiteJob, goes_back
 from vinesim.formats.importers.site_nodes import Nodes
 from vinesim.formats.importers.site_options import has_switches, unreadable_limits
 from vinesim.formats.importers.site_parameters import differing
@@ -127,7 +127,8 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
             yield "jobs that ran, and name nodes that are not in their partition: they never start"
         if any(n > total[name] for name, n in licences(one.attributes.get("licenses", "")).items() if name in total):
             yield "jobs that ran with more licences than there are: they never start"
-        if (one.job.limit_s or 0.0) > one.limit_s and "time-min" not in one.job.options:
+        has_limit = one.limit_s < LONGEST_S  # of a job without one, as of its partition
+        if has_limit and (one.job.limit_s or 0.0) > one.limit_s and "time-min" not in one.job.options:
             yield "jobs that ran with a longer limit than their partition has: its own is taken"
 
 

@@ -126,6 +126,7 @@ def _report(site: Site, nodes: Nodes, jobs: list[SiteJob], begin_s: float) -> Im
     report.numbers = {"jobs": len(jobs), "nodes": len(nodes.nodes), "gpus": n_gpus, "begin_s": begin_s}
     for reason, lines in site.jobs.dropped.items():
         report.drop(reason, *lines)
+    report.notes += [f"lines of steps, which are parts of jobs: {site.jobs.n_steps:,}"] * bool(site.jobs.n_steps)
     report.notes += ["read: " + ", ".join(f"{kind} from {name}" for kind, name in site.files.items())]
     report.notes += [f"not read: {name}: {why}" for name, why in site.unused.items()]
     ignored = sorted(set(site.config.settings) - set(PARAMETERS)) if "config" in site.files else []

@@ -3,8 +3,8 @@
 By default each job becomes one task per processor (field 5, allocated; if that is missing, or on demand, field 8,
 requested), each as long as the job ran (field 4), on units that are one processor each; these start together, as a
 gang. Alternatively a job becomes one task that takes that many processors of one node, and a node is a unit. What a
-policy expects of a task is the time that the user requested (field 9). The status (field 11) says whether a job ran; the partition
-(field 16) can select jobs.
+policy expects of a task is the time that the user requested (field 9). The status (field 11) says whether a job ran;
+the partition (field 16) can select jobs.
 Source: the format of the Parallel Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
 

@@ -2,12 +2,11 @@
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from vinesim.formats.importers.csv_files import in_log, open_log
+from vinesim.formats.importers.csv_files import folder_for, in_log, open_log
 from vinesim.formats.importers.csv_names import named
 from vinesim.formats.scenario.workload_cells import is_wrong, number_of, wrong_cells
 from vinesim.formats.source.table_source import TableSource
@@ -21,8 +20,8 @@ def read_token_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndar
     The columns have these names, or others that logs use for them, such as ``ContextTokens``.
     """
     log = Path(path)
-    with tempfile.TemporaryDirectory() as folder:
-        source, first_line = open_log(log, Path(folder))
+    with folder_for(log) as folder:
+        source, first_line = open_log(log, folder)
         match = _matched(source, log)
         cells = {ours: source.columns[name] for ours, (name, _) in match.items()}
         wrong = {ours: is_wrong(ours, cell, is_text=source.is_csv) for ours, cell in cells.items()}

@@ -20,4 +20,4 @@ def text_lines(path: Path) -> Iterator[str]:
     for number, line in enumerate(lines_of(path), 1):
         if b"\0" in line:
             raise InputError([not_text(path, number, line.index(b"\0") + 1)])
-        yield line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r\n")
+        yield line.decode("utf-8", "replace").rstrip("\r\n")

@@ -1,5 +1,6 @@
 """Open, read and replace files; every error of the operating system becomes an :class:`InputError`."""
 
+import codecs
 import errno
 import gzip
 import os
@@ -91,7 +92,7 @@ def _unpacked(path: str | os.PathLike[str], stream: BinaryIO, most: int) -> byte
 
 
 def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield the lines of a log, plain or gzip. Raises :class:`InputError`."""
+    """Yield the lines of a log, plain or gzip, without its byte order mark. Raises :class:`InputError`."""
     with opened(path) as stream:
         is_gzip = stream.read(2) == GZIP
         stream.seek(0)
@@ -105,7 +106,7 @@ def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
                     raise InputError([too_much(f"{path}:{number}", f"{in_words(LINE_BYTES)} in a line")])
                 if n_bytes > LOG_BYTES:
                     raise InputError([too_much(path, f"{in_words(LOG_BYTES)} of text")])
-                yield line
+                yield line if number > 1 else line.removeprefix(codecs.BOM_UTF8)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError([cut_gzip(path, error)]) from None
 

@@ -8,7 +8,8 @@ what Slurm 22.05 was seen to print.
 """
 
 from vinesim.policies.slurm.codes import BILLING, CPU, GPU, MEMORY, N_COUNTED, NODE
-from vinesim.policies.slurm.holding import fill, memory_at
+from vinesim.policies.slurm.holding import memory_at
+from vinesim.policies.slurm.node_sets import fill
 
 N_FIRST = 4  # weights of CPUs, memory, nodes and GPUs of any type; those of each type follow
 
@@ -73,6 +74,9 @@ def place_of(s, job, part):
 
 def count_asked(s, job, k):
     """Let limits count what a job asks for, or would have at least, at the k-th of ``job_part``, one of its own."""
+    if s.job_counted[job] == k:
+        return
+    s.job_counted[job] = k
     for r in range(N_COUNTED):
         s.job_tres[job * N_COUNTED + r] = s.part_tres[k * N_COUNTED + r]
 
@@ -98,6 +102,7 @@ def count_held(s, options, job, part):
 
 def count_billed(s, job, amount):
     """Let limits count what is in ``billed``, and what a job is billed for it."""
+    s.job_counted[job] = -1
     for r in range(BILLING):
         s.job_tres[job * N_COUNTED + r] = s.billed[r]
     s.job_tres[job * N_COUNTED + BILLING] = amount // 1.0

@@ -85,6 +85,7 @@ BEFORE = {
     "dependency_job": "i8",
     "job_is_awaited": "?",  # [J] others depend on it
     "job_tres": "f8",  # [J 5] what limits count of it now
+    "job_counted": "i8",  # of which place of job_part that is what it asks for; -1: of none
     "part_tres": "f8",  # [.. 5] of each of job_part: what limits count of it there while it waits
     "part_never": "?",  # of each of job_part: it breaks a limit by itself there
     "part_case": "i8",  # of each of job_part: what is in force there

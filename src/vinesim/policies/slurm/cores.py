@@ -10,7 +10,7 @@ C words hold the cores of a node (``node_sets.py``). Where nothing is suspended 
 """
 
 from vinesim.policies.slurm.codes import RUNNING
-from vinesim.policies.slurm.node_sets import has, ones, put
+from vinesim.policies.slurm.node_sets import fill, has, ones, put
 
 
 def n_core_words(s):
@@ -100,8 +100,7 @@ def know_free(s, node):
 def find_changes(s, is_all_up):
     """Fill ``victims`` with the jobs that run and are to be suspended, and those that are suspended and go on."""
     n = 0
-    for i in range(s.shadow.shape[0]):
-        s.shadow[i] = 0
+    fill(s.shadow, 0)
     for level in range(s.n_levels[0] - 1, -1, -1):
         for i in range(s.n_running[0]):
             job = s.running[i]
@@ -140,8 +139,7 @@ def suppose_cores(s, end, own):
     """Suppose that of the jobs of a level, and of those above it, only those have cores whose limits end later, as far
     as nodes are among the ``able``."""
     width = n_core_words(s)
-    for i in range(s.shadow.shape[0]):
-        s.shadow[i] = 0
+    fill(s.shadow, 0)
     for k in range(end, s.n_ends[0]):
         if s.job_level[s.end_job[k]] >= own:
             for word in range(width):

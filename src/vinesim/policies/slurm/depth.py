@@ -9,7 +9,7 @@ and what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import US_PER_S
-from vinesim.policies.slurm.holding import fill
+from vinesim.policies.slurm.node_sets import fill
 
 
 def begin_tests(s, options):

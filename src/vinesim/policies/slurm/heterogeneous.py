@@ -11,10 +11,9 @@ what Slurm 22.05 was seen to do.
 
 from vinesim.policies.slurm.codes import ELIGIBLE, FILLED
 from vinesim.policies.slurm.events import want_event_run
-from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import count_licences, lacks_licences
 from vinesim.policies.slurm.limits import count_running, is_over
-from vinesim.policies.slurm.node_sets import ALL, put
+from vinesim.policies.slurm.node_sets import ALL, fill, put
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.starting import make_room, put_off, start
 from vinesim.policies.slurm.times import find_nodes

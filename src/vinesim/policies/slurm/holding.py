@@ -105,12 +105,6 @@ def suppose_free(s, node):
         s.then_kinds[i] = s.free_kinds[i]
 
 
-def fill(values, value):
-    """Set all values of an array."""
-    for i in range(values.shape[0]):
-        values[i] = value
-
-
 def enter_running(s, job):
     """Put a job among the running ones, which are in the order of the ends of their limits."""
     s.room_version[0] += 1

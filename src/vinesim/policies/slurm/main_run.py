@@ -8,10 +8,9 @@ wants closes only these. Jobs over a limit, without their licences, too young or
 
 from vinesim.policies.slurm.codes import ELIGIBLE, MAIN
 from vinesim.policies.slurm.depth import is_passed_by
-from vinesim.policies.slurm.holding import fill
 from vinesim.policies.slurm.licences import lacks_licences
 from vinesim.policies.slurm.limits import is_over, is_over_there
-from vinesim.policies.slurm.node_sets import ALL
+from vinesim.policies.slurm.node_sets import ALL, fill
 from vinesim.policies.slurm.nodes import choose
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.queue import tidy

@@ -37,6 +37,12 @@ def remove(sets, first, node):
     sets[first + node // WORD] &= ALL - (1 << (node % WORD))
 
 
+def fill(values, value):
+    """Set all values of an array."""
+    for i in range(values.shape[0]):
+        values[i] = value
+
+
 def n_in(nodes):
     """How many nodes a set has."""
     n = 0

@@ -5,8 +5,7 @@ queue in two parts, so that each is looked at twice in all instead of once for e
 kept which nodes are left from each record to its last one (``rest_nodes``), of the second which are left in all of it.
 """
 
-from vinesim.policies.slurm.holding import fill
-from vinesim.policies.slurm.node_sets import ALL, has, remove
+from vinesim.policies.slurm.node_sets import ALL, fill, has, remove
 
 NEVER = 1e300
 FIRST, LAST, MIDDLE = range(3)  # of stretch: its first and last record, and the last of its first part

@@ -105,6 +105,7 @@ class Jobs:
             "job_limit_us": self.limit_us,
             "job_association": self.association,
             "job_tres": np.zeros((self.n, N_COUNTED)),
+            "job_counted": np.full(self.n, -1),
             "job_billed": np.zeros(self.n),
         }
 

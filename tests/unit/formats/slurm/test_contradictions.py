@@ -57,6 +57,18 @@ def test_a_contradiction_is_counted(
     vs.simulate(scenario, engine="reference")
 
 
+def test_a_job_without_a_limit_contradicts_no_partition_without_one(tmp_path: Path) -> None:
+    """As it does one that has a limit; lines of steps are counted."""
+    jobs = [job(1, 0, 100, "-N1", limit="UNLIMITED"), job("1.batch", 0, 100, "-N1")]
+    endless = imported(tmp_path / "a", jobs, CONF.replace("MaxTime=60", "MaxTime=INFINITE"))[0]
+    assert not endless
+    assert {*imported(tmp_path / "b", jobs)[0]} == {
+        "jobs that ran with a longer limit than their partition has: its own is taken"
+    }
+    report = import_site(tmp_path / "a" / "site", tmp_path / "c.parquet").report
+    assert "lines of steps, which are parts of jobs: 1" in report.notes
+
+
 def test_a_site_in_order_has_none(tmp_path: Path) -> None:
     """Also where a job has all licences, ends a minute off, or an event or a start takes no time."""
     assert imported(tmp_path, JOBS)[0] == {}
