@@ -210,3 +210,25 @@ def test_the_schema_in_examples_is_the_current_one():
         .choices[0]
         .name
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "given", "value"),
+    [
+        ("utilization.overall", "90 %", 0.9),
+        ("utilization.overall", 0.9, 0.9),
+        ("utilization.allocated.overall", 1.2, 1.2),
+        ("load.overall", "120 %", 1.2),
+        ("deadlines.missed_pct", "1 %", 1.0),
+        ("deadlines.missed_pct", 1, 1.0),
+    ],
+)
+def test_shares_and_percentages_of_limits(mapping, number, given, value):
+    (limit,) = plan({**mapping, "limits": {number: {"below": given}}}).limits
+    assert limit.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize("given", [90, "ninety %"])
+def test_a_share_is_not_given_in_percent_without_saying_so(mapping, given):
+    (problem,) = problems({**mapping, "limits": {"utilization.overall": {"above": given}}})
+    assert f'limits.utilization.overall.above: expected a share, such as 0.9 or "90 %", found {given!r}' in problem

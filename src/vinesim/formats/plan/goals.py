@@ -12,8 +12,10 @@ from vinesim.model.errors import InputError, Steps
 from vinesim.model.expression import Expression, parsed
 from vinesim.model.plan import Limit, Objective
 from vinesim.model.python_file import split_file
+from vinesim.model.titles import number_title
 
 DEFAULT_CONFIDENCE = 0.95
+LARGEST_SHARE = 10.0  # in a limit: of an overcommitted unit more than 1, but 90 is meant as percent
 
 
 def objectives(source: YamlSource, document: PlanDocument) -> tuple[Objective, ...]:
@@ -101,16 +103,19 @@ def _value(source: YamlSource, path: Steps, number: str, given: Any) -> float | 
     """Return the value of a limit in the number's unit."""
     if given is None:
         return None
-    is_time, is_percent = "_us" in number, "_pct" in number
-    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e300:
+    is_time, is_percent, is_share = "_us" in number, "_pct" in number, number_title(number).unit == "share"
+    largest = LARGEST_SHARE if is_share else 1e300
+    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < largest:
         return float(given)
     try:
         if is_time and isinstance(given, str):
             return time_us(given)
-        if is_percent and isinstance(given, str) and given.strip().endswith("%"):
-            return float(given.strip()[:-1])
+        if (is_percent or is_share) and isinstance(given, str) and given.strip().endswith("%"):
+            return float(given.strip()[:-1]) / (100.0 if is_share else 1.0)
     except (InputError, ValueError):
         pass
     kind = "a time, such as 1300 us" if is_time else "a number of percent" if is_percent else "a number"
+    if is_share:
+        kind = 'a share, such as 0.9 or "90 %"'
     source.add(path, kind, shown(given))
     return None
