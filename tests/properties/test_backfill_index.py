@@ -148,9 +148,9 @@ def test_every_unit_is_in_one_range_of_distance():
 
 def test_where_units_are_idle_no_busy_unit_is_looked_at(monkeypatch):
     """Jobs of five tasks on many idle units: what a job's first tasks have reserved is no reason to look further."""
-    looked = []
+    looked, noted, to_be_indexed = [], set(), profile.to_be_indexed
     monkeypatch.setattr(profile, "look_among", lambda *arguments: looked.append(arguments))
-    monkeypatch.setattr(profile, "to_be_indexed", lambda scratch, unit: looked.append(unit))  # of a unit without tasks
+    monkeypatch.setattr(profile, "to_be_indexed", lambda scratch, unit: noted.add(unit) or to_be_indexed(scratch, unit))
     n = 20
     operations, nothing = np.full(5 * n, 30e6), np.zeros((3, 5 * n))
     work = vs.Workload(
@@ -161,3 +161,4 @@ def test_where_units_are_idle_no_busy_unit_is_looked_at(monkeypatch):
     done = vs.simulate(vs.Scenario(center, work, policy="conservative_backfill"), engine="reference").outcome
     assert (done.task_unit >= 0).all()
     assert not looked
+    assert noted == set(done.task_unit.tolist())

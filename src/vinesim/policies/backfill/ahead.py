@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.backfill.base import IN_ORDER, enter, insert_change, leave, list_once, take_change, task_of, waits
+from vinesim.policies.backfill.base import IN_ORDER, enter, insert_in_order, leave, list_once, take_out, task_of, waits
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
 from vinesim.state.places import (
@@ -162,7 +162,7 @@ def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
 
 def note_stop(scratch: Any, task: int) -> None:
     """Record that the task no longer runs."""
-    take_change(scratch, 0, 2 * task + 2)
+    take_out(scratch.change_next, scratch.change_first, 0, 2 * task + 2)
     scratch.is_running[task] = 0
     scratch.n_running[0] -= 1
 
@@ -176,14 +176,10 @@ def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
         if is_member(model, state, task, member):
             scratch.is_running[member] = 1
             scratch.n_running[0] += 1
-            note_end(model, state, scratch, member, view.now_us)
+            own = int(scratch.row_unit[first_row(model, member)])
+            end_us = held_until_on_us(model, state, member, own, view.now_us)
+            insert_in_order(scratch.change_us, scratch.change_next, scratch.change_first, 0, 2 * member + 2, end_us)
     return start(task, unit)
-
-
-def note_end(model: Any, state: Any, scratch: Any, member: int, begin_us: float) -> None:
-    """Note the expected end of a task on the unit of its rows."""
-    unit = int(scratch.row_unit[first_row(model, member)])
-    insert_change(scratch, 0, 2 * member + 2, held_until_on_us(model, state, member, unit, begin_us))
 
 
 def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import more_at_once
-from vinesim.state.scratch import EVENT_OF_TASK, TASK_ID_PLUS_1
+from vinesim.state.scratch import TASK_ID_PLUS_1
 
 
 @dataclass(frozen=True)
@@ -81,31 +81,9 @@ def leave(scratch: Any, task: int) -> None:
     scratch.previous[task] = 0
 
 
-CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
-    "change_us": ("f8", "tasks*2"),
-    "change_next": ("i4", "tasks*2"),
-    "change_first": ("i4", "units"),
-    "stale": ("i4", "units"),  # units whose profile or load has changed since the index was brought up to date
-    "n_stale": ("i8", "one"),
-    "is_stale": ("u1", "units"),
-}
-
-CHANGES_TASKS = {"change_next": EVENT_OF_TASK, "change_first": EVENT_OF_TASK}
-
-
-def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
-    """Insert a change into the unit's chain."""
-    insert_change(scratch, unit, change, time_us)
-    to_be_indexed(scratch, unit)
-
-
-def insert_change(scratch: Any, chain: int, change: int, time_us: float) -> None:
-    """Insert a change into a chain, behind those of the same time."""
-    insert_in_order(scratch.change_us, scratch.change_next, scratch.change_first, chain, change, time_us)
-
-
 def insert_in_order(time_of_us: Any, following: Any, first: Any, chain: int, change: int, time_us: float) -> None:
-    """The same where these arrays hold the times, the links and the first of each chain."""
+    """Insert a change into a chain, behind those of the same time. The arrays hold the times and the links of changes,
+    and the first one of each chain."""
     time_of_us[change - 1] = time_us
     last, ahead = 0, int(first[chain])
     while ahead > 0 and time_of_us[ahead - 1] <= time_us:
@@ -117,19 +95,8 @@ def insert_in_order(time_of_us: Any, following: Any, first: Any, chain: int, cha
         first[chain] = change
 
 
-def remove_change(scratch: Any, unit: int, change: int) -> None:
-    """Remove a change from the unit's chain."""
-    take_change(scratch, unit, change)
-    to_be_indexed(scratch, unit)
-
-
-def take_change(scratch: Any, chain: int, change: int) -> None:
-    """Remove a change from a chain."""
-    take_out(scratch.change_next, scratch.change_first, chain, change)
-
-
 def take_out(following: Any, first: Any, chain: int, change: int) -> None:
-    """The same where these arrays hold the links and the first of each chain."""
+    """Remove a change from a chain."""
     last, ahead = 0, int(first[chain])
     while ahead != change:
         last, ahead = ahead, int(following[ahead - 1])
@@ -137,11 +104,6 @@ def take_out(following: Any, first: Any, chain: int, change: int) -> None:
         following[last - 1] = following[change - 1]
     else:
         first[chain] = following[change - 1]
-
-
-def to_be_indexed(scratch: Any, unit: int) -> None:
-    """Record that the unit has changed."""
-    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
 
 
 def list_once(is_listed: Any, listed: Any, n_listed: Any, number: int) -> None:

@@ -29,18 +29,18 @@ from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
 from vinesim.policies.backfill.slots import (
     CHEAPEST,
     SLOTS,
-    add_freed,
-    add_taken,
     begin_counting,
     cheapest_unit,
     count_slots,
     find_best,
     forget_slots,
     forget_taken,
+    free_rows,
     is_by_node,
     lead_to_cheapest,
     leaves_slots,
     n_alike,
+    take_rows,
 )
 from vinesim.state.expected import held_until_on_us, next_reservation_end_us
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
@@ -105,9 +105,9 @@ def let_end(model: Any, state: Any, scratch: Any, task: int, change: int, now_us
     first, time_us = change, max(now_us, scratch.change_us[change - 1])
     while change > 0 and max(now_us, scratch.change_us[change - 1]) == time_us:
         other = task_of(change)
+        free_rows(model, scratch, other)
         for row in range(first_row(model, other), first_row(model, other + 1)):
             unit = int(scratch.row_unit[row])
-            add_freed(scratch, unit, scratch.row_amount[row])
             suppose_more(model, state, scratch, unit, scratch.freed[unit])
         change = int(scratch.change_next[change - 1])
     last = -1
@@ -131,8 +131,7 @@ def free_at_shadow(model: Any, state: Any, scratch: Any, task: int) -> None:
     """Record what a task, with its gang, that starts now frees by the shadow time."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member) and scratch.change_us[2 * member + 1] <= scratch.shadow_us[0]:
-            for row in range(first_row(model, member), first_row(model, member + 1)):
-                add_freed(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+            free_rows(model, scratch, member)
 
 
 PAST_SHADOW: Mapping[str, tuple[str, str]] = {**SHADOW, **CHEAPEST}
@@ -162,11 +161,9 @@ def take_beyond(model: Any, state: Any, scratch: Any, task: int, now_us: float) 
     taken."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            begin, end = first_row(model, member), first_row(model, member + 1)
-            own = int(scratch.row_unit[begin])
+            own = int(scratch.row_unit[first_row(model, member)])
             if held_until_on_us(model, state, member, own, now_us) > scratch.shadow_us[0]:
-                for row in range(begin, end):
-                    add_taken(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+                take_rows(model, scratch, member)
 
 
 def place_past_shadow(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> int:
@@ -189,8 +186,7 @@ def place_past_shadow(model: Any, state: Any, scratch: Any, task: int, unit: int
     restore_capacities(model, state, scratch)
     for member in range(first, end_of_members(model, state, first)):
         if is_member(model, state, first, member):
-            for row in range(first_row(model, member), first_row(model, member + 1)):
-                add_taken(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+            take_rows(model, scratch, member)
     for i in range(int(scratch.n_taken[0])):
         other = int(scratch.taken_unit[i])
         suppose_more(model, state, scratch, other, -max(0.0, scratch.taken[other] - scratch.freed[other]))

@@ -14,17 +14,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.base import (
-    CHANGES_SCRATCH,
-    CHANGES_TASKS,
     IN_ORDER,
     IN_ORDER_TASKS,
-    add_change,
     enter,
+    insert_in_order,
     is_begin,
     leave,
-    remove_change,
+    list_once,
+    take_out,
     task_of,
-    to_be_indexed,
     waits,
 )
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
@@ -46,17 +44,39 @@ from vinesim.state.queries import (
     start,
     transfer_us,
 )
-from vinesim.state.scratch import TASK_COUNT
+from vinesim.state.scratch import EVENT_OF_TASK, TASK_COUNT
 
 INDEX_SCRATCH: Mapping[str, tuple[str, str]] = {
-    **CHANGES_SCRATCH,
     **BY_TYPE,
+    "change_us": ("f8", "tasks*2"),
+    "change_next": ("i4", "tasks*2"),
+    "change_first": ("i4", "units"),
+    "stale": ("i4", "units"),  # units whose profile or load has changed since the index was brought up to date
+    "n_stale": ("i8", "one"),
+    "is_stale": ("u1", "units"),
     "tree_size": ("i8", "one"),  # 0 until the index is made
     "room_us": ("f8", "units*4"),  # tree: when a task that cannot begin now may be able to at the earliest
     "begin_us": ("f8", "units*4"),  # tree, in (rack, shelf) order: the first begin of a reservation, else infinite
     "load": ("f8", "units*4"),  # tree: the load of units with room, else infinite; only if tasks have demands
 }
 ROUNDING = 1e-12  # relative; more than a sum or a difference of loads is off
+
+
+def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
+    """Insert a change into the unit's chain."""
+    insert_in_order(scratch.change_us, scratch.change_next, scratch.change_first, unit, change, time_us)
+    to_be_indexed(scratch, unit)
+
+
+def remove_change(scratch: Any, unit: int, change: int) -> None:
+    """Remove a change from the unit's chain."""
+    take_out(scratch.change_next, scratch.change_first, unit, change)
+    to_be_indexed(scratch, unit)
+
+
+def to_be_indexed(scratch: Any, unit: int) -> None:
+    """Record that the unit has changed."""
+    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
 
 
 def n_ranges(model: Any) -> int:
@@ -368,7 +388,12 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "seen": ("i8", "one"),  # how many of the tasks that have arrived are known
 }
 
-TASKS: Mapping[str, str] = {**IN_ORDER_TASKS, **CHANGES_TASKS, "seen": TASK_COUNT}
+TASKS: Mapping[str, str] = {
+    **IN_ORDER_TASKS,
+    "change_next": EVENT_OF_TASK,
+    "change_first": EVENT_OF_TASK,
+    "seen": TASK_COUNT,
+}
 
 
 def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:

@@ -160,16 +160,20 @@ def find_best(model: Any, state: Any, scratch: Any, task: int) -> bool:
 # At the shadow time
 
 
-def add_freed(scratch: Any, unit: int, amount: float) -> None:
-    """Record that an amount of a unit is freed by the shadow time."""
-    list_once(scratch.is_freed, scratch.freed_unit, scratch.n_freed, unit)
-    scratch.freed[unit] += amount
+def free_rows(model: Any, scratch: Any, task: int) -> None:
+    """Record that the rows of a task are freed by the shadow time."""
+    for row in range(first_row(model, task), first_row(model, task + 1)):
+        unit = int(scratch.row_unit[row])
+        list_once(scratch.is_freed, scratch.freed_unit, scratch.n_freed, unit)
+        scratch.freed[unit] += scratch.row_amount[row]
 
 
-def add_taken(scratch: Any, unit: int, amount: float) -> None:
-    """Suppose that an amount of a unit is taken."""
-    list_once(scratch.is_taken, scratch.taken_unit, scratch.n_taken, unit)
-    scratch.taken[unit] += amount
+def take_rows(model: Any, scratch: Any, task: int) -> None:
+    """Suppose that the rows of a task are taken."""
+    for row in range(first_row(model, task), first_row(model, task + 1)):
+        unit = int(scratch.row_unit[row])
+        list_once(scratch.is_taken, scratch.taken_unit, scratch.n_taken, unit)
+        scratch.taken[unit] += scratch.row_amount[row]
 
 
 def forget_taken(scratch: Any) -> None:
@@ -278,8 +282,7 @@ def lost_by_one(model: Any, state: Any, scratch: Any, task: int, first: int, uni
     if slots_at(model, state, scratch, first, node) == 0:
         return 0
     note_rows(model, state, scratch, task, unit)
-    for row in range(first_row(model, task), first_row(model, task + 1)):
-        add_taken(scratch, int(scratch.row_unit[row]), scratch.row_amount[row])
+    take_rows(model, scratch, task)
     lost = n_lost(model, state, scratch, first, node)
     forget_taken(scratch)
     return lost
@@ -395,9 +398,9 @@ def take_more(model: Any, state: Any, scratch: Any, task: int, p: int, node: int
         if unit < 0:
             return False
         note_rows(model, state, scratch, task, unit)
+        take_rows(model, scratch, task)
         for row in range(first_row(model, task), first_row(model, task + 1)):
             other = int(scratch.row_unit[row])
-            add_taken(scratch, other, scratch.row_amount[row])
             suppose_more(model, state, scratch, other, -scratch.taken[other])
     return True
 
