@@ -30,6 +30,7 @@ bench: .venv/dev.done  ## measure, beside the peers
 verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps and plans, damaged files, slow tests: an hour
 	$(BIN)/python -m verification
 	$(BIN)/python -m verification.scenarios
+	$(BIN)/python -m verification.crossed 1000
 	$(BIN)/python -m verification.kill 40
 	$(BIN)/python -m verification.kill 20 --of plan
 	$(BIN)/python -m verification.bitflips

@@ -1,9 +1,10 @@
 """``python -m verification``: closed forms, how often intervals hold them, plans with a known answer, wrong policies.
 
 ``python -m verification.scenarios``: any scenarios under every policy; ``python -m verification.nodes``: real nodes and
-gangs. ``python -m verification.kill``: sweeps or plans that are killed. ``python -m verification.bitflips``: files that
-are damaged. ``python -m verification.serving``: measured runs of serving engines. ``python -m
-verification.mutations``: small changes of meaning, each of which the tests must notice.
+gangs; ``python -m verification.crossed``: many features at once. ``python -m verification.kill``: sweeps or plans that
+are killed. ``python -m verification.bitflips``: files that are damaged. ``python -m verification.serving``: measured
+runs of serving engines. ``python -m verification.mutations``: small changes of meaning, each of which the tests must
+notice.
 """
 
 import sys

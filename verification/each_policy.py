@@ -1,5 +1,5 @@
-"""Random scenarios of one kind under one policy after another, each on both engines: what verification/scenarios.py and
-verification/nodes.py share."""
+"""Random scenarios of one kind under one policy after another, each on both engines: what scenarios.py, nodes.py and
+crossed.py share."""
 
 import argparse
 import time

@@ -138,12 +138,16 @@ def check(seed: int, policy: type[Policy]) -> Checked:
     """Run any scenario of a seed on both engines, compare them, and check what they tell."""
     choices = options_of(policy)
     options = choices[seed % len(choices)]
-    scenario = any_scenario(seed, policy, options)
+    return checked(any_scenario(seed, policy, options), options)
+
+
+def checked(scenario: vs.Scenario, options: dict[str, Any]) -> Checked:
+    """Run a scenario on both engines, compare them, and check what they tell."""
     compiled, reference = run(scenario, "compiled"), run(scenario, "reference")
     differ = unlike(compiled, reference)
     if isinstance(compiled, Refused):
         return Checked(options, "refused", differ, [])
-    found = violations(scenario, compiled, resolve(policy, scenario.options))
+    found = violations(scenario, compiled, resolve(scenario.policy, scenario.options))
     return Checked(options, str(compiled.exit_reason), differ, found)
 
 

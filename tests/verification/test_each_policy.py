@@ -3,7 +3,7 @@
 import pytest
 
 from tests.properties.equivalence import Checked
-from verification import each_policy, nodes, scenarios
+from verification import crossed, each_policy, nodes, scenarios
 from vinesim.core import code
 
 
@@ -47,7 +47,7 @@ def test_one_policy_gets_all_of_them(capsys):
     assert "a rule is broken in 1" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", [scenarios, nodes])
+@pytest.mark.parametrize("kind", [scenarios, nodes, crossed])
 def test_an_unknown_policy_is_refused(kind, capsys):
     with pytest.raises(SystemExit):
         kind.main(["--policy", "nobody"])
