@@ -3,15 +3,30 @@
 import asyncio
 import contextlib
 import json
+import logging
+import sqlite3
 
 import pytest
 
 from tests.live.clusters import CLUSTER, CoreTest
 from vinesim.live.address import read_token, write_place
 from vinesim.live.client import LiveError, connect
+from vinesim.live.logs import JsonLines
 from vinesim.live.manager.server import Server
 
 LONG = CLUSTER.replace("lease: 1 s", "lease: 1000 s")
+
+
+def keep_failure(path):
+    """Write a log as on a disk that was full: its last line is cut."""
+    path.parent.mkdir()
+    try:
+        raise sqlite3.OperationalError("no room")
+    except sqlite3.OperationalError as wrong:
+        found = (type(wrong), wrong, wrong.__traceback__)
+    record = logging.LogRecord("vinesim", logging.CRITICAL, "", 0, "the manager has failed", (), found)
+    line = JsonLines().format(record)
+    path.write_text(f'{{"level": "info", "event": "up"}}\n{line}\n{line[:-9]}')
 
 
 def test_a_manager_that_accepts_and_closes_is_tried_again_and_one_that_stays_away_is_said(tmp_path, monkeypatch):
@@ -45,9 +60,10 @@ def test_a_manager_that_accepts_and_closes_is_tried_again_and_one_that_stays_awa
             place = json.loads((state / "address.json").read_text())
             await server.close()
             assert place["port"] == server.port
+            keep_failure(state / "logs" / "manager.jsonl")
             request = asyncio.ensure_future(session.application("ECHO").request(1))
             for work in (request, session.call("client.status")):
-                with pytest.raises(LiveError, match="lost"):
+                with pytest.raises(LiveError, match=r"lost: .*manager\.jsonl: sqlite3\.OperationalError: no room$"):
                     await work
             with pytest.raises(LiveError, match="lost"):
                 await session.application("ECHO").request(1)

@@ -343,6 +343,7 @@ def test_a_running_job_is_ended_when_it_is_cancelled(core):
         {"requests": {"cores": 1}},
         {"task_type": "NONE"},
         {"commands": {}},
+        {"commands": {"CPU": ["true"]}, "task_type": "ECHO"},  # ACC may be chosen
         {"kernel": "echo"},
         {"expected_us": -1.0},
         {"limit_us": float("inf")},
@@ -351,6 +352,13 @@ def test_a_running_job_is_ended_when_it_is_cancelled(core):
 def test_a_wrong_job_is_refused_and_not_kept(core, job):
     assert only(core.submit(**job), "refused")["kind"] == "wrong"
     assert core.core.journal.one("SELECT count(*) AS n FROM jobs")["n"] == 0
+
+
+def test_a_job_needs_a_command_on_each_type_that_may_run_it(core):
+    why = only(core.submit(commands={"CPU": ["true"]}, task_type="ECHO"), "refused")["why"]
+    assert why.startswith("commands: expected one for ACC too, where the policy may start it. Give one, or ")
+    assert every(core.submit(commands={"CPU": ["true"], "ACC": ["true"]}, task_type="ECHO"), "reply")
+    assert every(core.submit(commands={"CPU": ["true"]}), "reply")  # no unit but CPUs runs COMMAND
 
 
 RBSS = """

@@ -22,7 +22,7 @@ def core(tmp_path):
 def test_a_node_joins_behind_all_others_and_gets_work(core, tmp_path):
     core.agent("n1")
     first = only(core.submit(demand=2.0), "run")
-    assert not every(core.submit(commands={"ACC": ["true"]}, task_type="ECHO"), "run")  # n0 is not there
+    assert not every(core.submit(commands={"*": ["true"]}, task_type="ECHO"), "run")  # n0 is not there
     core.turn(("c", {"op": "client.add", "n": 1, "node": "n2", "units": {"ACC": 1}}))
     assert core.core.is_changing
     assert core.core.cluster.datacenter.n_units == 3

@@ -28,7 +28,7 @@ def submit(
     on: list[str] = typer.Option(
         [], "--on", metavar="TYPE=COMMAND", help="Another command for a processor type; repeat for more."
     ),
-    only: bool = typer.Option(False, "--only", help="Run nowhere but on the types of --on."),
+    only: bool = typer.Option(False, "--only", help="There is no command but those of --on."),
     kernel: str | None = typer.Option(None, metavar="NAME", help="A kernel instead of a command."),
     payload: str | None = typer.Option(None, metavar="JSON", help="Payload of the kernel."),
     name: str | None = typer.Option(None, metavar="NAME", help="Name; jobs of one name share a history of times."),

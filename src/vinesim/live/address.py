@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vinesim.live.logs import last_failure
 from vinesim.model.errors import InputError, Problem
 
 TOKEN, PLACE = "token", "address.json"
@@ -36,6 +37,12 @@ class Address:
         except ValueError as wrong:
             raise OSError(str(wrong)) from None
         return place["host"], place["port"], read_token(self.folder)
+
+    def why_none(self) -> str:
+        """Return what the manager failed with last, to be added to the words of a client that does not reach it."""
+        path = self.folder / "logs" / "manager.jsonl"
+        why = last_failure(path)
+        return f"; the last failure of a manager in {path}: {why}" if why else ""
 
     def __str__(self) -> str:
         return str(self.folder)

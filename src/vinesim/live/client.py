@@ -241,7 +241,7 @@ class Session:
                 is_refused = isinstance(wrong, Refused) and not self._was_connected
                 refused_s = min(refused_s, loop.time() + REFUSED_S) if is_refused else math.inf
                 if loop.time() > min(until_s, refused_s):
-                    raise LiveError("lost", f"{self._address}: {wrong}") from None
+                    raise LiveError("lost", f"{self._address}: {wrong}{self._address.why_none()}") from None
                 await asyncio.sleep(AGAIN_S)
         self._receive()  # what is answered need not be sent again
         for message, _ in [*self._calls.values(), *self._requests.values()]:

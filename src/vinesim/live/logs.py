@@ -1,11 +1,13 @@
 """Structured logs: one JSON object a line, in files of the cluster's folder."""
 
+import contextlib
 import json
 import logging
 import logging.handlers
 from pathlib import Path
 
 FILE_BYTES, FILES = 10 * 2**20, 3
+LOOKED_AT_BYTES = 2**16
 _OWN = set(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
@@ -30,3 +32,19 @@ def log_to(path: Path) -> None:
     logger.handlers[:] = [handler]
     logger.setLevel(logging.INFO)
     logger.propagate = False
+
+
+def last_failure(path: Path) -> str:
+    """Return the error that a program's log says it failed with last, in one line; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LOOKED_AT_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in reversed(lines):
+        if '"critical"' not in line:
+            continue
+        with contextlib.suppress(ValueError, KeyError):  # the line is cut, for example as the disk is full
+            return str(json.loads(line)["traceback"].strip().splitlines()[-1])
+    return ""

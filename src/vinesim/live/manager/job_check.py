@@ -82,9 +82,24 @@ def _wrong_place(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
     largest = max(one.capacity for one in able)
     if spec["demand"] > largest:
         wrong.append(f"demand: expected at most {largest:g}, the largest unit's capacity, found {spec['demand']:g}")
-    if spec["commands"] and not {"*", *(one.name for one in able)} & set(spec["commands"]):
-        wrong.append(f"commands: expected one for {' or '.join(one.name for one in able)}")
-    return wrong
+    return wrong + _wrong_commands(cluster, spec, kind)
+
+
+def _wrong_commands(cluster: Cluster, spec: dict[str, Any], kind: int) -> list[str]:
+    """Find the types without a command where the policy may start the job, also those of nodes that come later."""
+    if not spec["commands"] or "*" in spec["commands"]:
+        return []
+    lacking = [
+        one.name
+        for p, one in enumerate(cluster.processor_types)
+        if np.asarray(cluster.affinity)[p, kind] > 0
+        and _provides(one, spec["requests"])
+        and one.name not in spec["commands"]
+    ]
+    if not lacking:
+        return []
+    remedy = f"Give one, or give the job a type that runs on {' and '.join(sorted(spec['commands']))} only"
+    return [f"commands: expected one for {' and '.join(lacking)} too, where the policy may start it. {remedy}"]
 
 
 def _provides(one: ProcessorType, requests: Mapping[str, float]) -> bool:
