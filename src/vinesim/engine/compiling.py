@@ -162,11 +162,11 @@ def has_begun() -> bool:
 
 
 def _own_place(policy: Policy) -> str:
-    """Return the file and line of the function that the policy's author wrote."""
+    """Return the file and line of the function that the policy's author wrote; empty if its text is not known."""
     if not isinstance(policy, OnlinePolicy):
         return ""
     code = rules_of(type(policy))[0].__code__
-    return f"{code.co_filename}:{code.co_firstlineno}"
+    return f"{code.co_filename}:{code.co_firstlineno}" if linecache.getlines(code.co_filename) else ""
 
 
 class NotCompiled(PolicyError):
