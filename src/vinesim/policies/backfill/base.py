@@ -106,6 +106,11 @@ def take_out(following: Any, first: Any, chain: int, change: int) -> None:
         first[chain] = following[change - 1]
 
 
+def to_be_indexed(scratch: Any, unit: int) -> None:
+    """Record that the unit has changed."""
+    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
+
+
 def list_once(is_listed: Any, listed: Any, n_listed: Any, number: int) -> None:
     """Add a number to a list unless it is there."""
     if is_listed[number] == 0:

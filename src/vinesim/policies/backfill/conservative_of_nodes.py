@@ -14,7 +14,7 @@ from vinesim.policies.backfill.ahead import (
     start_now,
     update,
 )
-from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
+from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of, to_be_indexed
 from vinesim.policies.backfill.earliest import (
     EARLIEST,
     add_row_change,
@@ -129,6 +129,7 @@ def expect_again(model: Any, state: Any, scratch: Any) -> None:
     """Begin the chains of all units again, with what runs and what is reserved."""
     for unit in range(len(model.unit_type)):
         scratch.row_first[unit] = 0
+        to_be_indexed(scratch, unit)
     change = int(scratch.change_first[0])
     while change > 0:
         expect_end(model, scratch, task_of(change), scratch.change_us[change - 1])

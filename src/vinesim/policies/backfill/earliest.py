@@ -25,14 +25,14 @@ from vinesim.policies.backfill.ahead import (
     restore_capacities,
     suppose_more,
 )
-from vinesim.policies.backfill.base import insert_in_order, is_begin, take_out, task_of
+from vinesim.policies.backfill.base import insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.policies.backfill.slots import n_alike
 from vinesim.policies.structures.by_type import BY_TYPE
 from vinesim.policies.structures.select import kth_least
 from vinesim.state.expected import next_reservation_end_us
 from vinesim.state.layout import OVERFULL
 from vinesim.state.places import end_of_members, first_row
-from vinesim.state.queries import demand, first_free, is_up, job_of, room, task_type, tier
+from vinesim.state.queries import demand, first_free, has_room, is_up, job_of, room, task_type, tier
 from vinesim.state.shortcuts import is_start_local
 
 UNIT_CHANGES: Mapping[str, tuple[str, str]] = {
@@ -41,6 +41,10 @@ UNIT_CHANGES: Mapping[str, tuple[str, str]] = {
     "row_first": ("i4", "units"),
     "own_first": ("i8", "one"),  # rows that are left out
     "own_end": ("i8", "one"),
+    "chance_us": ("f8", "units"),  # before then, the unit has no room at all
+    "stale": ("i4", "units"),  # units that have changed since that was brought up to date
+    "n_stale": ("i8", "one"),
+    "is_stale": ("u1", "units"),
     "gap_us": ("f8", "units"),  # the begin of a gap that was found, infinite: there is none
     "gap_end_us": ("f8", "units"),
 }
@@ -52,12 +56,14 @@ def add_row_change(scratch: Any, change: int, time_us: float) -> None:
     """Expect a change of the load of a row's unit."""
     unit = int(scratch.row_unit[row_of(change)])
     insert_in_order(scratch.row_us, scratch.row_next, scratch.row_first, unit, change, time_us)
+    to_be_indexed(scratch, unit)
 
 
 def take_row_change(scratch: Any, change: int) -> None:
     """Expect it no longer."""
     unit = int(scratch.row_unit[row_of(change)])
     take_out(scratch.row_next, scratch.row_first, unit, change)
+    to_be_indexed(scratch, unit)
 
 
 def leave_out(model: Any, state: Any, scratch: Any, task: int) -> None:
@@ -98,6 +104,23 @@ def peak(scratch: Any, unit: int, begin_us: float, is_now: bool, until_us: float
             change = int(scratch.row_next[change - 1])
         most = max(most, taken)
     return most
+
+
+def renew_chances(model: Any, state: Any, scratch: Any) -> None:
+    """Bring up to date when units may have room that have changed; all units are as they are."""
+    for i in range(int(scratch.n_stale[0])):
+        unit = int(scratch.stale[i])
+        scratch.is_stale[unit], scratch.chance_us[unit] = 0, math.inf
+        if not is_up(model, state, unit):
+            continue
+        change = int(scratch.row_first[unit])
+        if has_room(model, state, unit):
+            scratch.chance_us[unit] = -math.inf
+        else:
+            while change > 0 and is_begin(change):
+                change = int(scratch.row_next[change - 1])
+            scratch.chance_us[unit] = scratch.row_us[change - 1] if change > 0 else math.inf
+    scratch.n_stale[0] = 0
 
 
 def find_gap(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us: float) -> None:
@@ -197,7 +220,7 @@ def earliest(
     infinite and -1 if there is none. Units keep the capacities with which its place can be noted."""
     if before_us <= now_us:
         return math.inf, -1
-    find_gaps(model, state, scratch, task, now_us)
+    find_gaps(model, state, scratch, task, now_us, before_us)
     begin_us = possible_from(model, state, scratch, task, now_us, before_us)
     if begin_us == now_us:
         unit = unit_from(model, state, scratch, task, now_us, True)
@@ -217,19 +240,39 @@ def unit_at_once(model: Any, state: Any, scratch: Any, task: int, now_us: float)
     """Return the unit on which the task that was asked for could begin now and run to its expected end; -1 if there is
     none."""
     at_once_us = np.nextafter(now_us, math.inf)
-    find_gaps(model, state, scratch, task, now_us)
+    find_gaps(model, state, scratch, task, now_us, at_once_us)
     if possible_from(model, state, scratch, task, now_us, at_once_us) > now_us:
         return -1
     return unit_from(model, state, scratch, task, now_us, True)
 
 
-def find_gaps(model: Any, state: Any, scratch: Any, task: int, begin_us: float) -> None:
-    """Find the first gaps, at or after a time, of all units of the types that may run the task."""
+def find_gaps(model: Any, state: Any, scratch: Any, task: int, begin_us: float, before_us: float) -> None:
+    """Find the first gaps, from one time to before another one, of all units of the types of which enough may have one;
+    the task is not asked for on other types any more."""
     restore_capacities(model, state, scratch)
+    renew_chances(model, state, scratch)
     for p in range(len(model.affinity)):
         if scratch.expected[p] != UNABLE:
-            for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
-                find_gap(model, state, scratch, task, int(scratch.unit_at[i]), begin_us)
+            if not has_chances(model, state, scratch, task, p, before_us):
+                scratch.expected[p] = UNABLE
+            else:
+                for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
+                    unit = int(scratch.unit_at[i])
+                    if scratch.chance_us[unit] < before_us:
+                        find_gap(model, state, scratch, task, unit, max(begin_us, scratch.chance_us[unit]))
+                    else:
+                        scratch.gap_us[unit] = math.inf
+
+
+def has_chances(model: Any, state: Any, scratch: Any, task: int, p: int, before_us: float) -> bool:
+    """Whether enough units of a type may have room before a time."""
+    n, needed = 0, int(scratch.n_units[task])
+    for i in range(scratch.type_first[p], scratch.type_first[p + 1]):
+        if scratch.chance_us[scratch.unit_at[i]] < before_us:
+            n += n_slots(model, state, task, int(scratch.unit_at[i]), needed)
+            if n >= needed:
+                return True
+    return False
 
 
 def possible_from(model: Any, state: Any, scratch: Any, task: int, begin_us: float, before_us: float) -> float:

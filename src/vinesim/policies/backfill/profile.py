@@ -20,9 +20,9 @@ from vinesim.policies.backfill.base import (
     insert_in_order,
     is_begin,
     leave,
-    list_once,
     take_out,
     task_of,
+    to_be_indexed,
     waits,
 )
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
@@ -72,11 +72,6 @@ def remove_change(scratch: Any, unit: int, change: int) -> None:
     """Remove a change from the unit's chain."""
     take_out(scratch.change_next, scratch.change_first, unit, change)
     to_be_indexed(scratch, unit)
-
-
-def to_be_indexed(scratch: Any, unit: int) -> None:
-    """Record that the unit has changed."""
-    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
 
 
 def n_ranges(model: Any) -> int:
