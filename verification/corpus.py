@@ -14,8 +14,10 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -93,11 +95,16 @@ def fed(digest: Any, thing: Any) -> None:
 
 def hashes(task: Task, engine: str, is_exact: bool = False) -> dict[str, str]:
     """The hash of each scenario, by kind, policy and seed."""
+    with ExitStack() as changed:
+        for module in (identity, simulate):  # that the version is another one is no difference here
+            changed.enter_context(patch.object(module, "code_version", str))
+        if is_exact:  # loops for just the features of each run, with the policy inlined
+            changed.enter_context(patch.object(code, "INLINED_FROM", 0))
+        return _hashes(task, engine)
+
+
+def _hashes(task: Task, engine: str) -> dict[str, str]:
     warnings.simplefilter("ignore", vs.InputWarning)  # ill-ordered networks are meant
-    for module in (identity, simulate):  # that the version is another one is no difference here
-        module.code_version = str
-    if is_exact:  # loops for just the features of each run, with the policy inlined
-        code.INLINED_FROM = 0
     found = {}
     for seed in range(task.first, task.end):
         name = f"{task.kind} {task.policy} {seed}"

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 AS_THE_CPU = """
 import numpy as np
 from tests.properties.test_placement import question
+from vinesim.policies.placement import blocked_best_fit
 from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.placement.kernels import on_gpu
 compared = []
@@ -45,7 +46,7 @@ for period, load in enumerate([servers.load, servers.load, servers.load * 2, ser
     assert policy.place(*asked).tolist() == AcceleratedBestFit(block_size=4).place(*asked).tolist()
 assert len(compared) == 2, "period 3 is the fourth call, and period 6 is checked fully"
 compared.clear()
-on_gpu.MAX_THREADS = 4  # fewer than the servers of a block
+blocked_best_fit.MAX_THREADS = 4  # fewer than the servers of a block
 for seed in range(8):
     options = {"blocks": (1, 2, 3, 20)[seed % 4], "cost": variants[seed // 2]}
     tasks, servers = question(seed, n_servers=20, n_tasks=12)

@@ -10,6 +10,7 @@ from tests.properties.test_placement import scenario
 from vinesim.model.accounting import Accounting
 from vinesim.model.catalog import SERVER_TYPES
 from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.documents import PolicyCheck, read_scenario
 from vinesim.policies.registry import policies
 
 BATCH = [name for name, policy in policies().items() if issubclass(policy, BatchPolicy)]
@@ -163,3 +164,52 @@ def test_marginal_cost_counts_waking_a_server_that_is_too_small():
     reported = vs.simulate(case(types, [(0, 40, 90), (0, 40, 30)], "bf", options), engine="reference")
     # 1.2 x 30 x 10 s x 1.05 W where it runs already; 1.2 x (30 x 10 s x 1.0 W + 4 W x 10 s) on the one that sleeps
     assert reported.tasks["unit"].tolist() == [1, 1]
+
+
+# --- what they refuse before a run ---
+
+
+@EVERY
+@pytest.mark.parametrize("shared", [{"parallelism": 2.0}, {"rates": (1.0, 0.8)}], ids=["parallelism", "rates"])
+def test_running_tasks_of_units_that_share_their_speed_are_not_moved(policy, shared):
+    """That is said before the run; where running tasks stay, and on units that run no task, nothing is in the way."""
+    types = servers(shared, {}, capacity=200.0)
+    one = case(types, [(0, 95, 10), (15, 95, 10)], policy, {"realloc": "all"})
+    with pytest.raises(vs.InputError, match=rf"S0: .* policy {policy}, which moves them.*option realloc=new"):
+        vs.simulate(one, engine="reference")
+    for other in (replace(one, options={"realloc": "new"}), replace(one, affinity=np.array([[0.0], [1.0]]))):
+        options = {**other.options, **({"blocks": 1} if policy == "dcbf" else {})}
+        assert vs.simulate(replace(other, options=options), engine="reference").exit_reason == "ALL_DONE"
+
+
+SHARED = """
+datacenter: {racks: [{units: {CPU: 3}}]}
+processor_types: [{name: CPU, capacity: 2, parallelism: 1}]
+workload: {generator: mix, options: {n_jobs: 6, tasks_per_job: 2, operations: 5e6, shares: {INT: 1}}}
+affinity: {absolute: {CPU: {INT: 5e4}}}
+arrivals: {iat: 7 us}
+"""
+REFUSED = {
+    "rr": ("", "which moves them"),
+    "bf": ("", r"a dynamic_power of each type[\s\S]*which moves them"),
+    "abf": ("options: {device: cuda, block_size: 2000}", "at most 1024 on a GPU"),
+    "optimal": ("", r"share a unit's speed, for the policy optimal[\s\S]*take a whole unit, for the policy optimal"),
+    "fgd": ("options: {typical: 13}", "a number of tasks, 0 to 12"),
+    "slurm": ("", "jobs of a Slurm site"),
+}
+
+
+@pytest.mark.parametrize(("policy", "more", "words"), [(name, *case) for name, case in REFUSED.items()], ids=REFUSED)
+def test_what_a_run_would_refuse_a_file_is_refused_for(tmp_path, policy, more, words):
+    file = tmp_path / "scenario.yaml"
+    file.write_text(f"{SHARED}policy: {policy}\n{more}\n")
+    with pytest.raises(vs.InputError, match=words):
+        read_scenario(file, check_policy=PolicyCheck())
+
+
+def test_the_energy_of_equation_2_on_shared_units_is_refused_with_the_file(tmp_path):
+    file, kind = tmp_path / "scenario.yaml", "{name: CPU, capacity: 2, parallelism: 1, dynamic_power: 5}"
+    text = SHARED.replace("{name: CPU, capacity: 2, parallelism: 1}", kind)
+    file.write_text(f"{text}policy: rr\noptions: {{realloc: new}}\naccounting: {{energy: eq2}}\n")
+    with pytest.raises(vs.InputError, match="the remaining time of tasks that share"):
+        read_scenario(file, check_policy=PolicyCheck())

@@ -5,6 +5,7 @@ import pytest
 import vinesim as vs
 from vinesim.policies.names import wrong_names
 from vinesim.policies.registry import BUILT_IN, find, resolve
+from vinesim.policies.writes import wrong_writes
 
 ONLINE = """
 import numpy as np
@@ -99,6 +100,17 @@ def test_plain_python_may_keep_what_it_has_computed(tmp_path):
 def test_a_batch_policy_keeps_nothing_in_itself(tmp_path):
     assert found_in(tmp_path, "self.last = 3") == [("7", "self.last")]
     resolve(written(tmp_path, "load = servers.load.copy(); load[0] = 1"))
+
+
+@pytest.mark.parametrize("text", ["", "def other(model):\n    model.x = 1\n"], ids=["no text", "of another function"])
+def test_a_text_that_is_not_the_functions_is_not_looked_at(text, monkeypatch):
+    """As where code is run in a module whose text Python takes for that of the code."""
+    monkeypatch.setattr("inspect.getsourcelines", lambda thing: (text.splitlines(keepends=True), 1))
+
+    def decide(model, state, view):
+        return None
+
+    assert wrong_writes(decide, "file.py", False) == []
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -11,6 +11,7 @@ from vinesim.model.application import Application
 from vinesim.model.dependencies import wrong_after
 from vinesim.model.electricity import Series
 from vinesim.model.failure import Failures, Times
+from vinesim.policies.preemptive.las import Las
 from vinesim.workloads.distributions import Empirical
 from vinesim.workloads.request_arrivals import profile_of_counts
 
@@ -37,7 +38,14 @@ WRONG = [
     (lambda: vs.ProcessorType("X", capacity="8"), f"processor_types.X.capacity: expected {ABOVE}, found '8'"),
     (lambda: vs.ProcessorType("X", price=[1]),
      "processor_types.X.price: expected a finite number, 0 or more, found [1]"),
-    (lambda: vs.ProcessorType("X", price=-10**400), "found -1000"),
+    (lambda: vs.ProcessorType("X", price=-10**400), "found a negative number of more than 60 digits"),
+    (lambda: vs.ProcessorType("X", capacity=10**5000), f"X.capacity: expected {ABOVE}, found a number of more than 60"),
+    (lambda: scenario(horizon_us=10**400, seed=10**400),
+     "horizon_us: expected a time above 0, found a number of more than 60 digits",
+     "seed: expected an integer from 0 to 2^63 - 1, found a number of more than 60 digits"),
+    (lambda: Las.from_options({"quantum_us": 10**400, "levels": 10**5000}),
+     "quantum_us: expected a number up to 1.8e+308, found a number of more than 60 digits",
+     "levels: expected a whole number, found a number of more than 60 digits"),
     (lambda: vs.ProcessorType("X", rates=[1.0, 0.5], capacity="2"), f"X.capacity: expected {ABOVE}, found '2'"),
     (lambda: vs.ProcessorType("X", power_curve_w=["a"] * 11), "X.power_curve_w: expected 11 powers"),
     (lambda: vs.Network(inter_rack=Fraction(-1, 2)), "network.inter_rack: expected a bandwidth "

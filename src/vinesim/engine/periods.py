@@ -14,7 +14,7 @@ from vinesim.model.time import FOREVER_US
 from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, title_of
 from vinesim.state.clock import stuck_period
-from vinesim.state.layout import RULES, has_shared_speed
+from vinesim.state.layout import RULES
 from vinesim.state.model import Model
 
 MAX_PERIODS = 10_000_000  # from one event to the next, if each must be processed
@@ -33,18 +33,6 @@ class PeriodClock:
         self.period = 0
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
         self.moves = Moves(scenario.workload.n_tasks) if policy.replaces_running else None
-        if scenario.accounting.energy == "eq2" and self.accounts.has_power and has_shared_speed(model):
-            expected = "run_time or eq1xT: the remaining time of tasks that share a unit's speed is unknown"
-            raise InputError([Problem(("accounting", "energy"), expected, "'eq2'")])
-        if policy.needs_power and not self.accounts.has_power:
-            names = [p.name for p in scenario.datacenter.processor_types]
-            known = ~np.isnan(self.accounts.per_demand_w)
-            missing = ", ".join(names[code] for code in self.accounts.codes if not known[code])
-            name = title_of(policy)
-            expected = f"a dynamic_power of each type of unit, for the policy {name}"
-            raise InputError(
-                [Problem(("processor_types",), expected, f"none of {missing}", "Give it, in W per unit of demand.")]
-            )
 
     @property
     def next_us(self) -> float:

@@ -1,15 +1,22 @@
 """Single numbers that a user gives from Python: which values are numbers, and how an error shows a value."""
 
 import math
+import sys
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
+LONGEST = 60  # characters of a value in a message
+MAX_FLOAT = sys.float_info.max
+
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of Python or NumPy, or an array of no dimension with one; True and False are not."""
+    """Whether a value is a number of Python or NumPy, or an array of no dimension with one; True, False and whole
+    numbers beyond all floating-point numbers are not."""
+    if isinstance(value, Integral):
+        return is_whole(value) and abs(int(value)) <= MAX_FLOAT
     if isinstance(value, Real | Decimal):
-        return not isinstance(value, bool)
+        return True
     return getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None) is not None and value.dtype.kind in "iuf"
 
 
@@ -30,6 +37,8 @@ def is_whole(value: Any) -> bool:
 
 def as_found(value: Any) -> str:
     """Return a value as an error shows it."""
+    if is_whole(value) and abs(value) >= 10**LONGEST:  # Python writes no number of thousands of digits
+        return f"a {'negative ' if value < 0 else ''}number of more than {LONGEST} digits"
     if isinstance(value, float):
         return f"{value:.12g}"
-    return (str(value) if is_number(value) else repr(value))[:60]
+    return (str(value) if is_number(value) else repr(value))[:LONGEST]

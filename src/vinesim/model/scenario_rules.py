@@ -199,7 +199,8 @@ def _the_start_is_a_date(scenario: "Scenario") -> Iterator[Problem]:
 
 def _the_seed_is_whole(scenario: "Scenario") -> Iterator[Problem]:
     if not (is_whole(scenario.seed) and 0 <= scenario.seed < 2**63):
-        yield Problem(("seed",), "an integer from 0 to 2^63 - 1", repr(scenario.seed)[:60])
+        found = as_found(scenario.seed) if is_whole(scenario.seed) else repr(scenario.seed)[:60]
+        yield Problem(("seed",), "an integer from 0 to 2^63 - 1", found)
 
 
 def _has_horizon(scenario: "Scenario") -> bool:

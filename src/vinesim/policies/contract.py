@@ -12,6 +12,7 @@ from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scalars import MAX_FLOAT, as_found
 from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.model.time import FOREVER_US
 from vinesim.state.scratch import FACTOR, OptionValue
@@ -46,6 +47,11 @@ class Policy:
         True  # is right where tasks hold several units: it asks the queries what fits
     )
     unsupported_because: ClassVar[str] = ""  # why it is not, or does not take gangs: "it ...", for the message
+
+    def wrong_scenario(self, scenario: Scenario) -> list[Problem]:
+        """Return what the policy cannot take of a scenario, besides what follows from its promises; checked before a
+        run."""
+        return []
 
     def values_of_options(self) -> dict[str, OptionValue]:
         """Return the options as a kernel sees them: numbers; None is infinite; a choice maps each word to whether it is
@@ -95,8 +101,8 @@ class Policy:
             except InputError as wrong:
                 problems += [replace(problem, at=("policy", "options", name)) for problem in wrong.problems]
             except ValueError as wrong:
-                remedy = did_you_mean(str(value), map(str, cls.choices().get(name, ())))
-                problems.append(Problem(("policy", "options", name), str(wrong), repr(value), remedy))
+                remedy = did_you_mean(as_found(value).strip("'"), map(str, cls.choices().get(name, ())))
+                problems.append(Problem(("policy", "options", name), str(wrong), as_found(value), remedy))
         for name, item in known.items():
             if name not in options and item.default is MISSING and item.default_factory is MISSING:
                 problems.append(Problem(("policy", "options", name), "a value", "none", "Add it: it has no default."))
@@ -135,7 +141,9 @@ def _convert(value: Any, hint: Any) -> Any:
     if hint is float:
         try:
             number = float(value)
-        except (TypeError, ValueError, OverflowError):
+        except OverflowError:
+            raise ValueError(f"a number up to {MAX_FLOAT:.2g}") from None
+        except (TypeError, ValueError):
             raise ValueError("a number") from None
         if math.isnan(number):
             raise ValueError("a number")

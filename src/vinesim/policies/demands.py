@@ -1,11 +1,13 @@
 """Which policies can run a scenario: what its tasks hold, capacities of units, and what happens between its events."""
 
+from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
 from vinesim.policies.declarations import functions_of
 from vinesim.policies.places_ahead import against_ahead
 from vinesim.state import queries
+from vinesim.state.demand_classes import shares_speed
 
 
 def check_demands(scenario: Scenario, policy: Policy) -> None:
@@ -44,6 +46,9 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
         problems += _against_gangs(scenario, policy)
     if scenario.datacenter.takes_ahead:
         problems += against_ahead(scenario, policy)
+    if isinstance(policy, BatchPolicy):
+        problems += _against_batch(scenario, policy)
+    problems += policy.wrong_scenario(scenario)
     if problems:
         raise InputError(problems)
 
@@ -76,6 +81,21 @@ def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
         if application.gang_size > 1 or application.max_consolidated > 1 or application.nodes:
             expected = "applications without gangs, consolidation and separate nodes, as jobs are gangs already"
             problems.append(Problem(("applications", application.name), expected, "one of them"))
+    return problems
+
+
+def _against_batch(scenario: Scenario, policy: BatchPolicy) -> list[Problem]:
+    """Find what does not go with the powers of units that a batch policy, or the energy of its periods, looks at."""
+    center, problems = scenario.datacenter, []
+    used = distinct(center.unit_type).tolist()
+    unknown = [p.name for p in (center.processor_types[code] for code in used) if p.dynamic_power_w is None]
+    if policy.needs_power and unknown:
+        expected = f"a dynamic_power of each type of unit, for the policy {title_of(policy)}"
+        remedy = "Give it, in W per unit of demand."
+        problems.append(Problem(("processor_types",), expected, f"none of {', '.join(unknown)}", remedy))
+    if scenario.accounting.energy == "eq2" and not unknown and any(shares_speed(center, code) for code in used):
+        expected = "run_time or eq1xT: the remaining time of tasks that share a unit's speed is unknown"
+        problems.append(Problem(("accounting", "energy"), expected, "'eq2'"))
     return problems
 
 

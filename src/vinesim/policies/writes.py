@@ -42,9 +42,9 @@ def _writes(function: FunctionType) -> list[tuple[int, str, str]]:
     try:
         lines, first = inspect.getsourcelines(function)
         (body,) = ast.parse(textwrap.dedent("".join(lines))).body
-    except (OSError, TypeError, SyntaxError):
+    except (OSError, TypeError, SyntaxError, ValueError):
         return []  # the text is not known, as of a function typed into a shell
-    if not isinstance(body, ast.FunctionDef):
+    if not isinstance(body, ast.FunctionDef) or body.name != function.__name__:  # the text of another file
         return []
     found = _Names(body).wrong()
     return [(first + node.lineno - 1, ast.unparse(node), path[0]) for node, path in found]

@@ -14,9 +14,9 @@ from vinesim.model.power_caps import cap_columns
 from vinesim.model.reservation import reservation_columns
 from vinesim.model.scenario import Scenario
 from vinesim.model.scenario_rules import PREEMPTION
-from vinesim.model.workload import NO_GANG, ONE_SLOT
+from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
-from vinesim.state.demand import amount_of, amounts, demands
+from vinesim.state.demand import demands, take_whole_units
 from vinesim.state.demand_classes import DemandClasses, class_columns, classes_of, unmet
 from vinesim.state.gangs import check_gangs, gangs_of, placing_order
 from vinesim.state.groups import number_groups
@@ -269,12 +269,9 @@ class Parts:
         work = self.scenario.workload
         if self.classes is not None:
             return {"task_demand": demands(work)}
-        sizes = self.capacity.min(), self.capacity.max()
-        if work.demand is None:
-            is_whole = all(amount_of(ONE_SLOT, size) == size for size in sizes)
-            return {} if is_whole else {"task_demand": np.full(work.n_tasks, ONE_SLOT)}
-        is_whole = all((amounts(work.demand, size) == size).all() for size in sizes)
-        return {} if is_whole else {"task_demand": work.demand}
+        if take_whole_units(work.demand, (self.capacity.min(), self.capacity.max())):
+            return {}
+        return {"task_demand": demands(work)}
 
     def groups(self) -> Columns:
         work = self.scenario.workload

@@ -5,6 +5,7 @@ none was given.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,13 @@ def amounts(demand: Any, capacity: Any) -> np.ndarray:
     if np.isfinite(demand).all():
         return np.broadcast_to(demand, np.broadcast_shapes(demand.shape, capacity.shape))
     return np.where(np.isnan(demand), np.minimum(1.0, capacity), np.where(np.isinf(demand), capacity, demand))
+
+
+def take_whole_units(demand: np.ndarray | None, sizes: Iterable[float]) -> bool:
+    """Whether tasks of these demands [N], or without any, take the whole of units of each of these capacities."""
+    if demand is None:
+        return all(amount_of(ONE_SLOT, size) == size for size in sizes)
+    return all((amounts(demand, size) == size).all() for size in sizes)
 
 
 def demands(work: Workload) -> np.ndarray:

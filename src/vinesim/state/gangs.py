@@ -89,6 +89,9 @@ def _too_many(model: Model, partition: int, shape: tuple[int, int, int], kinds: 
         if most < len(mine):
             place = WITHIN.get(within, "the datacenter")
             of_node = f", {per_node} on each node" if n_nodes else f", at most {per_node} a node" if per_node else ""
+            if most == 0:
+                of_partition = "" if partition < 0 else " of its partition"
+                return f"a node{of_partition} with room for {f'{fewest} such tasks' if fewest > 1 else 'such a task'}"
             return f"at most {most} such tasks together: what {place} has room for{of_node}"
     return ""
 

@@ -76,7 +76,7 @@ def test_a_gang_that_is_too_large_is_reported_with_its_line(tmp_path):
     )
     with pytest.raises(vs.InputError) as wrong:
         read_scenario(tmp_path / "s.yaml")
-    words = "jobs.csv:4: expected at most 0 such tasks together: what the datacenter has room for, 3 on each node"
+    words = "jobs.csv:4: expected a node with room for 3 such tasks, found a gang of"
     assert words in str(wrong.value)
     assert "found a gang of 6 tasks, job 2" in str(wrong.value)
 

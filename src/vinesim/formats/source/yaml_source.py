@@ -19,6 +19,7 @@ from vinesim.formats.source.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALU
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_nodes import by_name, child, compose, is_plain, scalar, too_many_values
 from vinesim.model.errors import InputError, Problem, Steps, dotted
+from vinesim.model.scalars import as_found
 
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
 
@@ -302,7 +303,7 @@ def shown(value: Any) -> str:
         return "a mapping" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "true", False: "false"}[value]
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**60 else "a number of more than 60 digits"
+    text = as_found(value) if isinstance(value, int) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

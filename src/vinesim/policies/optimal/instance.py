@@ -7,7 +7,6 @@ import numpy as np
 
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
-from vinesim.state.layout import has_shared_speed
 from vinesim.state.queries import INTER_RACK, INTRA_RACK, LOCAL
 
 Objective = Literal["makespan", "sum_finish"]
@@ -39,9 +38,7 @@ class Instance:
 
     @classmethod
     def of(cls, model: Any, requests: Requests) -> "Instance":
-        """Build the instance of a model. Raises :class:`InputError` if units may hold several tasks, and for tasks
-        whose requests no unit meets."""
-        _check_exclusive(model)
+        """Build the instance of a model. Raises :class:`InputError` for tasks whose requests no unit meets."""
         by_type = times_on_types(model)
         able = np.isfinite(by_type)
         if requests == "strict":
@@ -101,16 +98,6 @@ def _pooled(model: Any, by_type: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarr
     of_unit = pooled.ravel()[kind_of]
     used = np.isfinite(times).any(axis=0)
     return times[:, used], tuple(np.flatnonzero(of_unit == c) for c in np.flatnonzero(used))
-
-
-def _check_exclusive(model: Any) -> None:
-    problems = []
-    if has_shared_speed(model):
-        problems.append(Problem(("processor_types",), "units that do not share their speed", "a parallelism"))
-    if len(model.task_demand):
-        problems.append(Problem(("workload", "demand"), "tasks that take a whole unit", "a demand for part of a unit"))
-    if problems:
-        raise InputError([Problem(p.where, f"{p.expected}, for the policy optimal", p.found) for p in problems])
 
 
 def _check_able(model: Any, able: np.ndarray, meets: np.ndarray) -> None:

@@ -9,6 +9,8 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.placement.best_fit import CostBased
 
+MAX_THREADS = 1024  # of a block on a GPU, a power of 2
+
 
 @dataclass(frozen=True)
 class DivideAndConquerBestFit(CostBased):
@@ -36,7 +38,7 @@ class DivideAndConquerBestFit(CostBased):
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         n_blocks = min(self.blocks, len(servers.load))
         if self.device == "cuda":
-            from vinesim.policies.placement.kernels.on_gpu import MAX_THREADS, best_fit_on_gpu
+            from vinesim.policies.placement.kernels.on_gpu import best_fit_on_gpu
 
             n_threads = min(MAX_THREADS, _power_of_2(-(-len(servers.load) // n_blocks)))
             return best_fit_on_gpu(tasks, servers, self._cost(servers), n_blocks, n_threads, self.check == "full")
@@ -70,18 +72,18 @@ class AcceleratedBestFit(CostBased):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one("block_size", self.block_size)
+        if self.device == "cuda" and _power_of_2(self.block_size) > MAX_THREADS:
+            expected = f"at most {MAX_THREADS} on a GPU"
+            raise InputError([Problem(("policy", "options", "block_size"), expected, f"{self.block_size}")])
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         n_servers, n_tasks = len(servers.load), len(tasks.task)
         padded = n_servers if self.pad == "none" else _power_of_2(max(n_servers, n_tasks))
         n_blocks = min(n_servers, -(-padded // self.block_size))
         if self.device == "cuda":
-            from vinesim.policies.placement.kernels.on_gpu import MAX_THREADS, best_fit_on_gpu
+            from vinesim.policies.placement.kernels.on_gpu import best_fit_on_gpu
 
             n_threads = _power_of_2(self.block_size)
-            if n_threads > MAX_THREADS:
-                expected = f"at most {MAX_THREADS} on a GPU"
-                raise InputError([Problem(("policy", "options", "block_size"), expected, f"{self.block_size}")])
             return best_fit_on_gpu(tasks, servers, self._cost(servers), n_blocks, n_threads, self.check == "full")
         from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
         from vinesim.policies.placement.kernels.instance import Instance

@@ -35,7 +35,8 @@ class DeadlineConsolidation(OnlinePolicy):
     shares its speed, with as many as run there now. A request that no type can finish on time is dropped; one that only
     a busy type can finish on time waits for it.
 
-    Requests of an application that demand different things wait in their own queues.
+    Requests of an application wait in queues of their own if they demand different things, count against different
+    quotas, or are admitted by different reservations. They never start as one.
 
     Ties: first application, then (rack, shelf). Cost per decision: applications with pending requests x processor
     types, and the requests that are consolidated.

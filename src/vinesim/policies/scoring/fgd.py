@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import Problem
+from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.fragmentation import (
     MOST_TYPES,
@@ -42,10 +43,17 @@ class Fgd(GpuScorePolicy):
 
     typical: int = 0
 
-    def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
-        n_types, found = len(model.affinity), pods_and_units(model)
+    def wrong_scenario(self, scenario: Scenario) -> list[Problem]:
+        n_types, n_tasks, problems = len(scenario.datacenter.processor_types), scenario.workload.n_tasks, []
         if n_types > MOST_TYPES:
-            raise InputError([Problem(("processor_types",), f"at most {MOST_TYPES} for the policy fgd", f"{n_types}")])
+            problems.append(Problem(("processor_types",), f"at most {MOST_TYPES} for the policy fgd", f"{n_types}"))
+        if not 0 <= self.typical <= n_tasks:
+            expected = f"a number of tasks, 0 to {n_tasks}"
+            problems.append(Problem(("policy", "options", "typical"), expected, f"{self.typical}"))
+        return problems
+
+    def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
+        found = pods_and_units(model)
         return Plan({**found, **self.typical_pods(model, found)})
 
     def typical_pods(self, model: Any, pods: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

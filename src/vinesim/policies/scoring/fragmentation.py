@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vinesim.model.errors import InputError, Problem
 from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, may_use, milli_left
 from vinesim.state.demand_classes import coded, first_rows
 from vinesim.state.model import classes_of_tasks
@@ -48,14 +47,9 @@ class PodType(NamedTuple):
 
 def pod_types_of_workload(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> list[PodType]:
     """Return the types of the first tasks, or of all for 0. GPUs are distinguished by their set of processor types."""
-    n_tasks = len(pods["pod_cpu"])
-    if not 0 <= n_first <= n_tasks:
-        raise InputError(
-            [Problem(("policy", "options", "typical"), f"a number of tasks, 0 to {n_tasks}", f"{n_first}")]
-        )
     usable = may_use(model)
     all_gpus = usable.any(axis=0)
-    kinds = classes_of_tasks(model)[: n_first or n_tasks]
+    kinds = classes_of_tasks(model)[: n_first or None]
     asked = [pods[name][: len(kinds)] for name in ("pod_cpu", "pod_milli", "pod_gpus")]
     code = coded([*asked, coded(list(usable.T))[kinds]])
     first = first_rows(code)

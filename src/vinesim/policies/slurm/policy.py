@@ -169,6 +169,20 @@ class Slurm(OnlinePolicy):
             }
         )
 
+    def wrong_scenario(self, scenario: Scenario) -> list[Problem]:
+        problems = []
+        if "request" not in (scenario.workload.attributes or {}):
+            remedy = "Import a site: vinesim import slurm DIR -o site.parquet"
+            expected = "jobs of a Slurm site, with attribute.request"
+            problems.append(Problem(("policy",), expected, "jobs without it", remedy))
+        if scenario.datacenter.has_power_caps:
+            expected = "none, for the policy slurm, which keeps books of its nodes and knows of no caps"
+            problems.append(Problem(("datacenter", "power_cap"), expected, "a power cap"))
+        if scenario.reservations:
+            expected = "none, for the policy slurm, which follows the reservations of its site"
+            problems.append(Problem(("reservations",), expected, "reservations", "Leave them out."))
+        return problems
+
     def suited_to(self, scenario: Scenario) -> "Slurm":
         """Return the policy with the arrays for a scenario. Raises :class:`InputError` for one that is no site."""
         from vinesim.policies.slurm.prepare import prepared

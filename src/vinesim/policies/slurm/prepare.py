@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.policies.slurm.books import ARRAYS
@@ -28,18 +28,9 @@ NEVER = 1e300
 
 def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
     """Return all arrays. Raises :class:`InputError` where the scenario is no site, or the options do not fit it."""
-    problems = list[Problem]()
-    if "request" not in (scenario.workload.attributes or {}):
-        remedy = "Import a site: vinesim import slurm DIR -o site.parquet"
-        raise InputError(
-            [Problem(("policy",), "jobs of a Slurm site, with attribute.request", "jobs without it", remedy)]
-        )
-    if scenario.datacenter.has_power_caps:
-        expected = "none, for the policy slurm, which keeps books of its nodes and knows of no caps"
-        raise InputError([Problem(("datacenter", "power_cap"), expected, "a power cap")])
-    if scenario.reservations:
-        expected = "none, for the policy slurm, which follows the reservations of its site"
-        raise InputError([Problem(("reservations",), expected, "reservations", "Leave them out.")])
+    problems = policy.wrong_scenario(scenario)
+    if problems:
+        raise InputError(problems)
     places = Places.of(policy, scenario, problems)
     accounts = Accounts.of(policy.accounts)
     jobs = Jobs.of(policy, scenario, places, accounts, problems)

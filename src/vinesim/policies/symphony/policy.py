@@ -52,7 +52,9 @@ class Symphony(OnlinePolicy):
     ``contention``: estimates consider how many share a unit. ``prior``: the estimate of a type without history,
     ``zero`` or the longest of the ``other`` types. ``window``: number of observations that the model uses, at most 256.
 
-    Requests of an application that demand different things wait in their own queues.
+    Requests of an application wait in queues of their own if they demand different things, count against different
+    quotas, or are admitted by different reservations. They never start as one, and each queue has its own load, urgency
+    and history.
 
     Ties: first application of the workload, fastest type, then (rack, shelf). Cost per decision: applications with
     pending requests x processor types; the nodes that have changed.

@@ -17,7 +17,6 @@ from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.policies.placement.kernels.passes import answer_of
 from vinesim.policies.placement.kernels.resident import Resident
 
-MAX_THREADS = 1024  # of a block, a power of 2
 SAMPLED = 64  # one of this number of calls is compared with the CPU
 _KEPT: list[Resident] = []  # of the last call
 _ONE_AT_A_TIME = Lock()  # threads of a study share it
