@@ -400,7 +400,7 @@ def test_values_above_bars_have_three_digits_or_are_left_out():
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
-def test_values_above_bars_stay_beside_the_next_bar_and_below_the_legend(scale):
+def test_values_above_bars_stay_clear_of_the_next_bar_and_below_the_legend(scale):
     low, high = [0.00256, 0.0512, 25.6, 7.99, 2], [7.99, 2560, 7.99, 1234567, 3]
     figure = bar_figure(list("abcde"), [Bars("low", low), Bars("high", high)], "x", "time, ms", scale=scale)
     figure.draw_without_rendering()
