@@ -223,3 +223,27 @@ def test_a_recorded_function_is_tried_only_by_running_it(vinesim, folder, kind):
     tried = vinesim("validate", folder / "record.yaml", "--run-policy-file")
     assert tried.code == 2
     assert "expected mine(result) to return a value, found ZeroDivisionError" in tried.err
+
+
+def test_problems_of_the_scenario_join_those_of_a_study_or_plan(tmp_path, vinesim):
+    scenario = {"datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPUU": 2}}]}, "workload": {"generator": "500jobs"}}
+    scenario |= {"arrivals": {"iat": "7 uss"}, "policy": "hihg"}
+    (tmp_path / "s.yaml").write_text(json.dumps(scenario))
+    key = "datacenter.racks[0].units.CPU_INTEL"
+    plan = {"scenario": "s.yaml", "choose": {key: {"from": 0, "to": 4}}, "minimize": "energy_j", "budget": {"rums": 3}}
+    study = {"scenario": "s.yaml", "axes": {key: [1, 2]}, "replicatons": 3}
+    for given, own in ((plan, "budget.rums"), (study, "replicatons")):
+        (tmp_path / "file.yaml").write_text(json.dumps(given))
+        for done in (
+            vinesim("validate", str(tmp_path / "file.yaml")),
+            vinesim("plan" if given is plan else "sweep", str(tmp_path / "file.yaml"), "--out", str(tmp_path / "out")),
+        ):
+            assert done.code == 2
+            assert "4 problems in the input" in done.err
+            for words in (own, "Did you mean GPU?", "arrivals.iat", "Did you mean high?"):
+                assert words in done.err
+    plan["choose"] = {key: {"from": 4, "to": "x"}}  # so that its section is not judged twice
+    (tmp_path / "file.yaml").write_text(json.dumps(plan))
+    text = vinesim("validate", str(tmp_path / "file.yaml")).err
+    assert "arrivals.iat" in text
+    assert "GPUU" not in text

@@ -92,6 +92,7 @@ def test_a_wrong_field_is_refused_and_leaves_no_trace(op, data, tmp_path_factory
         {"op": ["job.wait"]},
         {"op": "job.none"},
         {"op": "unreadable", "why": "a key of a dict must be text"},
+        {"op": "unreadable"},
         {"op": "job.wait", "n": 1, "job": 2**63},
         {"op": "job.wait", "n": 1, "job": {"a": 1}},
         {"op": "job.list", "n": 1, "limit": math.inf},
@@ -115,6 +116,18 @@ def test_a_wrong_message_is_refused(tmp_path, message):
     assert only(core.turn(("c", message)), "refused")["kind"] == "wrong"
     assert seen(core) == before
     assert core.core.counters.n_wrong == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"op": "unreadable", "why": "a key of a dict must be text"}, "cannot be read: a key of a dict must be text"),
+        ({"op": "job.none"}, "unknown call 'job.none'"),
+        ([1, 2], "found a message without an op: [1, 2]"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_message(tmp_path, message, words):
+    assert words in only(loaded(tmp_path).turn(("c", message)), "refused")["why"]
 
 
 def test_a_gang_of_billions_is_refused_before_anything_is_made_for_its_members(tmp_path):

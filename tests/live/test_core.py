@@ -371,6 +371,33 @@ policy: POLICY
 PLAIN = f"{RBSS}engine: reference\n"  # for what is not about the compiled component: to compile one takes ten seconds
 
 
+MIXED = """
+processor_types: [{name: CPU, attributes: {cores: 8}}, {name: ACC, attributes: {sms: 80}}]
+task_types: [COMMAND]
+affinity: {times: {CPU: {COMMAND: 10 ms}, ACC: {COMMAND: 1 ms}}}
+nodes: [{name: n0, units: {CPU: 1, ACC: 1}}]
+engine: reference
+policy: POLICY
+"""
+
+
+@pytest.mark.parametrize("policy", ["rb_fifo", "rb_fifo\noptions: {polling_us: 1000}"])
+def test_a_job_that_the_policy_starts_on_no_free_node_is_refused(tmp_path, policy):
+    core = CoreTest(tmp_path, MIXED.replace("POLICY", policy))
+    core.client()
+    core.agent("n0")
+    why = only(core.submit(requests={"sms": 99999}), "refused")["why"]
+    assert "the policy rb_fifo starts no job with sms=99999" in why
+    assert only(core.submit(requests={"sms": 80}), "run")["unit"] == 1
+
+
+def test_a_job_that_the_policy_starts_on_a_type_without_the_attribute_is_accepted(tmp_path):
+    core = CoreTest(tmp_path, MIXED.replace("POLICY", "easy_backfill"))
+    core.client()
+    core.agent("n0")
+    assert only(core.submit(requests={"sms": 99999}), "run")["unit"] == 0
+
+
 IN_ORDER = {"rb_fifo": [1, 2, 3], "rb_sjf": [3, 2, 1], "rb_ljf": [2, 3, 1]}
 IN_ORDER |= {"easy_backfill": [1, 2, 3], "conservative_backfill": [1, 2, 3]}
 

@@ -9,6 +9,7 @@ import pytest
 import vinesim as vs
 from tests.live.clusters import CLUSTER, CoreTest, every, only, processes, until
 from tests.live.test_processes import run, up
+from vinesim.cli.live_record import record as recorded_to
 from vinesim.formats.results.folder import write_result
 from vinesim.live.folder import JOURNAL
 from vinesim.live.journal import Journal
@@ -27,6 +28,21 @@ applications: [{name: SEARCH, relative_deadline: 50 ms}]
 datacenter: {units: [{type: ACC, rack: 0, shelf: 0}]}
 workload: {generator: requests, options: {duration_us: 2 s, rates: {SEARCH: 20}, spikes: 0, process: poisson}}
 """
+
+
+@pytest.mark.parametrize("there", [{}, {"notes.txt": "mine"}, {"scenario.yaml": "policy: fcfs"}])
+def test_only_an_old_recording_is_replaced(live, tmp_path, there):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name, text in there.items():
+        (out / name).write_text(text)
+    if there:
+        with pytest.raises(InputError, match="a new or empty folder, or only an old recording"):
+            recorded_to(out, live)
+        assert {file.name: file.read_text() for file in out.iterdir()} == there
+    else:
+        recorded_to(out, live)
+        recorded_to(out, live)
 
 
 def test_load_is_played_recorded_and_simulated(tmp_path):

@@ -151,3 +151,47 @@ def test_an_error_in_a_score_names_its_line(said_of):
 )
 def test_what_the_compiler_gives_no_line_names_the_function(said_of, head, body, words):
     assert words in said_of(f"class Mine({head}):\n    {body}", "compiled")
+
+
+DIVISIONS = {
+    "1.0 / zero": "ZeroDivisionError",
+    "zero / zero": "ZeroDivisionError",
+    "5 // int(zero)": "ZeroDivisionError",
+    "5 % int(zero)": "ZeroDivisionError",
+    "math.log(zero)": "ValueError",
+    "math.sqrt(zero - 1.0)": "ValueError",
+    "math.exp(zero + 1000.0)": "OverflowError",
+    "math.floor(zero + float('inf'))": "OverflowError",
+}
+DIVIDES = """
+import math
+from dataclasses import dataclass
+from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
+
+@dataclass(frozen=True)
+class Mine(OnlinePolicy):
+    which: int = 0
+
+    @staticmethod
+    def decide(model, state, view):
+        zero, is_wrong = view.now_us - view.now_us, False
+        {lines}
+        task = oldest_pending(model, state)
+        unit = first_free(model, state, task)
+        return start(task, unit) if unit >= 0 and not is_wrong else nothing()
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_a_division_by_zero_is_an_error_on_both_engines(tmp_path, engine):
+    """One policy does all of them, as each takes seconds to compile; an option says which."""
+    each = [
+        f"if view.options.which == {i}:\n            is_wrong = {what} == 123.5" for i, what in enumerate(DIVISIONS)
+    ]
+    (tmp_path / "p.py").write_text(DIVIDES.format(lines="\n        ".join(each)))
+    (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
+    scenario = vs.read_scenario(tmp_path / "s.yaml")
+    for i, error in enumerate(DIVISIONS.values()):
+        with pytest.raises(vs.PolicyError, match=rf"p\.py:{14 + 2 * i}: {error}"):
+            vs.simulate(vs.changed(scenario, options={"which": i}), engine=engine)
+    assert vs.simulate(vs.changed(scenario, options={"which": -1}), engine=engine).summary["exit_reason"] == "ALL_DONE"

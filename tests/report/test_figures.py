@@ -397,3 +397,15 @@ def test_values_above_bars_have_three_digits_or_are_left_out():
 
     assert texts(4, Look(SMALL)) == ["0.0758"] * 4
     assert texts(200, Look(SMALL)) == []
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_values_above_bars_stay_clear_of_the_next_bar_and_below_the_legend(scale):
+    low, high = [0.00256, 0.0512, 25.6, 7.99, 2], [7.99, 2560, 7.99, 1234567, 3]
+    figure = bar_figure(list("abcde"), [Bars("low", low), Bars("high", high)], "x", "time, ms", scale=scale)
+    figure.draw_without_rendering()
+    texts = [text.get_window_extent() for text in figure.axes[0].texts]
+    bars = [bar.get_window_extent() for bar in figure.axes[0].patches]
+    assert len(texts) == len(bars) == 10
+    assert not any(text.overlaps(bar) for i, text in enumerate(texts) for j, bar in enumerate(bars) if i != j)
+    assert max(text.y1 for text in texts) <= figure.axes[0].bbox.y1

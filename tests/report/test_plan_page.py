@@ -14,9 +14,13 @@ import vinesim as vs
 from tests.plans.conftest import CPUS, GPUS, MIX
 from tests.report.conftest import EVIL
 from vinesim.cli.main import app
+from vinesim.formats.plan.file import plan
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.metrics.numbers import shown_number
 from vinesim.pages.plan import plan_page, write_plan_page
+from vinesim.pages.plan_question import question
+from vinesim.plans.question import question as words_of
+from vinesim.plans.record import plain
 
 TITLES = {CPUS: "CPU_INTEL units of rack 0", GPUS: "GPU units of rack 0"}
 
@@ -317,3 +321,16 @@ def test_points_on_one_mark_are_picked_one_after_the_other(alike_page, alike):
     before = heading.inner_text()
     alike_page.locator("#points .panel .others button").click()
     assert heading.inner_text() != before
+
+
+def test_the_question_has_costs_and_electricity_without_what_is_zero(tmp_path):
+    choose = {"datacenter.racks[0].units.GPU": [1, 2]}
+    costs = {"years": 3, "electricity": {"price_per_kwh": 0.25, "pue": 1.3}}
+    scenario = {"datacenter": {"racks": [{"units": {"GPU": 1}}]}, "workload": {"generator": "500jobs"}}
+    scenario |= {"power": {"GPU": 250}, "policy": "high"}
+    given = {"scenario": scenario, "choose": choose, "minimize": "cost.total", "cost": costs, "budget": {"gap": "5 %"}}
+    text = question({"plan": plain(words_of(plan(given))), "prices": {}, "n_jobs": None})
+    assert "<dt>Costs</dt><dd>years: 3</dd>" in text
+    assert "<dt>Energy</dt><dd>price_per_kwh: 0.25, pue: 1.3</dd>" in text
+    assert "<dt>Power</dt><dd>GPU: 250</dd>" in text
+    assert "gap: 5 %</dd>" in text

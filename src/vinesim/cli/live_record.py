@@ -20,6 +20,7 @@ def record(
 ) -> None:
     """Write what happened: a scenario to simulate, and a result folder for report, timeline, gantt and compare."""
     place = folder_of(folder)
+    _check_target(out)
     from vinesim.formats.results.folder import write_result
     from vinesim.live.record import RESULT, SCENARIO, write_scenario
     from vinesim.live.record import record as recorded
@@ -31,6 +32,22 @@ def record(
     unknown = f"; {found.n_unknown:,} of applications that nobody declares are left out" if found.n_unknown else ""
     left_out = f"; {found.n_left_out:,} that failed, were dropped or cancelled are left out" if found.n_left_out else ""
     say(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
+
+
+def _check_target(folder: Path) -> None:
+    """Raise :class:`InputError` unless a recording can be written there: a new name, an empty folder or an old one."""
+    from vinesim.formats.results.folder import SUMMARY, check_target
+    from vinesim.live.record import RESULT, SCENARIO, WORKLOAD
+    from vinesim.model.errors import InputError, Problem
+
+    check_target(folder / RESULT if folder.is_dir() and any(folder.iterdir()) else folder)
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    other = sorted(names - {SCENARIO, WORKLOAD, RESULT})
+    if other or (names and not (folder / RESULT / SUMMARY).is_file()):
+        expected = "a new or empty folder, or only an old recording"
+        raise InputError(
+            [Problem(f"--out {folder}", expected, ", ".join(other or sorted(names))[:80], "Choose another name.")]
+        )
 
 
 def validate(

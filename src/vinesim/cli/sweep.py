@@ -41,6 +41,7 @@ def sweep(
     from vinesim.cli.unfinished import reasons_of
     from vinesim.formats.study.file import read_study
     from vinesim.model.errors import InputError, Problem
+    from vinesim.policies.documents import checked_scenario
     from vinesim.studies.damage import STUDY
     from vinesim.studies.origin import read_origin
     from vinesim.studies.sweep import sweep as run
@@ -51,7 +52,8 @@ def sweep(
         study = study / STUDY
     elif out is None:
         raise InputError([Problem("--out", "a folder for the sweep", "none", "Add --out DIR.")])
-    found = changed_study(read_study(study), changes) if changes else read_study(study)
+    found = read_study(study, checked_scenario)
+    found = changed_study(found, changes) if changes else found
     with _watching(out, quiet=as_json) as (on_progress, on_message):
         done = run(
             found,

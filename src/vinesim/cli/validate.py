@@ -1,5 +1,6 @@
 """``vinesim validate``: check a scenario, study or plan file and summarise it."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,8 +81,9 @@ def _plan(file: Path, check: "PolicyCheck") -> str:
     from vinesim.metrics.numbers import shown_limit
     from vinesim.plans.check import check_plan
     from vinesim.plans.space import Space
+    from vinesim.policies.documents import scenario_from
 
-    plan = read_plan(file)
+    plan = read_plan(file, check=partial(scenario_from, check_policy=check))
     check_plan(plan, Space(plan), check)
     choices = " x ".join(f"{choice.title or choice.name} ({len(choice)})" for choice in plan.choices)
     goals = ", ".join(("most " if goal.is_maximized else "least ") + str(goal) for goal in plan.objectives)
@@ -91,10 +93,11 @@ def _plan(file: Path, check: "PolicyCheck") -> str:
 
 def _study(file: Path, check: "PolicyCheck") -> str:
     from vinesim.formats.study.file import read_study
+    from vinesim.policies.documents import scenario_from
     from vinesim.studies.check import check_points
     from vinesim.studies.same_workload import same_workload
 
-    study = read_study(file)
+    study = read_study(file, partial(scenario_from, check_policy=check))
     check_points(study, check_policy=check)
     axes = " x ".join(f"{', '.join(axis.columns)} ({len(axis)})" for axis in study.axes) or "no axes"
     until = f" to {study.until.at_most:,}" if study.until is not None else ""

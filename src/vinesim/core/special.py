@@ -8,7 +8,8 @@ that differ in other features share it.
 
 Compiled queries trust their arguments: for a task or unit that does not exist they would read other memory. Tests
 show that the policies of the package never ask so. Any other policy calls a query through a guard, which raises
-IndexError as a NumPy array does. Numbers below 0 count from the end, as there.
+IndexError as a NumPy array does. Numbers below 0 count from the end, as there. Any other policy also divides as Python
+does: by zero it raises ZeroDivisionError, while the package divides as NumPy does.
 """
 
 import dis
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 from vinesim.core import actions, claims, laws, nodes, pending, pools, rooms, segments, tasks, trial
 from vinesim.core import features as of_runs
+from vinesim.core.checked_math import CHECKED
 from vinesim.core.code import fingerprint
 from vinesim.core.features import Features
 from vinesim.core.laws import batching
@@ -212,7 +214,8 @@ class Special:
         is_called = getattr(function, "is_called", False) or is_long
         cells = [self._bound_value(cell.cell_contents, function) for cell in function.__closure__ or ()]
         copy = bound_copy(function, self.bound_names(function), cells=cells)
-        return part(copy, is_inlined=not is_called, checks_bounds=not is_own)
+        error_model = "numpy" if function.__module__.startswith("vinesim.") else "python"
+        return part(copy, not is_called, not is_own, error_model)
 
     def _key(self, function: Any) -> Any:
         """What the part of a function depends on; None: it is of this loop only."""
@@ -246,6 +249,8 @@ class Special:
         """The plain function that is compiled in the place of a value; None for what Numba takes as it is."""
         if isinstance(value, Part):
             return None
+        if isinstance(value, types.BuiltinFunctionType) and not user.__module__.startswith("vinesim."):
+            return CHECKED.get(value)
         if not inspect.isfunction(value):
             value = getattr(value, "py_func", None)  # of what a user has compiled; it counts if it calls a query
             if value is None or BODIES.keys().isdisjoint(_called_by(value)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from vinesim.engine.changes import ChangeClock
 from vinesim.engine.contract import BrokenContract
+from vinesim.engine.dividing import dividing
 from vinesim.engine.outcome import with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import end, withdraw
@@ -39,6 +40,7 @@ class ReferenceRun:
         self.may_overcommit = policy.may_overcommit
         self.sees_every_event = online.sees_every_event
         self.preempts = online.preempts
+        self._is_compiled = online.compiled
         self._pauses = Pauses(self.state, scenario)
 
     def compile(self) -> None:
@@ -50,7 +52,8 @@ class ReferenceRun:
     ) -> int:
         """As the compiled engine does, but on this thread."""
         try:
-            with nullcontext() if should_abandon is None else abandoned_when(should_abandon):
+            abandoning = nullcontext() if should_abandon is None else abandoned_when(should_abandon)
+            with dividing(self._is_compiled), abandoning:
                 while True:
                     stop_us = self._pauses.clock.next_us
                     why = run_events(self, horizon_us, min(pause_us, stop_us), max_events)

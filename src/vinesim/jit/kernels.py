@@ -39,10 +39,11 @@ NUMBA, NUMBA_VERSION = Path(numba.__file__).parent, numba.__version__
 OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
 
 
-def part(function: Any, is_inlined: bool, checks_bounds: bool = False) -> Part:
+def part(function: Any, is_inlined: bool, checks_bounds: bool = False, error_model: str = "numpy") -> Part:
     """A kernel that other kernels call. Numba would let ``forceinline`` pass from the caller, so both are said."""
     wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-    return Part(function, {**OPTIONS, **wrappers, "forceinline": is_inlined, "boundscheck": checks_bounds})
+    own = {"forceinline": is_inlined, "boundscheck": checks_bounds, "error_model": error_model}
+    return Part(function, {**OPTIONS, **wrappers, **own})
 
 
 inlined = partial(part, is_inlined=True)

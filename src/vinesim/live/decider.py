@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from vinesim.engine.contract import BrokenContract, decision
+from vinesim.engine.dividing import dividing
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, Place
@@ -288,7 +289,8 @@ class Decider:
         return self.requests.job_application.get(job, -1)
 
     def _ask(self) -> Action:
-        action = decision(self.policy.decide, self.model, self.state, self.view)
+        with dividing(self.policy.compiled):
+            action = decision(self.policy.decide, self.model, self.state, self.view)
         if action.task == -1:
             self.timer_us = action.until_us
             if not action.until_us > self.now_us:

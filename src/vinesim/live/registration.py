@@ -75,6 +75,17 @@ def compiled(cluster: Cluster, registered: Sequence[Registration], policy: Onlin
 
     Raises :class:`InputError` for applications that do not fit the cluster.
     """
+    scenario = one_request_each(cluster, registered, policy)
+    if scenario.datacenter.takes_ahead and (problems := against_ahead(scenario, policy)):
+        raise InputError(problems)
+    model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
+    first = scenario.workload.job_first
+    group = model.task_group.tolist() if len(model.task_group) else [0] * int(first[-1])
+    return model, [group[task] for task in first[:-1].tolist()]
+
+
+def one_request_each(cluster: Cluster, registered: Sequence[Registration], policy: OnlinePolicy) -> Scenario:
+    """Return a scenario with a request of size 1 of each application, all at once."""
     counts = np.array([r.application.gang_size for r in registered])
     first = np.concatenate(([0], np.cumsum(counts)))
     n_tasks = int(first[-1])
@@ -97,11 +108,4 @@ def compiled(cluster: Cluster, registered: Sequence[Registration], policy: Onlin
         application_names=tuple(r.application.name for r in registered),
     )
     tables: dict[str, Any] = {"affinity": cluster.affinity, "overhead_us": cluster.overhead_us, "seed": cluster.seed}
-    scenario = Scenario(
-        cluster.datacenter, work, policy, applications=tuple(r.application for r in registered), **tables
-    )
-    if scenario.datacenter.takes_ahead and (problems := against_ahead(scenario, policy)):
-        raise InputError(problems)
-    model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
-    group = model.task_group.tolist() if len(model.task_group) else [0] * n_tasks
-    return model, [group[task] for task in first[:-1].tolist()]
+    return Scenario(cluster.datacenter, work, policy, applications=tuple(r.application for r in registered), **tables)

@@ -24,8 +24,8 @@ def question(answer: Row) -> str:
         *((name.capitalize(), text) for name, text in scenario),
         ("Jobs in a run", "" if answer["n_jobs"] is None else f"{answer['n_jobs']:,}"),
         ("Prices", ", ".join(prices)),
-        ("Costs", _written(plan["costs"] or {})),
-        ("Budget", _written({name: value for name, value in plan["budget"].items() if value})),
+        ("Costs", _given(plan["costs"] or {})),
+        ("Budget", _given(plan["budget"])),
         ("Seed", str(plan["seed"])),
     ]
     rows = [[choice["title"], _values(choice), choice["name"]] for choice in plan["choices"]]
@@ -44,6 +44,12 @@ def _limit(limit: Row) -> str:
 def _values(choice: Row) -> str:
     when = [f"{name} is {' or '.join(map(str, labels))}" for name, labels in choice["when"].items()]
     return choice["values"] + (f" (only if {' and '.join(when)})" if when else "")
+
+
+def _given(numbers: Row) -> str:
+    """Write what is not zero or empty; shares in per cent."""
+    shown = {name: f"{100 * value:g} %" if name == "gap" else value for name, value in numbers.items() if value}
+    return _written({name: f"{value:g}" if isinstance(value, float) else value for name, value in shown.items()})
 
 
 def _written(value: Any) -> str:

@@ -10,7 +10,7 @@ from vinesim.model.plan import Choice, Plan
 from vinesim.model.titles import axis_titles
 
 FEW, MOST = 3, 20  # values that are listed, at least and at most
-SECTIONS = ("workload", "arrivals", "policy", "options", "period", "applications", "horizon")  # what runs, and how
+SECTIONS = ("workload", "arrivals", "policy", "options", "period", "applications", "horizon", "power", "energy")
 
 
 def question(plan: Plan) -> dict[str, Any]:

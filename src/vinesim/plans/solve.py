@@ -27,6 +27,7 @@ from vinesim.plans.search import search
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict
 from vinesim.plans.what_if import at_loads
+from vinesim.policies.documents import checked_scenario
 from vinesim.studies.backends import check_backend
 
 MOST_TRIES = 5  # points that are run again
@@ -52,7 +53,7 @@ def plan(
     """
     check_backend(backend, workers, address)
     if not isinstance(plan, Plan):
-        plan = plan_of(plan) if isinstance(plan, Mapping) else read_plan(plan)
+        plan = plan_of(plan) if isinstance(plan, Mapping) else read_plan(plan, check=checked_scenario)
     space = Space(plan)
     check_plan(plan, space)
     known = screened(plan, space)

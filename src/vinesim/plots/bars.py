@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 GROUP_WIDTH = 0.8  # relative to the distance between groups
-LETTERS = 5  # of a value above a bar
+CHART_SHARE = 0.5  # of a figure's height, at least: the chart
+FREE_SHARE = 0.85  # of a figure's width, without the labels of its y axis
 SMALL_SHARE = 0.833  # of the size of the text: what Matplotlib takes for small
 CROWDED = 24  # with more bars than this, bars are narrow and their values vertical
 
@@ -56,7 +57,8 @@ def bar_figure(
 
         width = max(PANEL_INCHES[0] * 1.4, (0.22 if is_crowded else 0.45) * n_bars)
         size = look.size(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25))
-        turned = _turned(size[0] / n_bars, look)
+        letters = max((len(_value(value)) for series in bars for value in series.values), default=0)
+        turned = _turned(FREE_SHARE * GROUP_WIDTH * size[0] / n_bars, letters, look)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         axes.set_yscale(scale)
@@ -72,10 +74,10 @@ def bar_figure(
             drawn = axes.bar(places, series.values, each, label=series.label, **style)
             if turned is not None:
                 axes.bar_label(drawn, fmt=_value, fontsize=SMALL, padding=2, rotation=turned)
-        name_places(axes, categories, 0.85 * size[0] / len(categories), look)
+        name_places(axes, categories, FREE_SHARE * size[0] / len(categories), look)
         axes.tick_params(axis="x", length=0)
         axes.grid(visible=False, axis="x")
-        axes.margins(y=0.2 if turned else 0.12)
+        axes.margins(y=max(0.12, letters * _letter(look) / (CHART_SHARE * size[1]) if turned else 0))
         if is_crowded:
             axes.margins(x=0.02)
         axes.set_xlabel(x_label)
@@ -84,12 +86,17 @@ def bar_figure(
     return figure
 
 
-def _turned(inches: float, look: Look) -> int | None:
-    """Return by how much values above bars are turned, degrees, so that they fit their width; None: they do not."""
-    letter = 0.6 * SMALL_SHARE * look.points / 72  # its width; a line is about twice as high
-    if inches > LETTERS * letter:
+def _turned(inches: float, letters: int, look: Look) -> int | None:
+    """Return by how much values above bars are turned, degrees, so that none is wider than its bar, as the next bar may
+    be higher; None: they do not fit."""
+    if inches > letters * _letter(look):
         return 0
-    return 90 if inches > 2 * letter else None
+    return 90 if inches > 2 * _letter(look) else None
+
+
+def _letter(look: Look) -> float:
+    """The width of a digit above a bar, inches; a line is about twice as high."""
+    return 0.6 * SMALL_SHARE * look.points / 72
 
 
 def _value(value: float) -> str:

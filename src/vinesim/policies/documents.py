@@ -118,6 +118,11 @@ def scenario_from(
     return scenario
 
 
+def checked_scenario(source: YamlSource, folder: Path) -> Scenario:
+    """Build the scenario of a document, and check its policy. Raises :class:`InputError`."""
+    return scenario_from(source, folder, check_policy=PolicyCheck())
+
+
 def _check_names(source: YamlSource, path: tuple[str, ...], own: Any, given: Any) -> None:
     """Add a problem for each name that a change of one key added to a mapping of things with names, such as the
     accounts of a site: it would limit nobody. Things are added as a whole."""

@@ -17,6 +17,7 @@ from vinesim.formats.study.file import study as study_of
 from vinesim.formats.study.text import to_yaml
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Axis, Study
+from vinesim.policies.documents import checked_scenario
 from vinesim.studies.check import check_points
 from vinesim.studies.chunks import chunks
 from vinesim.studies.damage import intact_parts
@@ -96,7 +97,7 @@ def sweep(
     check_backend(backend, workers, address)
     _check_shard(shard)
     if not isinstance(study, Study):
-        study = study_of(study) if isinstance(study, Mapping) else read_study(study)
+        study = study_of(study) if isinstance(study, Mapping) else read_study(study, checked_scenario)
     if shard is not None and study.until is not None:
         raise InputError([Problem("--shard", "a study without until", "until, which needs all runs of a point")])
     check_points(_corners(study))

@@ -68,6 +68,12 @@ def test_unknown_columns_are_suggested_by_meaning(log, tmp_path):
     )
 
 
+def test_a_dependency_is_suggested_by_meaning(tmp_path):
+    for name in ("depends_on", "Dependencies", "parent_ids"):
+        (tmp_path / "log.csv").write_text(f"arrival_s,time_s,{name}\n0,5,\n")
+        fails(tmp_path, "{file: log.csv}", f"Does it mean after? Say so in the scenario: columns: {{{name}: after}}.")
+
+
 def test_wrong_mappings_are_said_all_at_once(log, tmp_path):
     mapping = "submit: arrival_s, duration: tme_us, note: ignore, notes: arrival_us, weight: ignore"
     fails(

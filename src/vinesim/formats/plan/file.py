@@ -20,23 +20,24 @@ from vinesim.formats.scenario.keys import moved_code
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.formats.study.file import given_scenario, given_seed, given_warm_up
+from vinesim.formats.study.file import Check, given_scenario, given_seed, given_warm_up, raise_with_scenario
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.plan import MAX_POINTS, Budget, Choice, Confirm, Costs, Plan
 from vinesim.model.study import Study
 from vinesim.model.time import US_PER_S
 
 
-def read_plan(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Plan:
+def read_plan(path: str | os.PathLike[str], overrides: Iterable[str] = (), check: Check | None = None) -> Plan:
     """Read the plan of a YAML file with ``key=value`` changes; file names in it are relative to its folder.
 
-    Raises :class:`InputError` with file, line and column of every problem.
+    Raises :class:`InputError` with file, line and column of every problem; with a ``check``, which builds a scenario,
+    those of the plan's scenario join them.
     """
     source = YamlSource(path, overrides, what="a plan", merge=with_extended_scenario)
     if isinstance(source.data, dict) and "choose" not in source.data and {"axes", "datacenter"} & source.data.keys():
         kind, verb = ("a study", "sweep") if "axes" in source.data else ("a scenario", "run")
         raise InputError([Problem(str(path), "a plan", kind, f"Run it with `vinesim {verb}`.")])
-    return replace(_plan(source, Path(os.path.abspath(path)).parent), files=tuple(_files(Path(path))))
+    return replace(_plan(source, Path(os.path.abspath(path)).parent, check), files=tuple(_files(Path(path))))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -64,7 +65,7 @@ def plan(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Pl
     return _plan(YamlSource.of(mapping), Path(os.path.abspath(folder)))
 
 
-def _plan(source: YamlSource, folder: Path) -> Plan:
+def _plan(source: YamlSource, folder: Path, check: Check | None = None) -> Plan:
     document, bad = checked(source, PlanDocument, REQUIRED)
     folder = Path(os.path.abspath(folder / document.folder))
     scenario = None if "scenario" in bad else given_scenario(source, document.scenario, folder)
@@ -77,7 +78,7 @@ def _plan(source: YamlSource, folder: Path) -> Plan:
     goals, bounds = objectives(source, document), limits(source, document)
     more = _more_is_better(source, document, chosen)
     warm_up = given_warm_up(source, document.warm_up)
-    source.raise_if_any()
+    raise_with_scenario(source, scenario, home, [each.settings[0] for each in chosen], document.choose, check)
     assert scenario is not None
     if document.cost is not None and document.cost.electricity is not None:
         scenario = scenario.changed({"energy": _electricity(document.cost, scenario.data.get("energy"), folder, home)})

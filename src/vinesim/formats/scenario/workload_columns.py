@@ -111,6 +111,11 @@ _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call
     "gpu_type": "gpumodel gputype gputypes gpuspec gpuname accelerator",
 }
 MEANINGS = {word: ours for ours, words in _MEANINGS.items() for word in words.split()}
+_WAITING = (
+    "dependson dependencies dependency depends dependent waitsfor waitfor waitson parent parents parentid parentids "
+    "predecessor predecessors prerequisite prerequisites prereqs requires afterok afterany"
+)
+HINTS = MEANINGS | dict.fromkeys(_WAITING.split(), "after")  # an importer cannot take such columns as they are
 METADATA = "vinesim.task_types"
 ONLY_TYPE = "TASK"
 
@@ -211,8 +216,9 @@ def _unknown(path: str, given: str, column: str, types: Sequence[str], is_first:
     if given != column:
         return Problem(f"{path}: columns: {given}", "the name of a column of a workload, or ignore", repr(column),
                        did_you_mean(column, NAMES))  # fmt: skip
-    if meant := MEANINGS.get(re.sub("[^a-z]", "", column.lower())):
-        remedy = f"Does it mean {meant}? Say so in the scenario: columns: {{{column}: {meant}}}, with the unit it has."
+    if meant := HINTS.get(re.sub("[^a-z]", "", column.lower())):
+        unit = ", with the unit it has" if meant.rpartition("_")[2] in UNITS or meant == "memory" else ""
+        remedy = f"Does it mean {meant}? Say so in the scenario: columns: {{{column}: {meant}}}{unit}."
         return Problem(f"{path}: {column}", "a column of a workload", repr(column), remedy)
     if column == "time":
         return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")

@@ -4,7 +4,8 @@ Its keys are declared in ``document``, which ``study_schema`` gives as JSON Sche
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,20 @@ from vinesim.model.study import Study, Until
 __all__ = ["is_study", "read_study", "scenario_source", "study", "study_schema"]
 
 
-def read_study(path: str | os.PathLike[str]) -> Study:
+Check = Callable[[YamlSource, Path], object]  # builds a scenario; raises InputError
+
+
+def read_study(path: str | os.PathLike[str], check: Check | None = None) -> Study:
     """Read the study of a YAML file; file names in it are relative to its folder.
 
     Raises :class:`InputError` with file, line and column of every problem. The scenario's own values are checked at
-    each point by :func:`vinesim.studies.check.check_points`.
+    each point by :func:`vinesim.studies.check.check_points`; with a ``check``, their problems join those of the study.
     """
     source = YamlSource(path, what="a study", merge=with_extended_scenario)
     check_text(path, "a study")
     if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
         raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
-    return _study(source, Path(os.path.abspath(path)).parent)
+    return _study(source, Path(os.path.abspath(path)).parent, check)
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
@@ -51,7 +55,7 @@ def study(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
     return _study(YamlSource.of(mapping), Path(os.path.abspath(folder)))
 
 
-def _study(source: YamlSource, folder: Path) -> Study:
+def _study(source: YamlSource, folder: Path, check: Check | None = None) -> Study:
     document, bad = checked(source, StudyDocument, REQUIRED)
     folder = Path(os.path.abspath(folder / document.folder))
     scenario = None if "scenario" in bad else given_scenario(source, document.scenario, folder)
@@ -60,7 +64,7 @@ def _study(source: YamlSource, folder: Path) -> Study:
         scenario_folder = Path(os.path.abspath(folder / document.scenario)).parent
     axes = AxesReader(source, scenario, folder, scenario_folder).axes(document.axes)
     warm_up, until = given_warm_up(source, document.warm_up), document.until
-    source.raise_if_any()
+    raise_with_scenario(source, scenario, scenario_folder, [axis.settings[0] for axis in axes], document.axes, check)
     assert scenario is not None
     is_file = isinstance(document.scenario, str)
     try:
@@ -117,6 +121,32 @@ def given_scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource |
         source.add(("scenario",), "a scenario file", f"{shown(found.data)} in {given}")
         return None
     return found
+
+
+def raise_with_scenario(
+    source: YamlSource,
+    scenario: YamlSource | None,
+    folder: Path,
+    settings: Iterable[Mapping[str, Any]],
+    varied: Iterable[str],
+    check: Check | None,
+) -> None:
+    """Raise :class:`InputError` if the source has problems, with those of its scenario under ``settings``. Nothing is
+    said about the sections of keys that are ``varied`` without a setting: the source has a problem there."""
+    if not source.findings:
+        return
+    try:
+        source.raise_if_any()
+    except InputError as own:
+        problems = list(own.problems)
+        if scenario is not None and check is not None:
+            values = {key: value for each in settings for key, value in each.items()}
+            sections = tuple(re.split(r"[.\[]", key)[0] for key in varied if key not in values)
+            try:
+                check(scenario.changed(values), folder)
+            except InputError as error:
+                problems += [one for one in error.problems if not one.where.rpartition(": ")[2].startswith(sections)]
+        raise InputError(list(dict.fromkeys(problems)), own.n_problems + len(problems) - len(own.problems)) from None
 
 
 def scenario_source(study: Study) -> YamlSource:

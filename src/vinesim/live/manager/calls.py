@@ -24,6 +24,7 @@ from vinesim.live.manager.fields import (
     record,
     table,
 )
+from vinesim.live.wire.connection import UNREADABLE
 
 JOB = record(
     "job",
@@ -144,11 +145,14 @@ CALLS = {
 
 def checked(message: Any) -> tuple[str, Call, dict[str, Any]]:
     """Return a message's op, its call, and its fields. Raises :class:`ValueError` for one that is not a call."""
-    op = message.get("op") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or "op" not in message:
+        raise ValueError(f"expected a call, found a message without an op: {str(message)[:40]}")
+    op = message["op"]
+    if op == UNREADABLE:
+        raise ValueError(f"the message cannot be read: {message.get('why')}")
     call = CALLS.get(op) if isinstance(op, str) else None
     if call is None:
-        why = f": {message['why']}" if op == "unreadable" else ""
-        raise ValueError(f"unknown call {op!r}{why}")
+        raise ValueError(f"unknown call {op!r}")
     try:
         return str(op), call, read(call.fields, message)
     except ValueError as wrong:

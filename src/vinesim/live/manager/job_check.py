@@ -1,18 +1,26 @@
 """Whether a cluster can ever start a job as its submission says."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from vinesim.engine.simulate import simulate
+from vinesim.live.decider import usable
 from vinesim.live.manager.refusal import Refusal
+from vinesim.live.registration import Cluster as Parts
+from vinesim.live.registration import one_request_each, registration
+from vinesim.model.application import Application
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.cluster import Cluster
+from vinesim.model.result import ExitReason
 from vinesim.policies.contract import title_of
 from vinesim.policies.declarations import functions_of
 from vinesim.policies.registry import resolve
 from vinesim.state import queries
 
+NO_DEADLINE_US = 1e15
 READ_REQUESTS = {queries.meets, queries.meets_on_type}  # what a policy calls that looks at requests
 
 
@@ -20,7 +28,7 @@ def check_job(cluster: Cluster, spec: dict[str, Any]) -> None:
     """Raise :class:`Refusal`, with all that is wrong, for a job that cannot be started, or not as it asks."""
     wrong = _wrong_work(spec) + _wrong_type(cluster, spec) + _wrong_requests(cluster, spec)
     if not wrong:
-        wrong = _wrong_place(cluster, spec)
+        wrong = _wrong_place(cluster, spec) or _never_starts(cluster, spec)
     if wrong:
         raise Refusal("wrong", "; ".join(wrong))
 
@@ -76,7 +84,7 @@ def _wrong_place(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
         return [f"the job's type: no unit of the cluster runs {spec['task_type']}"]
     wrong = []
     if not any(_provides(one, spec["requests"]) for one in able):
-        words = ", ".join(f"{name}={least:g}" for name, least in spec["requests"].items())
+        words = _in_words(spec["requests"])
         found = "; ".join(f"{one.name}: {', '.join(f'{k}={v:g}' for k, v in one.attributes.items())}" for one in able)
         wrong.append(f"requests: no unit has {words}. There are {found}")
     largest = max(one.capacity for one in able)
@@ -102,6 +110,29 @@ def _wrong_commands(cluster: Cluster, spec: dict[str, Any], kind: int) -> list[s
     return [f"commands: expected one for {' and '.join(lacking)} too, where the policy may start it. {remedy}"]
 
 
+def _never_starts(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
+    """Find out whether the policy starts such a job on the free cluster, if only without its requests: it may want
+    another type for it than those that provide them."""
+    if not spec["requests"] or _starts(cluster, spec, spec["requests"]) or not _starts(cluster, spec, {}):
+        return []
+    words, policy = _in_words(spec["requests"]), resolve(cluster.policy, cluster.options)
+    remedy = "Ask for less, or give the job a type that runs only where this is provided"
+    return [f"requests: the policy {title_of(policy)} starts no job with {words}, even on a free cluster. {remedy}"]
+
+
+def _starts(cluster: Cluster, spec: dict[str, Any], requests: Mapping[str, float]) -> bool:
+    nodes = [node for node in cluster.nodes if not node.is_removed]
+    center = replace(cluster, nodes=tuple(nodes)).datacenter
+    parts = Parts(center, cluster.task_types, cluster.affinity, cluster.overhead_us, cluster.seed)
+    policy, application = usable(resolve(cluster.policy, cluster.options)), Application("job", NO_DEADLINE_US)
+    job = registration(parts, policy, application, spec["task_type"], spec["demand"], requests)
+    return simulate(one_request_each(parts, [job], policy), engine="reference").exit_reason == ExitReason.ALL_DONE
+
+
 def _provides(one: ProcessorType, requests: Mapping[str, float]) -> bool:
     """Whether a type provides all of it; as for policies, what it does not have at all does not count."""
     return all(least <= one.attributes.get(name, least) for name, least in requests.items())
+
+
+def _in_words(requests: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={least:g}" for name, least in requests.items())

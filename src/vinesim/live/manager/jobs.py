@@ -4,7 +4,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from vinesim.live.manager.job_check import check_job
+from vinesim.live.manager.job_check import NO_DEADLINE_US, check_job
 from vinesim.live.manager.refusal import Refusal
 from vinesim.live.manager.work import OF_JOBS, Attempt, Item, Run
 from vinesim.live.wire.contents import parts_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 WAITING, RUNNING, ENDED, FAILED, CANCELLED, UNKNOWN = "waiting", "running", "ended", "failed", "cancelled", "unknown"
 OVER = (ENDED, FAILED, CANCELLED, UNKNOWN)
-NO_DEADLINE_US = 1e15
 EXPECTED_US = 60e6  # of a job that says nothing, if no job of its name has ended
 
 
