@@ -54,6 +54,17 @@ def test_each_chunk_is_a_task_and_jobs_have_their_times(imported):
     assert vs.simulate(scenario, engine="reference").summary["jobs"]["finished"] == 3
 
 
+def test_jobs_of_an_array_have_its_number_and_are_not_marked(vinesim, tmp_path):
+    lines = (RECORDS.splitlines()[8].replace("21[3]", f"21[{i}]").replace("10:00:08", f"10:00:0{i}") for i in (1, 2))
+    (tmp_path / "log").write_text("\n".join(lines))
+    done = vinesim("import", "pbs", tmp_path / "log", "-o", tmp_path / "jobs.csv", "--json")
+    assert done.code == 0, done.err
+    assert vs.read_scenario(tmp_path / "jobs.yaml").workload.words_of("array") == ["21", "21"]
+    odd = {one["what"]: one["is_odd"] for one in json.loads(done.out)["findings"]}
+    assert not odd["job numbers"]
+    assert not odd["duplicates"]
+
+
 def test_records_that_are_no_jobs_are_named(imported):
     report, _, _ = imported
     dropped = {reason: found["lines"] for reason, found in report["dropped"].items()}

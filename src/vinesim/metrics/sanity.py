@@ -145,12 +145,16 @@ def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) 
     """Jobs whose number another one has, and jobs that are as another one in all that counts."""
     first = work.job_first[:-1]
     found = []
+    arrays = work.words_of("array")
+    place = np.where(np.array(arrays) == "", -1, np.arange(work.n_jobs))  # tasks of an array may well be equal
     if work.job_id is not None:
-        again = _again([work.job_id])
+        of_array = [name == str(number) for name, number in zip(arrays, work.job_id.tolist(), strict=True)]
+        again = _again([work.job_id, np.where(of_array, place, -1)])  # some tasks have only the number of their array
         words = f"{len(again):,} jobs have the number of an earlier one" + _listed(again)
         found.append(Finding("job numbers", words, len(again) > 0, {"again": len(again)}))
     fastest = np.nan_to_num(np.fmin.reduce(times_us, axis=1))
     columns = [work.arrival_us, np.diff(work.job_first), np.add.reduceat(fastest, first), demand_class[first]]
+    columns.append(place)
     columns += [column for column in (work.user, work.job_task_type, work.application) if column is not None]
     tokens = (work.input_tokens, work.output_tokens)
     columns += [np.add.reduceat(column, first) for column in tokens if column is not None]

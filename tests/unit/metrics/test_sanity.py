@@ -66,6 +66,15 @@ def test_duplicates_and_numbers_that_come_again():
     assert not other["duplicates"].is_odd
 
 
+def test_tasks_of_an_array_may_have_its_number_and_be_equal():
+    array = {"attributes": {"array": np.array([0, 0, 0, -1, -1])}, "attribute_words": {"array": ("7",)}}
+    same = {"arrival_s": [0, 1, 1, 1, 1], "time_s": [5.0] * 5, "job_id": np.array([7, 7, 7, 7, 7])}
+    checks, plain = found(workload(**same, **array)), found(workload(**same))
+    assert (checks["job numbers"].numbers, plain["job numbers"].numbers) == ({"again": 1}, {"again": 4})
+    assert checks["duplicates"].numbers == {"equal": 1, "jobs": [4]}
+    assert plain["duplicates"].numbers == {"equal": 3, "jobs": [2, 3, 4]}
+
+
 def test_durations_that_were_cut_off_and_limits():
     cut = found(workload(np.arange(20), [1.0] * 14 + [100.0] * 6))
     assert cut["clipped"].is_odd

@@ -136,6 +136,7 @@ def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job
     tasks = tuple(Tasks(n, chunk.cores, chunk.memory_bytes, chunk.gpus) for chunk, n in sorted(counts.items())[::-1])
     scattered = "scatter" in row.get("Resource_List.place", "")
     limit = _seconds(row.get("Resource_List.walltime", ""))
+    number = whole(re.split(r"[.\[]", name)[0])
     return Job(
         line=line,
         name=row.get("jobname", ""),
@@ -144,7 +145,8 @@ def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job
         submitted_s=float(submitted),
         run_s=run,
         tasks=tasks,
-        number=whole(re.split(r"[.\[]", name)[0]),
+        number=number,
+        array=str(number) if "[" in name else "",
         limit_s=limit or math.inf,
         per_node=1 if scattered else 0,
         started_s=float(start),
