@@ -640,3 +640,10 @@ def test_an_array_of_equal_jobs_is_not_marked(imported):
     odd = {one["what"]: one["is_odd"] for one in report["findings"]}
     assert not odd["job numbers"]
     assert not odd["duplicates"]
+
+
+def test_a_constraint_may_hold_the_separator(imported):
+    row = of_job(7, 0, 9, 60)
+    report = imported(log(f"{row}|amd|intel", f"{row.replace('7', '8')}|", fields=f"{AGAIN}|Constraints"), nodes=None)
+    assert report["dropped"] == {}
+    assert imported.work.job_id.tolist() == [7, 8]

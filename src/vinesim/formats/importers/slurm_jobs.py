@@ -22,6 +22,7 @@ from vinesim.formats.importers.slurm_fields import (
     whole,
 )
 from vinesim.formats.slurm.jobs import AGAIN, Identity, by_job
+from vinesim.formats.slurm.tables import joined
 from vinesim.formats.source.clock import is_without_zone
 from vinesim.formats.source.files import lines_of
 from vinesim.formats.source.suggestions import did_you_mean
@@ -98,10 +99,11 @@ def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[S
         if fields == [""]:
             continue
         report.n_lines += 1
-        if len(fields) != len(header):
+        values = joined([text.strip() for text in fields], header)
+        if values is None:
             report.drop(f"not {len(header)} fields, as the first line has", number)
             continue
-        row = dict(zip(header, (text.strip() for text in fields), strict=True))
+        row = dict(zip(header, values, strict=True))
         for name in others:
             report.unused[name] += bool(row[name])
         job, state = _job(number, row, report), (row.get(STATE, "").split() or ["empty"])[0]
