@@ -165,17 +165,17 @@ def test_csv_makes_nodes_for_its_widest_job_too(vinesim, tmp_path):
     assert vs.read_scenario(tmp_path / "jobs.yaml").datacenter.shelf.max() == 9
 
 
-def test_work_after_a_limit_or_a_withdrawal_is_no_load(imported):
+def test_work_after_a_limit_is_no_load_nor_is_a_job_that_was_withdrawn(imported):
     days = 86400
     rows = (
         f"1|a|p|0|{100 * days}|{100 * days}|10|COMPLETED|cpu=10|cpu=10",  # killed after 10 minutes
-        f"2|a|p|0|600|0|{1440 * 100}|CANCELLED by 1|cpu=10|",  # gone after 10 minutes
+        f"2|a|p|0|600|0|{1440 * 100}|CANCELLED by 1|cpu=10|",  # it never ran
         "3|a|p|6000|6600|600|60|COMPLETED|cpu=10|cpu=10",
     )
     fields = "JobIDRaw|User|Partition|Submit|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES"
     report = imported(log(*rows, fields=fields), "NodeName=n CPUTot=10 RealMemory=1 Partitions=p\n")
     load = next(found for found in report["findings"] if found["what"] == "load, CPU")
-    assert load["load"] == pytest.approx(3 * 600 / 6000)
+    assert load["load"] == pytest.approx(2 * 600 / 6000)
     imported(log(*rows, fields=fields), nodes=None)
     assert vs.read_scenario(imported.scenario).datacenter.n_units == 1
 
@@ -647,3 +647,14 @@ def test_a_constraint_may_hold_the_separator(imported):
     report = imported(log(f"{row}|amd|intel", f"{row.replace('7', '8')}|", fields=f"{AGAIN}|Constraints"), nodes=None)
     assert report["dropped"] == {}
     assert imported.work.job_id.tolist() == [7, 8]
+
+
+def test_nodes_are_made_for_the_jobs_that_ran(imported):
+    """A job that was cancelled while it waited has run for no time, whatever it asked for."""
+    ran = [of_job(i, 100 * i, 100 * i, 60) for i in range(1, 20)]
+    imported(log(*ran, fields=AGAIN), nodes=None)
+    alone = yaml.safe_load(imported.scenario.read_text())["datacenter"]
+    gone = of_job(99, 150, 160, 0, "CANCELLED").replace("|60|CANCELLED", "|90000|CANCELLED")
+    report = imported(log(*ran, gone, fields=AGAIN), nodes=None)
+    assert report["withdrawn"] == 1
+    assert yaml.safe_load(imported.scenario.read_text())["datacenter"] == alone
