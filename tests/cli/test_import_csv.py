@@ -241,6 +241,17 @@ def test_what_cannot_be_imported_is_said_and_nothing_is_written(vinesim, importe
     assert "a name that ends in .csv" in done.err
 
 
+@pytest.mark.parametrize(
+    ("columns", "is_doubtful"), [("submit,end", True), ("submit,start,end", False), ("start,end", False)]
+)
+def test_an_end_without_a_start_is_in_doubt(imported, columns, is_doubtful):
+    """The time from the arrival on has the wait in the log's own queue."""
+    n = columns.count(",") + 1
+    rows = "".join(",".join(str(60 * i + 10 * k) for k in range(n)) + "\n" for i in range(5))
+    report = imported(f"{columns}\n{rows}")
+    assert report["columns"]["end"]["is_doubtful"] == is_doubtful
+
+
 @pytest.mark.skipif(not (DATA / "openb2023").exists(), reason="openb2023 is not next to the repository")
 def test_a_real_log(vinesim, imported, tmp_path):
     log = DATA / "openb2023" / "pods_gpuspec33.csv"

@@ -54,6 +54,41 @@ def test_each_chunk_is_a_task_and_jobs_have_their_times(imported):
     assert vs.simulate(scenario, engine="reference").summary["jobs"]["finished"] == 3
 
 
+@pytest.mark.parametrize(
+    ("cut", "put", "reason"),
+    [
+        ("end=1714550800", "", "no start or end that can be read"),
+        ("end=1714550800", f"end={10**30}", "no start or end that can be read"),
+        ("start=1714550700", "start=x", "no start or end that can be read"),
+        ("start=1714550700", "start=0", "it never started"),
+        ("ncpus=4", "ncpus=-4", "what it held cannot be read"),
+        ("mem=1gb", "mem=1e9gb", "what it held cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_named(vinesim, tmp_path, cut, put, reason):
+    good = (
+        "05/01/2024 10:00:09;E;22.head;ctime=1714550700 start=1714550700 "
+        "exec_vnode=(n1:vmem=9gb:ncpus=4:mem=1gb) end=1714550800"
+    )
+    (tmp_path / "log").write_text(f"{good}\n{good.replace('22', '23').replace(cut, put)}\n")
+    done = vinesim("import", "pbs", tmp_path / "log", "-o", tmp_path / "jobs.csv", "--json")
+    report = json.loads(done.out)
+    assert report["dropped"] == {reason: {"count": 1, "lines": [2]}}
+    assert report["values"]["record"]["E"] == {"kept": 1, "dropped": 1}
+    assert vs.read_scenario(tmp_path / "jobs.yaml").workload.companions["memory"].tolist() == [GIB]
+
+
+def test_jobs_of_an_array_have_its_number_and_are_not_marked(vinesim, tmp_path):
+    lines = (RECORDS.splitlines()[8].replace("21[3]", f"21[{i}]").replace("10:00:08", f"10:00:0{i}") for i in (1, 2))
+    (tmp_path / "log").write_text("\n".join(lines))
+    done = vinesim("import", "pbs", tmp_path / "log", "-o", tmp_path / "jobs.csv", "--json")
+    assert done.code == 0, done.err
+    assert vs.read_scenario(tmp_path / "jobs.yaml").workload.words_of("array") == ["21", "21"]
+    odd = {one["what"]: one["is_odd"] for one in json.loads(done.out)["findings"]}
+    assert not odd["job numbers"]
+    assert not odd["duplicates"]
+
+
 def test_records_that_are_no_jobs_are_named(imported):
     report, _, _ = imported
     dropped = {reason: found["lines"] for reason, found in report["dropped"].items()}
@@ -63,7 +98,7 @@ def test_records_that_are_no_jobs_are_named(imported):
         "what it held cannot be read": [11],
         "an earlier run of a job that ran again": [10],
     }
-    assert report["values"]["record"]["E"] == {"kept": 6, "dropped": 0}
+    assert report["values"]["record"]["E"] == {"kept": 3, "dropped": 3}
 
 
 @pytest.mark.parametrize("text", ["submit,duration\n0,1\n", "1 0 0 60 4 -1\n", "{}\n"])

@@ -12,6 +12,7 @@ import vinesim as vs
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.slurm_jobs import slurm_jobs
 from vinesim.formats.importers.slurm_nodes import gpus_of, read_slurm_nodes
+from vinesim.formats.slurm.jobs import read_jobs
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE
 
@@ -164,17 +165,17 @@ def test_csv_makes_nodes_for_its_widest_job_too(vinesim, tmp_path):
     assert vs.read_scenario(tmp_path / "jobs.yaml").datacenter.shelf.max() == 9
 
 
-def test_work_after_a_limit_or_a_withdrawal_is_no_load(imported):
+def test_work_after_a_limit_is_no_load_nor_is_a_job_that_was_withdrawn(imported):
     days = 86400
     rows = (
         f"1|a|p|0|{100 * days}|{100 * days}|10|COMPLETED|cpu=10|cpu=10",  # killed after 10 minutes
-        f"2|a|p|0|600|0|{1440 * 100}|CANCELLED by 1|cpu=10|",  # gone after 10 minutes
+        f"2|a|p|0|600|0|{1440 * 100}|CANCELLED by 1|cpu=10|",  # it never ran
         "3|a|p|6000|6600|600|60|COMPLETED|cpu=10|cpu=10",
     )
     fields = "JobIDRaw|User|Partition|Submit|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES"
     report = imported(log(*rows, fields=fields), "NodeName=n CPUTot=10 RealMemory=1 Partitions=p\n")
     load = next(found for found in report["findings"] if found["what"] == "load, CPU")
-    assert load["load"] == pytest.approx(3 * 600 / 6000)
+    assert load["load"] == pytest.approx(2 * 600 / 6000)
     imported(log(*rows, fields=fields), nodes=None)
     assert vs.read_scenario(imported.scenario).datacenter.n_units == 1
 
@@ -596,3 +597,64 @@ def test_wrong_files_are_one_error_that_says_what_to_do(imported):
                  "nodes.txt:6: expected Gres"):  # fmt: skip
         assert word in err, err
     assert "scontrol show nodes" in imported(nodes="hello\n", code=2)
+
+
+AGAIN = (
+    "JobID|JobIDRaw|User|JobName|Partition|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES"
+)
+
+
+def of_job(number, submit, start, run, state="COMPLETED", user="ann", held="cpu=4,node=1"):
+    return f"{number}|{number}|{user}|a|p|{submit}|{submit}|{start}|{start + run}|{run}|60|{state}|{held}|{held}"
+
+
+def test_a_job_is_one_job_whatever_records_it_has(imported, tmp_path):
+    """As in the import of a site: records that are there again, a requeued job, a number that is used again."""
+    again = of_job(8, 100, 110, 90, "NODE_FAIL"), of_job(8, 200, 250, 600, held="cpu=8,node=1")
+    rows = of_job(7, 0, 9, 60), of_job(7, 0, 9, 60), *again, of_job(7, 300, 301, 30, user="bob")
+    report, work = imported(log(*rows, fields=AGAIN), nodes=None), imported.work
+    assert report["dropped"] == {"the record of a job that is there again": {"count": 1, "lines": [3]}}
+    assert any(note.startswith("requeued jobs") and note.endswith(": 1") for note in report["notes"])
+    assert report["values"]["State"]["COMPLETED"] == {"kept": 3, "dropped": 1}
+    assert work.job_id.tolist() == [7, 8, 7]
+    assert work.arrival_us.tolist() == [0.0, 100e6, 300e6]
+    assert work.operations.tolist() == [60e6, 600e6, 30e6]
+    assert work.demand.tolist() == [4, 8, 4]
+    assert work.words_of("start_s") == ["9", "110", "301"]
+    of_site = read_jobs(tmp_path / "jobs.txt").jobs
+    assert [job.number for job in of_site] == work.job_id.tolist()
+
+
+def test_a_part_that_was_requeued_is_one_part(imported):
+    rows = of_job("12+0", 0, 9, 60, "NODE_FAIL"), of_job("12+1", 0, 9, 70), of_job("12+0", 100, 200, 80)
+    report = imported(log(*(row.replace("|12+", "|1", 1) for row in rows), fields=AGAIN), nodes=None)
+    assert report["jobs"] == 1
+    assert np.diff(imported.work.job_first).tolist() == [2]
+
+
+def test_an_array_of_equal_jobs_is_not_marked(imported):
+    rows = ["300|300_[1-3]|p|0|None|900|0|60|CANCELLED by 5|cpu=2", "301|300_7|p|0|0|60|60|60|COMPLETED|cpu=1"]
+    report = imported(log(*rows, fields=ARRAY), nodes=None)
+    assert imported.work.job_id.tolist() == [300, 300, 300, 301]
+    assert imported.work.words_of("array") == ["300"] * 4
+    odd = {one["what"]: one["is_odd"] for one in report["findings"]}
+    assert not odd["job numbers"]
+    assert not odd["duplicates"]
+
+
+def test_a_constraint_may_hold_the_separator(imported):
+    row = of_job(7, 0, 9, 60)
+    report = imported(log(f"{row}|amd|intel", f"{row.replace('7', '8')}|", fields=f"{AGAIN}|Constraints"), nodes=None)
+    assert report["dropped"] == {}
+    assert imported.work.job_id.tolist() == [7, 8]
+
+
+def test_nodes_are_made_for_the_jobs_that_ran(imported):
+    """A job that was cancelled while it waited has run for no time, whatever it asked for."""
+    ran = [of_job(i, 100 * i, 100 * i, 60) for i in range(1, 20)]
+    imported(log(*ran, fields=AGAIN), nodes=None)
+    alone = yaml.safe_load(imported.scenario.read_text())["datacenter"]
+    gone = of_job(99, 150, 160, 0, "CANCELLED").replace("|60|CANCELLED", "|90000|CANCELLED")
+    report = imported(log(*ran, gone, fields=AGAIN), nodes=None)
+    assert report["withdrawn"] == 1
+    assert yaml.safe_load(imported.scenario.read_text())["datacenter"] == alone

@@ -14,9 +14,11 @@ from tests.studies.conftest import files
 from vinesim.engine.simulate import simulate
 from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError, InputWarning
+from vinesim.pages.sweep import sweep_page
 from vinesim.studies import work
 from vinesim.studies.expand import expand, scenario_of
 from vinesim.studies.sweep import read_sweep, sweep
+from vinesim.studies.sweep_notes import equal_note
 
 
 @pytest.fixture
@@ -208,7 +210,8 @@ def test_a_file_that_changes_while_a_run_reads_it_gives_no_row(make_study, tmp_p
     arrivals = {"arrivals": {"iat": 5} if kind == "generator" else None}
     for name, text in contents.items():
         (tmp_path / name).write_text(text)
-    study = make_study({"datacenter.racks[0].units.GPU": [1, 2]}, {"workload": section, **arrivals})
+    axes = {"datacenter.racks[0].units.GPU": list(range(1, 7))}
+    study = make_study(axes, {"workload": section, **arrivals}, replications=1)
     whole = sweep(study, tmp_path / "whole", workers=1)
     changed = tmp_path / list(contents)[-1]
     before, real, asked = changed.read_text(), work.one, []
@@ -461,3 +464,22 @@ def _finished(folder):
             with_id = line.startswith('{"run_id"') and line.endswith("}}")
             found |= {json.loads(line)["run_id"]} if with_id else set()
     return found
+
+
+def test_replications_that_no_seed_changes_are_run_once(make_study, done, tmp_path):
+    """Their rows are those of runs of their own; points with random policies or arrivals run all replications."""
+    axes = {"policy": ["pref", "random_fit"], "arrivals": [{"iat": 5}, {"poisson": {"mean": 5}}]}
+    study = make_study(axes, {"workload": {"generator": "identical", "options": {"n_jobs": 12}}}, replications=3)
+    swept = sweep(study, tmp_path / "out", workers=1)
+    assert [sum(run.run_id in done for run in expand(study)[i : i + 3]) for i in (0, 3, 6, 9)] == [1, 3, 3, 3]
+    assert swept.table["replication"].tolist() == [0, 1, 2] * 4
+    for run, value in zip(expand(study), swept.table["makespan_us"].tolist(), strict=True):
+        assert value == numbers(simulate(scenario_of(study, run), engine="reference").summary)["makespan_us"]
+    assert equal_note(swept) == (
+        "All replications of 2 of 4 points are equal: the seed changed nothing, and intervals say nothing."
+    )
+    assert "All replications of 2 of 4 points" in str(sweep_page(tmp_path / "out"))
+    grown = sweep(replace(study, replications=4), tmp_path / "out", workers=1)
+    assert grown.table.n_rows == 16
+    assert len(done) == 10 + 3  # the first point's row stands for those that are added
+    assert equal_note(sweep(make_study(replications=1), workers=1)) is None

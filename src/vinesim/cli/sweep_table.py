@@ -16,7 +16,7 @@ from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
-from vinesim.studies.sweep_notes import overload_note, stalled_head, stalled_points
+from vinesim.studies.sweep_notes import NOISE, equal_note, overload_note, stalled_head, stalled_points
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Failure, Sweep
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 WIDTH = 100
 MAX_POINTS, MAX_FAILURES = 40, 10
 MAX_OF_A_WORD = 6  # numbers that a word of `record` brings into the table
-NOISE = 1e-9  # relative to the mean: rounding differences between equal values
 ACTIVE = "utilization.active.overall"
 MAIN = {  # number -> title; a second table has those that do not fit in the first
     "jobs.latency_us.mean": "latency, mean",
@@ -57,7 +56,7 @@ def print_sweep(sweep: "Sweep", out: Path) -> None:
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
     _print_stalled(console, sweep)
-    for note in (overload_note(sweep), same_workload(sweep.study), error_note(sweep.study)):
+    for note in (overload_note(sweep), equal_note(sweep), same_workload(sweep.study), error_note(sweep.study)):
         if note:
             console.print(note)
     console.print(f"The sweep is in {out}. Query it with DuckDB, even while it runs:")
@@ -82,6 +81,7 @@ def as_document(sweep: "Sweep") -> dict[str, Any]:
         "failures": [dict(vars(failure)) for failure in sweep.failures],
         "stalled": [one._asdict() for one in stalled_points(sweep)],
         "overloaded": overload_note(sweep),
+        "equal_replications": equal_note(sweep),
         "same_workload": same_workload(sweep.study),
         "backtest": record_of(sweep.study),
         "points": _points(sweep),

@@ -71,10 +71,8 @@ def _durations(work: Workload, times_us: np.ndarray) -> list[Finding]:
     """Of jobs: the longest of its tasks, each on its fastest type; without those that are withdrawn, if any are not, as
     they hardly run."""
     fastest = np.fmin.reduce(times_us, axis=1)
-    jobs_us = np.maximum.reduceat(np.nan_to_num(fastest), work.job_first[:-1])
-    limit_us = work.limit_us
-    if work.withdraw_us is not None and (stays := np.isinf(work.withdraw_us)).any():
-        jobs_us, limit_us = jobs_us[stays], None if limit_us is None else limit_us[stays]
+    jobs_us = np.maximum.reduceat(np.nan_to_num(fastest), work.job_first[:-1])[work.stays]
+    limit_us = None if work.limit_us is None else work.limit_us[work.stays]
     quantiles = np.quantile(jobs_us, [0, 0.5, 0.99, 1], method="inverted_cdf").tolist()
     least, median, p99, longest = map(format_time_us, quantiles)
     numbers = dict(zip(("min_us", "p50_us", "p99_us", "max_us"), quantiles, strict=True))
@@ -107,11 +105,12 @@ def _loads(work: Workload, center: Datacenter, classes: DemandClasses, times_us:
     """The work of each processor type against its capacity while jobs arrive.
 
     Tasks that may run on several types are spread over them as they are if every unit always takes the next one: in
-    proportion to the capacity, divided by the time there. Work beyond a job's limit or withdrawal does not count.
+    proportion to the capacity, divided by the time there. Work beyond a job's limit does not count, nor do jobs that
+    are withdrawn, if any are not.
     """
     counts = np.diff(work.job_first)
     arrival_us = np.repeat(work.arrival_us, counts)
-    times_us = np.minimum(times_us, np.repeat(work.longest_us, counts)[:, None])
+    times_us = np.minimum(times_us, np.repeat(np.where(work.stays, work.longest_us, 0.0), counts)[:, None])
     span_us = float(np.ptp(work.arrival_us))
     if span_us <= 0:
         return []
@@ -145,12 +144,16 @@ def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) 
     """Jobs whose number another one has, and jobs that are as another one in all that counts."""
     first = work.job_first[:-1]
     found = []
+    arrays = work.words_of("array")
+    place = np.where(np.array(arrays) == "", -1, np.arange(work.n_jobs))  # tasks of an array may well be equal
     if work.job_id is not None:
-        again = _again([work.job_id])
+        of_array = [name == str(number) for name, number in zip(arrays, work.job_id.tolist(), strict=True)]
+        again = _again([work.job_id, np.where(of_array, place, -1)])  # some tasks have only the number of their array
         words = f"{len(again):,} jobs have the number of an earlier one" + _listed(again)
         found.append(Finding("job numbers", words, len(again) > 0, {"again": len(again)}))
     fastest = np.nan_to_num(np.fmin.reduce(times_us, axis=1))
     columns = [work.arrival_us, np.diff(work.job_first), np.add.reduceat(fastest, first), demand_class[first]]
+    columns.append(place)
     columns += [column for column in (work.user, work.job_task_type, work.application) if column is not None]
     tokens = (work.input_tokens, work.output_tokens)
     columns += [np.add.reduceat(column, first) for column in tokens if column is not None]

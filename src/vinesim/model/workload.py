@@ -313,6 +313,13 @@ class Workload:
             return limit_us
         return np.minimum(limit_us, self.withdraw_us - self.arrival_us)
 
+    @property
+    def stays(self) -> np.ndarray:
+        """[J] bool: which jobs are not withdrawn, as the others hardly run; all jobs if every one is."""
+        if self.withdraw_us is None or np.isfinite(self.withdraw_us).all():
+            return np.ones(self.n_jobs, bool)
+        return np.isinf(self.withdraw_us)
+
     def _wrong_ends(self) -> list[Problem]:
         """Find wrong values of the columns that say when jobs and tasks end early, begin or resume."""
         problems = []

@@ -31,7 +31,7 @@ from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import summarize_points, t_factor
 from vinesim.studies.store import open_folder
 from vinesim.studies.sweep import read_sweep
-from vinesim.studies.sweep_notes import Stalled, stalled_note
+from vinesim.studies.sweep_notes import NOISE, Stalled, equal_words, stalled_note
 
 CONFIDENCE = 0.95
 MAX_VALUES = 40_000  # means and half widths on the page
@@ -71,6 +71,13 @@ class Points:
     left_out: list[str]  # numbers that do not fit on the page
     ended: dict[str, int]  # runs by exit reason, besides those that are done or stalled
     stalled: list[Stalled]
+
+    def are_equal(self) -> np.ndarray:
+        """[P] whether a point has several runs, with the same numbers."""
+        found = self.n_runs > 1
+        for name, half in self.halves.items():
+            found = found & ~(half > NOISE * np.abs(self.means[name]))
+        return found if self.halves else np.zeros(len(found), bool)
 
 
 def sweep_page(folder: Path) -> Content:
@@ -272,6 +279,7 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
     for said in (
         stalled_note(points.stalled),
         overload_of_points(points.means),
+        equal_words(points.are_equal()),
         same_workload(study),
         error_note(study),
     ):

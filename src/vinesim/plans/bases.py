@@ -1,7 +1,7 @@
 """The parts of a scenario that depend on neither its datacenter nor its policy, built once for all points alike."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError
 from vinesim.model.plan import Plan
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import Workload
 from vinesim.plans.hardware import SECTION
 from vinesim.plans.space import Space
 from vinesim.plans.work import Work, work_of
 from vinesim.policies.documents import scenario_from
 from vinesim.policies.registry import depends_on_seed
+from vinesim.studies.seeds import are_equal
 
 APART = (SECTION, "policy", "options", "period", "horizon", "sampling", "accounting")  # they do not change the work
 N_SEEDS, FEW_TASKS = 8, 100_000
@@ -92,7 +92,7 @@ class Bases:
             more = [self._scenario(settings, r) for r in range(1, self._n_seeds(first))]
         else:
             more = [self._scenario({**settings, **self._most}, r) for r in range(1, self._n_seeds(first))]
-        is_random = not _are_equal(first.workload, more[0].workload)
+        is_random = not are_equal(first.workload, more[0].workload)
         return Base(first, work_of([first, *more] if is_random else [first]), is_random)
 
     def _n_seeds(self, first: Scenario) -> int:
@@ -101,18 +101,3 @@ class Bases:
     def _scenario(self, settings: Mapping[str, Any], replication: int) -> Scenario:
         changed = {**settings, "policy": "high", "options": {}, "seed": self._plan.space.seed + replication}
         return scenario_from(self._source.changed(changed), self._folder)
-
-
-def _are_equal(one: Workload, other: Workload) -> bool:
-    """Whether two workloads have equal columns."""
-    for field in fields(Workload):
-        a, b = getattr(one, field.name), getattr(other, field.name)
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-                return False
-        elif isinstance(a, Mapping):
-            if any(not np.array_equal(a[name], b[name]) for name in a):
-                return False
-        elif (a is None) != (b is None):
-            return False
-    return True

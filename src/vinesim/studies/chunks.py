@@ -6,11 +6,12 @@ is already done, so that the same study gives the same files everywhere.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vinesim.model.study import Study
 from vinesim.studies.expand import scenario_of
 from vinesim.studies.run import Run
+from vinesim.studies.seeds import Seeds
 
 CHUNK_S = 0.5  # approximate work per chunk: little to lose or wait for, but much compared with sending it to a worker
 MAX_RUNS = 1000
@@ -25,18 +26,26 @@ class Chunk:
     runs: tuple[Run, ...]
 
 
-def chunks(study: Study, runs: Sequence[Run], count: "TaskCount | None" = None) -> list[Chunk]:
+def chunks(
+    study: Study, runs: Sequence[Run], count: "TaskCount | None" = None, seeds: Seeds | None = None
+) -> list[Chunk]:
     """Divide the runs into chunks of about half a second, 1 to 1000 runs each.
 
-    ``count`` knows the tasks of runs from an earlier call. Raises :class:`InputError` if a workload cannot be
+    ``count`` knows the tasks of runs from an earlier call, and ``seeds`` which replications are equal: these take no
+    time, as a worker does only the first of a chunk. Raises :class:`InputError` if a workload cannot be
     generated.
     """
     found: list[Chunk] = []
     count = count or TaskCount(study)
+    if seeds is not None:
+        runs = [run if seeds.matter(run) else replace(run, is_random=False) for run in runs]
     seconds, first = 0.0, 0
     for i, run in enumerate(runs):
-        seconds += RUN_S + TASK_S * count.of(run)
-        if seconds >= CHUNK_S or i + 1 - first == MAX_RUNS or i + 1 == len(runs):
+        if run.is_random or i == first or run.point_number != runs[i - 1].point_number:
+            seconds += RUN_S + TASK_S * count.of(run)
+        is_last = i + 1 == len(runs)
+        is_alike = not is_last and not run.is_random and runs[i + 1].point_number == run.point_number
+        if is_last or (seconds >= CHUNK_S and not is_alike) or i + 1 - first == MAX_RUNS:
             found.append(chunk_of(runs[first : i + 1]))
             seconds, first = 0.0, i + 1
     return found

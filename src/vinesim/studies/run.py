@@ -18,6 +18,7 @@ class Run:
     seed: int
     run_id: str  # 16 hex digits
     point_number: int  # from 0
+    is_random: bool = True  # whether another seed may give another result
 
 
 def named(point: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from vinesim.studies.layout import Layout
 from vinesim.studies.origin import Origin
 from vinesim.studies.rows import read_rows
 from vinesim.studies.run import Run
+from vinesim.studies.seeds import Seeds
 from vinesim.studies.store import Store, open_folder
 from vinesim.studies.until import next_round
 
@@ -120,7 +121,8 @@ def _sweep(
 
     points = Points(study)
     runs = points.all_runs(study.replications)
-    todo = chunks(study, runs)
+    seeds = Seeds(study) if study.replications > 1 or study.until is not None else None
+    todo = chunks(study, runs, seeds=seeds)
     origin = Origin.of_study(study)
     text = "" if in_memory else to_yaml(origin.study(study, folder), folder)
     store = Store(folder, text, todo, _possible_ids(points, runs), Layout.of(study))
@@ -150,7 +152,7 @@ def _sweep(
             pool.do(unfinished, report)
             more = [] if study.until is None else next_round(points, counts, read_rows(intact_parts(folder)))
             by_id |= {run.run_id: run for run in more}
-            todo = chunks(study, more)
+            todo = chunks(study, more, seeds=seeds)
     finally:
         pool.close()
     if lost := store.close({*by_id}) & asked - pool.failed.keys():

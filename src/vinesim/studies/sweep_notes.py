@@ -3,15 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from vinesim.metrics.overload import BY_TYPE, WAIT, overload_of_points
 from vinesim.model.result import ExitReason
 from vinesim.studies.backtest_record import error_note
 from vinesim.studies.points import group
+from vinesim.studies.rows import number_columns
 from vinesim.studies.run import named
 from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import summarize_points
 from vinesim.studies.sweep import Sweep
 
+NOISE = 1e-9  # relative to the mean: rounding differences between equal values
 MOST_POINTS = 5  # named in a sentence
 
 
@@ -66,10 +70,37 @@ def overload_note(sweep: Sweep) -> str | None:
     return overload_of_points({name: means[f"{name}.mean"] for name in names}) or None
 
 
+def equal_note(sweep: Sweep) -> str | None:
+    """Return what to tell of points whose replications are all equal; None if there are none."""
+    table = sweep.table
+    if not table.n_rows or not {"point", "replication"} <= set(table):
+        return None
+    names = number_columns(table, sweep.study.columns)
+    order = np.lexsort((table["replication"], table["point"]))
+    points, counts = np.unique(table["point"], return_counts=True)
+    is_equal = counts > 1
+    same = table["point"][order][1:] == table["point"][order][:-1]
+    for name in names:
+        values = table[name][order]
+        differs = values[1:] != values[:-1]
+        if values.dtype.kind == "f":
+            differs &= ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+        is_equal[np.searchsorted(points, table["point"][order][1:][same & differs])] = False
+    return equal_words(is_equal)
+
+
+def equal_words(is_equal: np.ndarray) -> str | None:
+    """Return what to tell of points, [P], some of which have several replications that are all equal."""
+    if not is_equal.any():
+        return None
+    where = "" if is_equal.all() else f" of {is_equal.sum():,} of {len(is_equal):,} points"
+    return f"All replications{where} are equal: the seed changed nothing, and intervals say nothing."
+
+
 def notes_of(sweep: Sweep) -> list[str]:
     """Return what a reader of comparisons within a sweep must know of it."""
     stalled = stalled_note(stalled_points(sweep))
-    notes = (stalled, overload_note(sweep), same_workload(sweep.study), error_note(sweep.study))
+    notes = (stalled, overload_note(sweep), equal_note(sweep), same_workload(sweep.study), error_note(sweep.study))
     return [said for said in notes if said]
 
 

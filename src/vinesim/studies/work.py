@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from vinesim.engine.many import are_quicker_in_blocks, simulate_many
 from vinesim.engine.simulate import simulate
@@ -36,6 +36,7 @@ from vinesim.studies.parts import write_chunk
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
 
+T = TypeVar("T")
 _ONE_AT_A_TIME = Lock()  # loading a policy's file is not thread-safe, and threads would share one core anyway
 
 
@@ -119,10 +120,26 @@ def _valid_results(
     """
     missing = [run for run in item.chunk.runs if run.run_id not in found]
     inputs = Inputs(item.files)
-    _check_ids(study, missing)
-    for result in _results(study, missing):
+    twins = dict[int, list[Run]]()  # by point: replications of which one stands for all
+    for run in missing:
+        if not run.is_random:
+            twins.setdefault(run.point_number, []).append(run)
+    for run in item.chunk.runs:
+        if run.run_id in found and run.point_number in twins:
+            yield {twin.run_id: found[run.run_id] for twin in twins.pop(run.point_number)}, {}
+    firsts = {some[0].run_id: some for some in twins.values()}
+    todo = [run for run in missing if run.is_random or run.run_id in firsts]
+    _check_ids(study, todo)
+    for new, wrong in _results(study, todo):
         inputs.check()
-        yield result
+        yield _with_twins(new, firsts), _with_twins(wrong, firsts)
+
+
+def _with_twins(results: Mapping[str, T], firsts: Mapping[str, list[Run]]) -> dict[str, T]:
+    """Return results by run id, those of a run that stands for others for these too."""
+    return {
+        twin: found for own, found in results.items() for twin in (own, *(run.run_id for run in firsts.get(own, ())))
+    }
 
 
 _studies: dict[bytes, Study] = {}  # studies in this process, by their names in work items

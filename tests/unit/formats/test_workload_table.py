@@ -242,6 +242,10 @@ def test_rows_without_a_user_have_one_without_a_name(tmp_path):
         ("arrival_us,estimat_s\n0,1\n", "Did you mean estimate_s"),
         ("arrival_us,requests.sms\n0,1\n", "Did you mean request.sms"),
         ("arrival_us,job\n0,0\n1\n", "w.csv:3: expected 2 fields, as in the header, found 1"),
+        (
+            "arrival_us,job\n0,0\n1\n\n2,0\n3,0,5\n",
+            "(?s)w.csv:3: expected 2 fields, .*found 1\n.*w.csv:6: expected 2 fields, as in the header, found 3",
+        ),
         ("arrival_us,operations,operations\n0,1,2\n", "operations once"),
         ("arrival_us,estimate_us\n1,2\n\n0,\n", "w.csv:4: expected estimate_us: a value"),
         ("arrival_us,demand\n1,2\n0,all\n", "w.csv:3: expected demand: a number, 0 or more, or whole, found 'all'"),

@@ -50,6 +50,15 @@ def test_the_load_of_each_type_is_its_work_by_its_capacity():
     assert found(workload([0, 1, 2], [9.0] * 3))["load, FAST"].is_odd
 
 
+def test_jobs_that_are_withdrawn_bring_no_load():
+    """Unless all are: then each may run until then."""
+    gone, stay = [np.inf, 1e9, np.inf], [[1.0, 1.0], [900.0, 900.0], [1.0, 1.0]]
+    checks, alone = found(workload([0, 1, 10], stay, withdraw_us=gone)), found(workload([0, 10], [stay[0], stay[2]]))
+    for name in ("load, SLOW", "load, FAST"):
+        assert checks[name].numbers["load"] == pytest.approx(alone[name].numbers["load"])
+    assert found(workload([0, 1, 10], stay, withdraw_us=[1e9] * 3))["load, FAST"].numbers["load"] > 1
+
+
 def test_jobs_that_no_node_can_hold():
     work = workload([0, 1, 2], [1.0] * 3, demand=np.array([1.0, 2.0, 0.5]))
     assert found(work)["never run"].numbers == {"never": 1, "jobs": [1]}
@@ -64,6 +73,15 @@ def test_duplicates_and_numbers_that_come_again():
     other = found(workload([0, 1, 1], [5, 5, 5.0], user=np.array([0, 0, 1]), user_names=("a", "b")))
     assert other["duplicates"].numbers == {"equal": 0, "jobs": []}
     assert not other["duplicates"].is_odd
+
+
+def test_tasks_of_an_array_may_have_its_number_and_be_equal():
+    array = {"attributes": {"array": np.array([0, 0, 0, -1, -1])}, "attribute_words": {"array": ("7",)}}
+    same = {"arrival_s": [0, 1, 1, 1, 1], "time_s": [5.0] * 5, "job_id": np.array([7, 7, 7, 7, 7])}
+    checks, plain = found(workload(**same, **array)), found(workload(**same))
+    assert (checks["job numbers"].numbers, plain["job numbers"].numbers) == ({"again": 1}, {"again": 4})
+    assert checks["duplicates"].numbers == {"equal": 1, "jobs": [4]}
+    assert plain["duplicates"].numbers == {"equal": 3, "jobs": [2, 3, 4]}
 
 
 def test_durations_that_were_cut_off_and_limits():

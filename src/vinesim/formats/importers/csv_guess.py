@@ -205,6 +205,11 @@ def _without_superfluous(
         found[taken["arrival"]]
     ):
         left_out["start"] = "it is not a date as the arrivals are, or they are not"
+    is_guessed = "end" in taken.keys() - left_out.keys() and found[taken["end"]].why != "as given"
+    if is_guessed and not {"time", "start"} & taken.keys():
+        name = taken["end"]
+        why = f"{found[name].why}; no column says when jobs started, so their times count from their arrivals"
+        found[name] = found[name]._replace(why=why, is_doubtful=True)
     left_out["partition"] = "name the partitions in a scenario first, then give it with --like"
     if not {"gpus", "total_gpus"} & taken.keys():
         left_out |= dict.fromkeys(("gpu_type", "gpu_share"), "there is no column of GPUs")

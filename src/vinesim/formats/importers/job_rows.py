@@ -32,6 +32,7 @@ MAX_TASKS = 1_000_000  # of one job
 COLUMNS = {  # of the rows: what the scenario takes them for
     "job": "job",
     "job_id": "job_id",
+    "array": "attribute.array",
     "name": IGNORE,
     "user": "user",
     "queue": IGNORE,
@@ -75,6 +76,7 @@ class Job(NamedTuple):
     per_node: int = 0  # the most of its tasks at one node; 0: any number
     started_s: float = math.nan  # since 1970, for back-tests; NaN: not known
     groups: tuple[str, ...] = ()  # resources of nodes of which each task takes one
+    array: str = ""  # the number of its array; empty: it is of none
 
     @property
     def n_tasks(self) -> int:
@@ -177,6 +179,7 @@ def _rows(number: int, job: Job, first_s: float) -> list[dict[str, Any]]:
     row: dict[str, Any] = {
         "job": number,
         "job_id": job.number,
+        "array": job.array,
         "name": job.name,
         "user": job.user,
         "queue": job.queue,

@@ -1,5 +1,6 @@
-"""When the jobs of a log started, as an attribute of a workload: what a back-test holds a policy against."""
+"""Attributes of jobs, as a workload has them; among them when they started, for back-tests."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,3 +18,15 @@ def started_s(start_s: np.ndarray) -> dict[str, Any]:
         "attributes": {"start_s": codes},
         "attribute_words": {"start_s": tuple(f"{value:.15g}" for value in values.tolist())},
     }
+
+
+def coded(rows: Sequence[Mapping[str, str]]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
+    """Return the attributes as codes and words; those that no job has are left out."""
+    codes, words = {}, {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        texts = [row.get(name, "") for row in rows]
+        known = tuple(sorted(set(texts) - {""}))
+        if known:
+            number = {text: i for i, text in enumerate(known)} | {"": -1}
+            codes[name], words[name] = np.array([number[text] for text in texts], np.int32), known
+    return codes, words

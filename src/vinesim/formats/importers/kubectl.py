@@ -44,6 +44,8 @@ def import_kubectl(
     report = ImportReport(str(objects), left_out=LEFT_OUT, time_zone="as the dates say")
     places = _nodes(items if nodes is None else items_of(nodes), items, objects if nodes is None else nodes)
     jobs = keep_jobs(_jobs(items, report), report)
+    kinds = {number: str(item.get("kind")) for number, item in enumerate(items, 1)}
+    report.count_lines("kind", {number: kind for number, kind in kinds.items() if kind != "Node"})
     most_of = {group: 1 for job in jobs for group in job.groups}
     if most_of and not places:
         n = sum(bool(job.groups) for job in jobs)
@@ -98,7 +100,6 @@ def _jobs(items: list[dict[str, Any]], report: ImportReport) -> list[Job]:
             continue
         report.n_lines += 1
         one = _read(number, item, now, listed)
-        report.count("kind", str(item.get("kind")), one.job is not None)
         if one.job is None:
             report.drop(one.why_not, number)
             continue

@@ -82,6 +82,7 @@ def _job(record: Record) -> Job | None:
         run_s=record.end_s - record.start_s,
         tasks=tuple(Tasks(n, cores, size, n_gpus) for cores, n in counts),
         number=record.number,
+        array=str(record.number) if record.is_of_array else "",
         per_node=1,
         started_s=record.start_s,
     )

@@ -39,6 +39,7 @@ class Record(NamedTuple):
     end_s: float
     hosts: tuple[str, ...]  # such as 16*host1, or a host again for each slot
     wanted: str  # its resource requirements, in LSF's words
+    is_of_array: bool  # whose jobs have its number
     is_local: bool = False  # the times are the cluster's local time
 
 
@@ -71,8 +72,9 @@ def _of_fields(line: int, fields: list[str]) -> Record | tuple[int, str]:
         return line, "a record whose fields cannot be read"
     wanted = next((text for text in fields[::-1] if text.startswith("select[")), fields[13])
     return Record(
-        line, int(number), name, fields[11], fields[12], submitted, start, end, tuple(hosts), f"{fields[13]} {wanted}"
-    )
+        line, int(number), name, fields[11], fields[12], submitted, start, end, tuple(hosts), f"{fields[13]} {wanted}",
+        "[" in name,
+    )  # fmt: skip
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, str]]:
@@ -120,10 +122,11 @@ def _of_block(log: Path, line: int, text: str, year: int) -> Record | tuple[int,
         return line, "no date of submission"
     if waits := _WAIT.search(text.partition("Accounting information")[2]):
         times.setdefault("end", times["submitted"] + float(waits[2]))
-    number = whole(named.get("Job", "").split("[")[0])
+    digits, is_of_array, _ = named.get("Job", "").partition("[")
     return Record(
-        line, number, named.get("Job Name", ""), named.get("User", ""), named.get("Queue", ""), times["submitted"],
-        times.get("start", 0.0), times.get("end", 0.0), hosts, wanted, is_local=True,
+        line, whole(digits), named.get("Job Name", ""), named.get("User", ""), named.get("Queue", ""),
+        times["submitted"], times.get("start", 0.0), times.get("end", 0.0), hosts, wanted, bool(is_of_array),
+        is_local=True,
     )  # fmt: skip
 
 

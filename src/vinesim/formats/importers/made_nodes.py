@@ -45,6 +45,7 @@ def _kinds(work: Workload, names: list[str], time_us: np.ndarray) -> list[tuple[
     amounts = {name: np.zeros(n_tasks) for name in names} | dict(work.companions or {})
     demand = np.ones(n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
     span_us, at_node = float(np.ptp(work.arrival_us)), _at_node(work)
+    time_us = np.where(np.repeat(work.stays, np.diff(work.job_first)), time_us, 0.0)
     found = []
     for kind in np.unique(lead_of).tolist():
         mine = lead_of == kind

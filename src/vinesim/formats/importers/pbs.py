@@ -43,6 +43,9 @@ class _Chunk(NamedTuple):
     gpus: int
 
 
+UNREAD = _Chunk(-1, math.inf, -1)  # one of which an amount cannot be read
+
+
 def import_pbs(
     log: Annotated[Path, Argument("Accounting records of PBS or Torque: one file, or several joined; plain or gzip.")],
     output: Annotated[Path, Option("The jobs, a CSV file; a scenario is written next to it.", short="-o")],
@@ -52,15 +55,19 @@ def import_pbs(
     check_output(output)
     report = ImportReport(str(log), left_out=LEFT_OUT, time_zone="UTC, as times since 1970")
     places = [] if nodes is None else read_nodes_table(nodes, report)
-    jobs = keep_jobs(_jobs(log, report), report)
+    ended = dict[int, str]()
+    jobs = keep_jobs(_jobs(log, report, ended), report)
+    report.count_lines("record", ended)
     return write_jobs(output, jobs, report, f"Jobs of a PBS cluster, from {log.name}.", places)
 
 
 IMPORTER = Importer("pbs", import_pbs)
 
 
-def _jobs(log: Path, report: ImportReport) -> list[Job]:
-    """Return the jobs of the records E; of a job that was run again, the last one. Raises :class:`InputError`."""
+def _jobs(log: Path, report: ImportReport, ended: dict[int, str]) -> list[Job]:
+    """Return the jobs of the records E, whose lines are put into ``ended``; of a job that was run again, the last one.
+
+    Raises :class:`InputError`."""
     found: dict[str, Job] = {}
     dates: dict[str, dict[str, str]] = {}  # of the records of a job, by the keys that say the same
     is_any = False
@@ -75,7 +82,10 @@ def _jobs(log: Path, report: ImportReport) -> list[Job]:
             raise InputError([Problem(f"{log}:{number}", expected, repr(text[:60]))])
         is_any = True
         kind, name = record[2], record[3]
-        report.count("record", kind, kind == "E")
+        if kind == "E":
+            ended[number] = kind
+        else:
+            report.count("record", kind, False)
         if kind in _KEYS:
             dates.setdefault(name, {})[_KEYS[kind]] = _second(record[1])
         if kind != "E":
@@ -124,18 +134,22 @@ def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job
     if submitted is None:
         report.drop("no ctime, qtime or etime", line)
         return None
-    run = float(end - start) if start and end else _seconds(row.get("resources_used.walltime", ""))
-    if run is None or not start:
+    if start in (0, None) and row.get("start", "0") in ("", "0"):
         report.drop("it never started", line)
         return None
+    run = float(end - start) if start and end else _seconds(row.get("resources_used.walltime", ""))
+    if run is None or not start:
+        report.drop("no start or end that can be read", line)
+        return None
     chunks = _chunks(row)
-    if not chunks:
+    if not chunks or UNREAD in chunks:
         report.drop("what it held cannot be read", line)
         return None
     counts = Counter(chunks)
     tasks = tuple(Tasks(n, chunk.cores, chunk.memory_bytes, chunk.gpus) for chunk, n in sorted(counts.items())[::-1])
     scattered = "scatter" in row.get("Resource_List.place", "")
     limit = _seconds(row.get("Resource_List.walltime", ""))
+    number = whole(re.split(r"[.\[]", name)[0])
     return Job(
         line=line,
         name=row.get("jobname", ""),
@@ -144,7 +158,8 @@ def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job
         submitted_s=float(submitted),
         run_s=run,
         tasks=tasks,
-        number=whole(re.split(r"[.\[]", name)[0]),
+        number=number,
+        array=str(number) if "[" in name else "",
         limit_s=limit or math.inf,
         per_node=1 if scattered else 0,
         started_s=float(start),
@@ -171,8 +186,10 @@ def _chunks(row: dict[str, str]) -> list[_Chunk]:
 def _chunk(text: str) -> _Chunk:
     """Return what a text such as node1:ncpus=4:mem=8gb+node1b:ncpus=2 holds together."""
     held = dict[str, float]()
-    for name, value in re.findall(r"(ncpus|mem|ngpus)=(\w+)", text):
-        size = (_bytes(value) or 0.0) if name == "mem" else float(whole(value) or 0)
+    for name, value in re.findall(r"\b(ncpus|mem|ngpus)=([^:+)]*)", text):
+        size = _bytes(value) if name == "mem" else whole(value)
+        if size is None:
+            return UNREAD
         held[name] = held.get(name, 0.0) + size
     return _Chunk(int(held.get("ncpus", 0)), held.get("mem", 0.0), int(held.get("ngpus", 0)))
 

@@ -1,6 +1,6 @@
 """The report of an import: what it made of a file, which lines it dropped and why, and which values it did not use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,6 +68,12 @@ class ImportReport:
         """Count a value of a column, in a line that is kept or dropped."""
         counts = self.values.setdefault(column, {}).setdefault(value, [0, 0])
         counts[0 if is_kept else 1] += 1
+
+    def count_lines(self, column: str, values: Mapping[int, str]) -> None:
+        """Count the value that each line has in a column, once it is known which lines are dropped."""
+        dropped = set().union(*self.dropped.values())
+        for line, value in values.items():
+            self.count(column, value, line not in dropped)
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {self.n_lines:,} lines, {self.made}"]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vinesim.formats.importers.job_starts import coded
 from vinesim.formats.importers.site_nodes import CPU, Nodes, SiteNode, bytes_of
 from vinesim.formats.importers.site_requests import request_of
 from vinesim.formats.slurm.jobs import Record, SlurmJob
@@ -187,7 +188,7 @@ def workload_of(jobs: Sequence[SiteJob], nodes: Nodes, begin_s: float) -> Worklo
     withdrawn_us = np.array([one.withdrawn_s for one in jobs]) * 1e6
     limit_us = np.array([one.limit_s for one in jobs]) * 1e6
     zeros = np.zeros(first[-1])
-    attributes, words = _coded([one.attributes for one in jobs])
+    attributes, words = coded([one.attributes for one in jobs])
     return Workload(
         job_task_type=np.zeros(len(jobs)),
         job_first=first,
@@ -227,15 +228,3 @@ def _lead(one: SiteJob, types: tuple[str, ...]) -> int:
 
 def _partition(job: SlurmJob, names: list[str]) -> int:
     return names.index(job.partitions[0]) if len(job.partitions) == 1 else NO_PARTITION
-
-
-def _coded(rows: list[dict[str, str]]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
-    """Return the attributes as codes and words; those that no job has are left out."""
-    codes, words = {}, {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        texts = [row.get(name, "") for row in rows]
-        known = tuple(sorted(set(texts) - {""}))
-        if known:
-            number = {text: i for i, text in enumerate(known)} | {"": -1}
-            codes[name], words[name] = np.array([number[text] for text in texts], np.int32), known
-    return codes, words

@@ -9,7 +9,7 @@ together, 300_[201-300%50].
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vinesim.formats.importers.report import ImportReport
@@ -21,6 +21,8 @@ from vinesim.formats.importers.slurm_fields import (
     size_bytes,
     whole,
 )
+from vinesim.formats.slurm.jobs import AGAIN, Identity, by_job
+from vinesim.formats.slurm.tables import joined
 from vinesim.formats.source.clock import is_without_zone
 from vinesim.formats.source.files import lines_of
 from vinesim.formats.source.suggestions import did_you_mean
@@ -28,6 +30,7 @@ from vinesim.model.errors import InputError, Problem
 
 RAW, ID = NUMBERS = ("JobIDRaw", "JobID")
 SUBMIT, ELIGIBLE, START, END = "Submit", "Eligible", "Start", "End"
+NAME = "JobName"
 ELAPSED, LIMITS, STATE, USER, PARTITION = "ElapsedRaw", ("TimelimitRaw", "Timelimit"), "State", "User", "Partition"
 ALLOCATED, REQUESTED = "AllocTRES", "ReqTRES"
 USED = (*NUMBERS, SUBMIT, ELIGIBLE, START, END, ELAPSED, *LIMITS, STATE, USER, PARTITION, ALLOCATED, REQUESTED)
@@ -41,6 +44,7 @@ MAX_NODES = 1_000_000  # of a job
 ALL_MEMORY = math.inf  # of each of its nodes
 NO_ZONE = "UTC is assumed: Slurm writes the cluster's local time"
 STEP = "a step of a job that has its own line"
+REQUEUED = "requeued jobs, with several records each: they run as they did the last time"
 _GPU = re.compile(r"gres/gpu(?::(.+))?")
 _PART = re.compile(r"(\d+)\+\d+", re.ASCII)
 
@@ -65,6 +69,7 @@ class SlurmJob(NamedTuple):
     n_jobs: int  # of an array
     user: str
     arrival_s: float
+    array: str  # the number of its array; empty: it is of none
     waited_s: float  # in Slurm; NaN: it never ran, or the log does not say
     run_s: float
     limit_s: float  # infinite: none
@@ -82,8 +87,8 @@ def zone_of(n_dates: int, n_without_zone: int) -> str:
 
 def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[SlurmJob]:
     """Yield the jobs, those of several parts last; the other lines go to the report. Raises :class:`InputError`."""
-    header, others, n_dates, n_without_zone = None, list[str](), 0, 0
-    parts, incomplete = dict[str, list[SlurmJob]](), set[str]()
+    header, others = None, list[str]()
+    lines = dict[str, list[_Line]]()
     for number, line in enumerate(lines_of(path), 1):
         fields = line.decode("utf-8", "replace").rstrip("\r\n").split("|")
         if header is None:
@@ -94,32 +99,84 @@ def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[S
         if fields == [""]:
             continue
         report.n_lines += 1
-        if len(fields) != len(header):
+        values = joined([text.strip() for text in fields], header)
+        if values is None:
             report.drop(f"not {len(header)} fields, as the first line has", number)
             continue
-        row = dict(zip(header, (text.strip() for text in fields), strict=True))
+        row = dict(zip(header, values, strict=True))
         for name in others:
             report.unused[name] += bool(row[name])
-        job = _job(number, row, report)
-        reason = job if isinstance(job, str) else ""
-        if STATE in row and reason != STEP:
-            report.count(STATE, (row[STATE].split() or ["empty"])[0], not reason)
-        if isinstance(job, str):
-            report.drop(job, number)
-            incomplete |= {_whole_of(row)} - {""}
+        job, state = _job(number, row, report), (row.get(STATE, "").split() or ["empty"])[0]
+        if job == STEP:
+            report.drop(STEP, number)
             continue
-        n_dates += "-" in row[SUBMIT]
-        n_without_zone += is_without_zone(row[SUBMIT])
-        if job.whole:
+        identity = Identity(row.get(USER, ""), row.get(NAME, ""), row[SUBMIT], state)
+        named = row.get(ID) or row.get(RAW) or f"line {number}"
+        lines.setdefault(named, []).append(_Line(number, identity, job, _whole_of(row), STATE in row))
+    yield from _whole_jobs(_jobs_of(lines, report), report)
+
+
+class _Line(NamedTuple):
+    """A record of the log: the job that it would be alone, or why it would be none."""
+
+    number: int
+    identity: Identity
+    job: SlurmJob | str
+    whole: str  # the number of the heterogeneous job of which it is a part
+    has_state: bool
+
+
+def _jobs_of(lines: dict[str, list[_Line]], report: ImportReport) -> Iterator[SlurmJob | str]:
+    """Yield each job once, whatever records it has, and the heterogeneous jobs of which a part is none."""
+    n_dates = n_without_zone = n_requeued = 0
+    for of_number in lines.values():
+        again = list[_Line]()
+        for records in by_job(of_number, lambda line: line.identity, again.append):
+            found = [one.job for one in records if isinstance(one.job, SlurmJob)]
+            for one in records:
+                if one.has_state:
+                    report.count(STATE, one.identity.state, isinstance(one.job, SlurmJob))
+                if isinstance(one.job, str):
+                    report.drop(one.job, one.number)
+                else:
+                    n_dates += "-" in one.identity.submit
+                    n_without_zone += is_without_zone(one.identity.submit)
+            if found:
+                n_requeued += len(found) > 1
+                yield _of_records(found)
+            elif records[0].whole:
+                yield records[0].whole
+        for one in again:
+            report.drop(AGAIN, one.number)
+            if one.has_state:
+                report.count(STATE, one.identity.state, False)
+    report.time_zone = zone_of(n_dates, n_without_zone)
+    if n_requeued:
+        report.notes.append(f"{REQUEUED}: {n_requeued:,}")
+
+
+def _of_records(jobs: list[SlurmJob]) -> SlurmJob:
+    """Return a job that was requeued: it waits from when it first could start, and runs as it did the last time."""
+    jobs = sorted(jobs, key=lambda job: job.arrival_s)
+    first, last = jobs[0], jobs[-1]
+    return last._replace(line=first.line, arrival_s=first.arrival_s, waited_s=first.waited_s)
+
+
+def _whole_jobs(jobs: Iterable[SlurmJob | str], report: ImportReport) -> Iterator[SlurmJob]:
+    """Yield the jobs, the parts of a heterogeneous one as one job; a text is the number of one that lacks a part."""
+    parts, incomplete = dict[str, list[SlurmJob]](), set[str]()
+    for job in jobs:
+        if isinstance(job, str):
+            incomplete.add(job)
+        elif job.whole:
             parts.setdefault(job.whole, []).append(job)
         else:
             yield job
-    report.time_zone = zone_of(n_dates, n_without_zone)
-    for name, jobs in parts.items():
+    for name, some in parts.items():
         if name in incomplete:
-            report.drop("a part of a heterogeneous job of which another part is dropped", *(job.line for job in jobs))
+            report.drop("a part of a heterogeneous job of which another part is dropped", *(job.line for job in some))
         else:
-            yield _joined(jobs)
+            yield _joined(some)
 
 
 def _joined(jobs: list[SlurmJob]) -> SlurmJob:
@@ -180,8 +237,11 @@ def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str
     waited = math.nan if is_withdrawn else max(0.0, began - arrival)
     is_cut = end is None or state.startswith("RUNNING")
     number = next((n for name in names if (n := whole(name.partition("_[")[0])) is not None), None)
-    user, of_whole = row.get(USER, ""), _whole_of(row)
-    return SlurmJob(line, number, of_whole, n_jobs, user, arrival, waited, run, limit, withdrawn, is_cut, (part,))
+    user, of_whole, (array, is_task, _) = row.get(USER, ""), _whole_of(row), row.get(ID, "").partition("_")
+    array = array if is_task else ""
+    return SlurmJob(
+        line, number, of_whole, n_jobs, user, arrival, array, waited, run, limit, withdrawn, is_cut, (part,)
+    )
 
 
 def _run_s(row: dict[str, str], start: float | None, end: float | None) -> float | None:

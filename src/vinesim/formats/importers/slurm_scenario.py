@@ -1,5 +1,6 @@
 """The workload of a Slurm cluster's jobs, and the scenario of its nodes."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.importers.job_starts import started_s
+from vinesim.formats.importers.job_starts import coded
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
 from vinesim.formats.importers.slurm_fit import Task, Tasks
 from vinesim.formats.importers.slurm_jobs import SlurmJob
@@ -49,6 +50,7 @@ def workload_of(
     expected_us = np.where(np.isfinite(limit_us), limit_us, run_us)
     users = sorted({job.user for job in jobs})
     numbers = [job.number for job in jobs]
+    attributes, words = coded([_attributes(job, jobs[0].arrival_s) for job in jobs])
     zeros = np.zeros(first[-1])
     within = np.array([one.within for one in tasks])
     return Workload(
@@ -76,8 +78,14 @@ def workload_of(
         withdraw_us=withdraw_us - arrival_us[0] if np.isfinite(withdraw_us).any() else None,
         gang_within=within,
         tasks_per_node=np.where(within == ANYWHERE, 1, 0),
-        **started_s(np.array([job.arrival_s + job.waited_s for job in jobs]) - jobs[0].arrival_s),
+        attributes=attributes or None,
+        attribute_words=words or None,
     )
+
+
+def _attributes(job: SlurmJob, begin_s: float) -> dict[str, str]:
+    start_s = job.arrival_s + job.waited_s - begin_s
+    return {"start_s": f"{start_s:.15g}" if math.isfinite(start_s) else "", "array": job.array}
 
 
 def _lead(task: Task, gpu_types: tuple[str, ...]) -> int:

@@ -7,13 +7,13 @@ for each month, are one log: of a record that two of them have, the later one co
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from vinesim.formats.slurm.lines import Unread
 from vinesim.formats.slurm.submit_line import OF_NEEDS, submit_options
@@ -22,6 +22,8 @@ from vinesim.formats.slurm.values import NOTHING, duration_s, memory_mib, time_s
 from vinesim.formats.source.clock import is_without_zone
 
 MAX_TASKS = 1_000_000  # of an array's pending record
+AGAIN = "the record of a job that is there again"
+R = TypeVar("R")
 ALIKE = 65_536  # different requests, of which all jobs that have the same share one: a log may have millions of jobs
 _REQUESTED = ("ReqTRES", "ReqCPUS", "ReqNodes", "ReqMem", "ReqGRES")
 _ALLOCATED = ("AllocTRES", "AllocCPUS", "NCPUS", "AllocNodes", "NNodes", "AllocGRES")
@@ -104,11 +106,34 @@ def read_jobs(*paths: Path) -> JobTable:
     rows: dict[str, list[_Row]] = {}
     for path in paths:
         _read(path, table, rows)
-    for name in list(rows):
-        for records in _by_job(rows.pop(name), table):
-            table.jobs += _jobs(name, records, table)
+    known = set[tuple[int, int | None, float]]()
+    for name in sorted(rows, key=lambda name: -rows[name][-1].line if "[" in name else -math.inf):
+        mine = rows.pop(name)
+        for records in [mine] if len(mine) == 1 else by_job(mine, _identity, lambda row: table.drop(AGAIN, row.line)):
+            table.jobs += _unknown(list(_jobs(name, records, table)), known, table)
     table.jobs.sort(key=lambda job: (job.records[0].submit_s, job.array or job.number, job.index or 0, job.number))
     return table
+
+
+def _unknown(jobs: list[SlurmJob], known: set[tuple[int, int | None, float]], table: JobTable) -> list[SlurmJob]:
+    """Return the tasks of an array that no other line has: a later file has some of those that were pending before."""
+    if not jobs or jobs[0].array is None:
+        return jobs
+    keys = [(*job.key, job.records[0].submit_s) for job in jobs]
+    found = [job for job, key in zip(jobs, keys, strict=True) if key not in known]
+    known.update(keys)
+    if not found:
+        table.drop(AGAIN, jobs[0].line)
+    return found
+
+
+class Identity(NamedTuple):
+    """Which job a record is of, among those of its number, which one of the job's records it is, and its state."""
+
+    user: str
+    name: str  # of the job
+    submit: str  # as text
+    state: str
 
 
 class _Row(NamedTuple):
@@ -123,6 +148,10 @@ class _Row(NamedTuple):
         """Return the value of a column; "" for none."""
         place = self.places.get(name)
         return "" if place is None else self.values[place]
+
+
+def _identity(row: _Row) -> Identity:
+    return Identity(row.get("User"), row.get("JobName"), row.get("Submit"), row.get("State"))
 
 
 def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
@@ -148,22 +177,20 @@ def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
             rows.setdefault(name, []).append(_Row(line, places, values, options))
 
 
-def _by_job(rows: list[_Row], table: JobTable) -> Iterator[list[_Row]]:
-    """Yield the records of each job of a number, without those that are there again: numbers are used again too."""
-    if len(rows) == 1:
-        yield rows
-        return
-    jobs: dict[tuple[str, str], dict[str, _Row]] = {}
+def by_job(rows: Iterable[R], of: Callable[[R], Identity], drop: Callable[[R], object]) -> list[list[R]]:
+    """Return the records of each job of a number: numbers are used again. ``drop`` gets those that are there again.
+
+    The first of equal records counts, or a later one where that says how an unfinished one went on."""
+    jobs: dict[tuple[str, str], dict[str, R]] = {}
     for row in rows:
-        records = jobs.setdefault((row.get("User"), row.get("JobName")), {})
-        when = row.get("Submit")
-        known = records.get(when)
+        user, name, submit, _ = of(row)
+        records = jobs.setdefault((user, name), {})
+        known = records.get(submit)
+        if known is None or of(known).state in _UNFINISHED:
+            records[submit] = row
         if known is not None:
-            table.drop("the record of a job that is there again", row.line)
-        if known is None or known.get("State") in _UNFINISHED:
-            records[when] = row
-    for records in jobs.values():
-        yield list(records.values())
+            drop(row if records[submit] is known else known)
+    return [list(records.values()) for records in jobs.values()]
 
 
 def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:

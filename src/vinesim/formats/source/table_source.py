@@ -136,17 +136,30 @@ def run(
     except OSError as error:
         raise InputError([problem_of(path, expected, error)]) from None
     except QueryError as error:
-        raise InputError([_refusal(str(path), expected, error)]) from None
+        raise InputError(_refusals(str(path), expected, error)) from None
 
 
-def _refusal(path: str, expected: str, error: QueryError) -> Problem:
-    """Turn DuckDB's message into a problem; for a CSV row it starts with the line, then the reason."""
+def _refusals(path: str, expected: str, error: QueryError) -> list[Problem]:
+    """Turn DuckDB's message into problems; for a CSV row it starts with the line, then the reason."""
     first, *rest = str(error).split("\n")
     _, _, line = first.partition("CSV Error on Line: ")
     if not line.isdecimal():
-        return Problem(path, expected, error.reason)
+        return [Problem(path, expected, error.reason)]
     reason = next((text for text in rest if text.strip() and not text.startswith("Original Line")), "another one")
     n_expected, _, n_found = reason.removeprefix("Expected Number of Columns: ").partition(" Found: ")
     if n_found:
-        return Problem(f"{path}:{line}", f"{n_expected} fields, as in the header", n_found)
-    return Problem(f"{path}:{line}", "a row of a CSV file", reason)
+        lengths = _other_lengths(path, int(n_expected)) or {int(line): int(n_found)}
+        return [Problem(f"{path}:{at}", f"{n_expected} fields, as in the header", f"{n}") for at, n in lengths.items()]
+    return [Problem(f"{path}:{line}", "a row of a CSV file", reason)]
+
+
+def _other_lengths(path: str, n_fields: int) -> dict[int, int]:
+    """Return the numbers of fields of the rows that have more or fewer, by line; DuckDB names only the first."""
+    found = dict[int, int]()
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
+        header = stream.readline()
+        reader = csv.reader(stream, delimiter=max(_DELIMITERS, key=header.count))
+        for fields in reader:
+            if fields and len(fields) != n_fields:
+                found[1 + reader.line_num] = len(fields)
+    return found

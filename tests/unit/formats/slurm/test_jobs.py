@@ -118,3 +118,19 @@ def test_a_number_that_is_used_again_is_another_job(tmp_path):
     assert {reason: len(lines) for reason, lines in found.dropped.items()} == {
         "the record of a job that is there again": 1
     }
+
+
+def test_of_equal_records_the_later_one_counts_if_the_first_is_unfinished(tmp_path):
+    found = jobs(tmp_path, row(state="RUNNING", end=None), row(), row(state="FAILED"))
+    assert [[record.state for record in job.records] for job in found.jobs] == [["COMPLETED"]]
+    assert found.dropped == {"the record of a job that is there again": [2, 4]}
+
+
+def test_tasks_that_were_pending_in_an_earlier_file_are_not_there_twice(tmp_path):
+    """An array has a line for those of its tasks that wait; later ones have lines of their own, or share another."""
+    waiting = {"start": None, "end": None, "elapsed": 0, "state": "PENDING"}
+    lines = [row("3_[1-4]", "3", **waiting), row("3_1", "4"), row("3_2", "5"), row("3_[3-4]", "3", **waiting)]
+    found = jobs(tmp_path, *lines)
+    assert [(job.index, job.number, job.line) for job in found.jobs] == [(1, 4, 3), (2, 5, 4), (3, 3, 5), (4, 3, 5)]
+    assert found.dropped == {"the record of a job that is there again": [2]}
+    assert [job.index for job in jobs(tmp_path, *lines[:3]).jobs] == [1, 2, 3, 4]

@@ -1,0 +1,59 @@
+"""Which runs of a study differ with their seed: by their jobs, their failures or their policy."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.errors import InputError
+from vinesim.model.scenario import Scenario
+from vinesim.model.study import Study
+from vinesim.model.workload import Workload
+from vinesim.policies.registry import depends_on_seed
+from vinesim.studies.run import Run
+from vinesim.studies.scenarios import scenario_of
+
+APART = ("options", "period", "horizon", "sampling", "accounting")  # settings that change no jobs, whatever they are
+
+
+class Seeds:
+    """Knows whether the seed matters to a run; jobs are generated with two seeds for each way to set them."""
+
+    def __init__(self, study: Study):
+        self._study = study
+        self._known: dict[str, bool] = {}
+        self._has_random_jobs = False  # at some point: no other jobs are tried
+
+    def matter(self, run: Run) -> bool:
+        """Return whether another seed may give another result at the run's point."""
+        key = repr({name: value for name, value in run.settings.items() if name.split(".")[0] not in APART})
+        if key not in self._known:
+            self._known[key] = self._has_random_jobs or self._found(run)
+        return self._known[key]
+
+    def _found(self, run: Run) -> bool:
+        try:
+            scenario = scenario_of(self._study, run)
+            if depends_on_seed(scenario):
+                return True
+            other: Scenario = scenario_of(self._study, replace(run, seed=run.seed + 1))
+        except InputError:  # the run will say so
+            return True
+        self._has_random_jobs = not are_equal(scenario.workload, other.workload)
+        return self._has_random_jobs
+
+
+def are_equal(one: Workload, other: Workload) -> bool:
+    """Whether two workloads have equal columns."""
+    return all(_is_same(getattr(one, field.name), getattr(other, field.name)) for field in fields(Workload))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_is_same(a[name], b[name]) for name in a)
+    if a is None or b is None:
+        return a is b
+    return bool(a == b)
