@@ -12,7 +12,6 @@ from vinesim.model.study import Study
 POLICIES = '''
 import os
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,12 +23,10 @@ from vinesim.policies.online.high import High
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
 class Plain(High):
     compiled: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
 class DiesOnce(Plain):
     """Ends its process in the run of one seed, the first time only."""
 
@@ -39,7 +36,6 @@ class DiesOnce(Plain):
             os._exit(9)
 
 
-@dataclass(frozen=True)
 class Dies(Plain):
     """Ends its process whenever it runs."""
 
@@ -49,7 +45,6 @@ class Dies(Plain):
         os._exit(9)
 
 
-@dataclass(frozen=True)
 class Warns(Plain):
     """Warns in each run."""
 
@@ -57,7 +52,6 @@ class Warns(Plain):
         warnings.warn("the units are many", InputWarning, stacklevel=1)
 
 
-@dataclass(frozen=True)
 class Goes(Plain):
     """Goes to another folder, when it is loaded and in each run."""
 
@@ -67,7 +61,6 @@ class Goes(Plain):
         os.chdir("/")
 
 
-@dataclass(frozen=True)
 class Breaks(Plain):
     """Breaks its contract until somebody mends it."""
 
