@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from vinesim.live.registration import one_request_each, registration
 from vinesim.model.application import Application
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.cluster import Cluster
+from vinesim.model.errors import PolicyError
 from vinesim.model.result import ExitReason
 from vinesim.policies.contract import title_of
 from vinesim.policies.declarations import functions_of
@@ -24,13 +26,33 @@ NO_DEADLINE_US = 1e15
 READ_REQUESTS = {queries.meets, queries.meets_on_type}  # what a policy calls that looks at requests
 
 
-def check_job(cluster: Cluster, spec: dict[str, Any]) -> None:
-    """Raise :class:`Refusal`, with all that is wrong, for a job that cannot be started, or not as it asks."""
-    wrong = _wrong_work(spec) + _wrong_type(cluster, spec) + _wrong_requests(cluster, spec)
-    if not wrong:
-        wrong = _wrong_place(cluster, spec) or _never_starts(cluster, spec)
-    if wrong:
-        raise Refusal("wrong", "; ".join(wrong))
+class JobCheck:
+    """Checks the jobs of one cluster."""
+
+    def __init__(self, cluster: Cluster):
+        self._cluster = cluster
+        self._starts = lru_cache(1000)(partial(_starts, cluster))  # a simulation for each kind of job, not for each job
+
+    def check(self, spec: dict[str, Any]) -> None:
+        """Raise :class:`Refusal`, with all that is wrong, for a job that cannot be started, or not as it asks."""
+        cluster = self._cluster
+        wrong = _wrong_work(spec) + _wrong_type(cluster, spec) + _wrong_requests(cluster, spec)
+        if not wrong:
+            wrong = _wrong_place(cluster, spec) or self._never_starts(spec)
+        if wrong:
+            raise Refusal("wrong", "; ".join(wrong))
+
+    def _never_starts(self, spec: dict[str, Any]) -> list[str]:
+        """Find out whether the policy starts such a job on the free cluster, if only without its requests: it may want
+        another type for it than those that provide them."""
+        kind, demand, requests = spec["task_type"], spec["demand"], tuple(sorted(spec["requests"].items()))
+        if all(_provides(one, spec["requests"]) for one in _able(self._cluster, spec)):
+            return []
+        if self._starts(kind, demand, requests) or not self._starts(kind, demand, ()):
+            return []
+        words, policy = _in_words(spec["requests"]), resolve(self._cluster.policy, self._cluster.options)
+        remedy = "Ask for less, or give the job a type that runs only where this is provided"
+        return [f"requests: the policy {title_of(policy)} starts no job with {words}, even on a free cluster. {remedy}"]
 
 
 def _wrong_work(spec: dict[str, Any]) -> list[str]:
@@ -73,13 +95,7 @@ def looks_at_requests(policy: Any) -> bool:
 
 def _wrong_place(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
     """Find what no node that is there provides."""
-    kind = [one.name for one in cluster.task_types].index(spec["task_type"])
-    there = sorted({name for node in cluster.nodes if not node.is_removed for name in node.units})
-    able = [
-        one
-        for p, one in enumerate(cluster.processor_types)
-        if one.name in there and np.asarray(cluster.affinity)[p, kind] > 0
-    ]
+    able = _able(cluster, spec)
     if not able:
         return [f"the job's type: no unit of the cluster runs {spec['task_type']}"]
     wrong = []
@@ -90,13 +106,29 @@ def _wrong_place(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
     largest = max(one.capacity for one in able)
     if spec["demand"] > largest:
         wrong.append(f"demand: expected at most {largest:g}, the largest unit's capacity, found {spec['demand']:g}")
-    return wrong + _wrong_commands(cluster, spec, kind)
+    return wrong + _wrong_commands(cluster, spec)
 
 
-def _wrong_commands(cluster: Cluster, spec: dict[str, Any], kind: int) -> list[str]:
+def _able(cluster: Cluster, spec: dict[str, Any]) -> list[ProcessorType]:
+    """Return the types of the nodes that are there which run such a job."""
+    kind = _kind_of(cluster, spec)
+    there = {name for node in cluster.nodes if not node.is_removed for name in node.units}
+    return [
+        one
+        for p, one in enumerate(cluster.processor_types)
+        if one.name in there and np.asarray(cluster.affinity)[p, kind] > 0
+    ]
+
+
+def _kind_of(cluster: Cluster, spec: dict[str, Any]) -> int:
+    return [one.name for one in cluster.task_types].index(spec["task_type"])
+
+
+def _wrong_commands(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
     """Find the types without a command where the policy may start the job, also those of nodes that come later."""
     if not spec["commands"] or "*" in spec["commands"]:
         return []
+    kind = _kind_of(cluster, spec)
     lacking = [
         one.name
         for p, one in enumerate(cluster.processor_types)
@@ -110,23 +142,18 @@ def _wrong_commands(cluster: Cluster, spec: dict[str, Any], kind: int) -> list[s
     return [f"commands: expected one for {' and '.join(lacking)} too, where the policy may start it. {remedy}"]
 
 
-def _never_starts(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
-    """Find out whether the policy starts such a job on the free cluster, if only without its requests: it may want
-    another type for it than those that provide them."""
-    if not spec["requests"] or _starts(cluster, spec, spec["requests"]) or not _starts(cluster, spec, {}):
-        return []
-    words, policy = _in_words(spec["requests"]), resolve(cluster.policy, cluster.options)
-    remedy = "Ask for less, or give the job a type that runs only where this is provided"
-    return [f"requests: the policy {title_of(policy)} starts no job with {words}, even on a free cluster. {remedy}"]
-
-
-def _starts(cluster: Cluster, spec: dict[str, Any], requests: Mapping[str, float]) -> bool:
+def _starts(cluster: Cluster, kind: str, demand: float, requests: tuple[tuple[str, float], ...]) -> bool:
+    """Whether the policy starts such a job on the free cluster; a policy that fails says so where it decides."""
     nodes = [node for node in cluster.nodes if not node.is_removed]
     center = replace(cluster, nodes=tuple(nodes)).datacenter
     parts = Parts(center, cluster.task_types, cluster.affinity, cluster.overhead_us, cluster.seed)
     policy, application = usable(resolve(cluster.policy, cluster.options)), Application("job", NO_DEADLINE_US)
-    job = registration(parts, policy, application, spec["task_type"], spec["demand"], requests)
-    return simulate(one_request_each(parts, [job], policy), engine="reference").exit_reason == ExitReason.ALL_DONE
+    job = registration(parts, policy, application, kind, demand, dict(requests))
+    try:
+        done = simulate(one_request_each(parts, [job], policy), engine="reference")
+    except PolicyError:
+        return True
+    return done.exit_reason == ExitReason.ALL_DONE
 
 
 def _provides(one: ProcessorType, requests: Mapping[str, float]) -> bool:

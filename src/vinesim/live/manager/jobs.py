@@ -4,7 +4,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from vinesim.live.manager.job_check import NO_DEADLINE_US, check_job
+from vinesim.live.manager.job_check import NO_DEADLINE_US, JobCheck
 from vinesim.live.manager.refusal import Refusal
 from vinesim.live.manager.work import OF_JOBS, Attempt, Item, Run
 from vinesim.live.wire.contents import parts_of
@@ -23,7 +23,7 @@ class Jobs:
     """The queue of jobs: accepted, started, ended, each once in the journal."""
 
     def __init__(self, core: "Core"):
-        self._core = core
+        self._core, self._check = core, JobCheck(core.cluster)
         self._items: dict[int, Item] = {}  # jobs that are not over
         self._specs: dict[int, dict[str, Any]] = {}
         self._waiting_clients: dict[int, list[tuple[Any, Message]]] = {}
@@ -67,7 +67,7 @@ class Jobs:
         core.check_room()
         spec["name"] = spec["name"] or spec["task_type"]
         spec["expected_us"] = spec["expected_us"] or self._from_history(spec["name"])
-        check_job(core.cluster, spec)
+        self._check.check(spec)
         self._application(spec)  # refused now rather than later
         job = core.journal.write(
             "INSERT INTO jobs (key, name, spec, state, n_attempts, submitted_us) VALUES (?, ?, ?, ?, 0, ?)",
