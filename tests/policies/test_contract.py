@@ -628,9 +628,9 @@ class Cell(OnlinePolicy):
 """
 
 
-@pytest.mark.parametrize(("is_known", "where"), [(True, "{file}:5: "), (False, "{file}:3: ")])
+@pytest.mark.parametrize(("is_known", "where"), [(True, "{file}:5: "), (False, "")])
 def test_the_line_of_a_notebook_is_reported_too_and_where_no_text_is_known(is_known, where, monkeypatch):
-    """A notebook keeps the text of its cells in linecache, for no file. Without text the function's line is named."""
+    """A notebook keeps the text of its cells in linecache, for no file."""
     file = "/a/notebook/cell.py"
     if is_known:
         monkeypatch.setitem(linecache.cache, file, (len(CELL), None, CELL.splitlines(keepends=True), file))

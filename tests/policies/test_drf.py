@@ -69,12 +69,11 @@ def shares(model, state):
     n_types = len(model.affinity)
     total = np.bincount(model.unit_type, model.unit_capacity, n_types)
     held = {}
-    for unit, tasks in enumerate(state.running):
+    for tasks in state.running:
         for task in tasks:
             mine = held.setdefault(queries.user(model, state, task), np.zeros(n_types))
-            mine[model.unit_type[unit]] += queries.demand(model, state, task, unit)
-            for other in state.held.get(task, []):
-                mine[model.unit_type[other]] += state.amount_held(task, other, unit)
+            for unit, amount in state.held[task]:
+                mine[model.unit_type[unit]] += amount
     with np.errstate(invalid="ignore"):
         return {of: float(np.nanmax(amounts / total)) for of, amounts in held.items()}
 

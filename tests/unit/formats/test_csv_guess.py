@@ -190,9 +190,9 @@ def test_a_doubt_says_what_would_be_too_long(guess):
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        ({"submit_ms": [0, 9000], "end": [5000, 14000]}, "arrival_ms end_ms"),
+        ({"submit_ms": [0, 9000], "end": [5000, 14000]}, "arrival_ms end_ms!"),
         ({"submit": [0, 9000], "duration_ms": [5, 9]}, "arrival_s! time_ms"),
-        ({"submit": [MS_SINCE_1970] * 3, "end": [MS_SINCE_1970 + 9, 0, 0]}, "arrival_epoch_ms end_epoch_ms"),
+        ({"submit": [MS_SINCE_1970] * 3, "end": [MS_SINCE_1970 + 9, 0, 0]}, "arrival_epoch_ms end_epoch_ms!"),
         ({"submit": [0, 9000], "duration_s": [5, 9]}, "arrival_s time_s"),
         ({"submit_h": [0, 10], "duration": [5, 9]}, "arrival_h time_h!"),
         ({"submit_s": [MS_SINCE_1970] * 2, "duration_s": [5, 9]}, "arrival_epoch_ms! time_s"),
