@@ -10,7 +10,7 @@ from tests.invariants.facts import Facts
 
 def nothing_runs_into_reservations(facts: Facts) -> Iterator[str]:
     """A task is given to a unit only if the least that is expected of it ends before a reservation that does not
-    admit its user, or begins after it."""
+    admit its user, or begins after it. Of tasks that start as one, the first decides."""
     work = facts.work
     for one in facts.scenario.reservations:
         nodes = None if one.nodes is None else set(map(tuple, one.nodes.tolist()))
@@ -21,7 +21,7 @@ def nothing_runs_into_reservations(facts: Facts) -> Iterator[str]:
             user = -1 if work.user is None else int(work.user[job])
             if (user >= 0 and work.user_names[user] in one.users) or hold.begin >= one.end_us:
                 continue
-            if is_placed(facts, hold.task, hold.begin):
+            if (facts.consolidates and hold.amount == 0.0) or is_placed(facts, hold.task, hold.begin):
                 continue
             if hold.begin >= one.start_us or hold.begin + expected_us(facts, hold.task, job) > one.start_us * (
                 1 + 1e-12
