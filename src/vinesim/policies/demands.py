@@ -1,6 +1,9 @@
 """Which policies can run a scenario: what its tasks hold, capacities of units, and what happens between its events."""
 
+from collections.abc import Iterable
+
 from vinesim.model.arrays import distinct
+from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
@@ -82,6 +85,16 @@ def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
             expected = "applications without gangs, consolidation and separate nodes, as jobs are gangs already"
             problems.append(Problem(("applications", application.name), expected, "one of them"))
     return problems
+
+
+def against_shared_speed(center: Datacenter, types: Iterable[int], whose: str, remedy: str) -> list[Problem]:
+    """Find those of these types whose tasks share a unit's speed, for a policy that cannot take that."""
+    expected = f"tasks that do not share a unit's speed, for the policy {whose}"
+    return [
+        Problem(("processor_types", center.processor_types[p].name), expected, "tasks that do", remedy)
+        for p in types
+        if shares_speed(center, p)
+    ]
 
 
 def _against_batch(scenario: Scenario, policy: BatchPolicy) -> list[Problem]:

@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import OnlinePolicy, Plan
+from vinesim.policies.demands import against_shared_speed
 from vinesim.state.demand import take_whole_units
-from vinesim.state.demand_classes import shares_speed
 from vinesim.state.layout import ARRIVAL, FINISH, PENDING
 from vinesim.state.queries import can_start, nothing, start
 
@@ -62,12 +61,8 @@ class Optimal(OnlinePolicy):
             raise InputError(problems)
 
     def wrong_scenario(self, scenario: Scenario) -> list[Problem]:
-        center, problems = scenario.datacenter, []
-        for p in distinct(center.unit_type).tolist():
-            if shares_speed(center, p):
-                where, remedy = ("processor_types", center.processor_types[p].name), "Leave out parallelism and rates."
-                expected = "tasks that do not share a unit's speed, for the policy optimal"
-                problems.append(Problem(where, expected, "tasks that do", remedy))
+        center, remedy = scenario.datacenter, "Leave out parallelism and rates."
+        problems = against_shared_speed(center, range(len(center.processor_types)), "optimal", remedy)
         if not take_whole_units(scenario.workload.demand, (center.unit_capacity.min(), center.unit_capacity.max())):
             expected = "tasks that take a whole unit, for the policy optimal"
             problems.append(Problem(("workload", "demand"), expected, "a demand for part of a unit"))

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from vinesim.model.arrays import distinct
+import numpy as np
+
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, title_of
-from vinesim.state.demand_classes import shares_speed
+from vinesim.policies.demands import against_shared_speed
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,8 @@ class Placing(BatchPolicy):
         object.__setattr__(self, "new_first", self.replaces_running and self.order == "new_first")
 
     def wrong_scenario(self, scenario: Scenario) -> list[Problem]:
-        center, problems = scenario.datacenter, super().wrong_scenario(scenario)
-        for p in distinct(center.unit_type).tolist() if self.replaces_running else ():
-            if shares_speed(center, p) and (scenario.affinity[p] > 0).any():
-                where = ("processor_types", center.processor_types[p].name)
-                expected = f"tasks that do not share a unit's speed, for the policy {title_of(self)}, which moves them"
-                remedy = "Set its option realloc=new, or leave out parallelism and rates."
-                problems.append(Problem(where, expected, "tasks that do", remedy))
-        return problems
+        if not self.replaces_running:
+            return []
+        able = np.flatnonzero((scenario.affinity > 0).any(axis=1)).tolist()
+        remedy = "Set its option realloc=new, or leave out parallelism and rates."
+        return against_shared_speed(scenario.datacenter, able, f"{title_of(self)}, which moves them", remedy)
