@@ -18,9 +18,9 @@ from vinesim.plans.space import Space
 from vinesim.plans.work import Work, work_of
 from vinesim.policies.documents import scenario_from
 from vinesim.policies.registry import depends_on_seed
-from vinesim.studies.seeds import are_equal
+from vinesim.studies import seeds
 
-APART = (SECTION, "policy", "options", "period", "horizon", "sampling", "accounting")  # they do not change the work
+APART = (SECTION, "policy", *seeds.APART)  # they do not change the work
 N_SEEDS, FEW_TASKS = 8, 100_000
 
 
@@ -92,7 +92,7 @@ class Bases:
             more = [self._scenario(settings, r) for r in range(1, self._n_seeds(first))]
         else:
             more = [self._scenario({**settings, **self._most}, r) for r in range(1, self._n_seeds(first))]
-        is_random = not are_equal(first.workload, more[0].workload)
+        is_random = not seeds.are_equal(first.workload, more[0].workload)
         return Base(first, work_of([first, *more] if is_random else [first]), is_random)
 
     def _n_seeds(self, first: Scenario) -> int:

@@ -23,25 +23,34 @@ class Seeds:
     def __init__(self, study: Study):
         self._study = study
         self._known: dict[str, bool] = {}
-        self._has_random_jobs = False  # at some point: no other jobs are tried
+        self._has_random_jobs: dict[str, bool] = {}  # once some are, no others are tried
 
     def matter(self, run: Run) -> bool:
         """Return whether another seed may give another result at the run's point."""
-        key = repr({name: value for name, value in run.settings.items() if name.split(".")[0] not in APART})
+        key = _without(run.settings, APART)
         if key not in self._known:
-            self._known[key] = self._has_random_jobs or self._found(run)
+            self._known[key] = any(self._has_random_jobs.values()) or self._found(run)
         return self._known[key]
 
     def _found(self, run: Run) -> bool:
         try:
-            scenario = scenario_of(self._study, run)
-            if depends_on_seed(scenario):
-                return True
-            other: Scenario = scenario_of(self._study, replace(run, seed=run.seed + 1))
+            scenario: Scenario = scenario_of(self._study, run)
+            return depends_on_seed(scenario) or self._differ(run, scenario.workload)
         except InputError:  # the run will say so
             return True
-        self._has_random_jobs = not are_equal(scenario.workload, other.workload)
-        return self._has_random_jobs
+
+    def _differ(self, run: Run, jobs: Workload) -> bool:
+        """Return whether a run's jobs differ with the seed; no policy changes that."""
+        key = _without(run.settings, ("policy", *APART))
+        if key not in self._has_random_jobs:
+            others = scenario_of(self._study, replace(run, seed=run.seed + 1)).workload
+            self._has_random_jobs[key] = not are_equal(jobs, others)
+        return self._has_random_jobs[key]
+
+
+def _without(settings: Mapping[str, Any], sections: tuple[str, ...]) -> str:
+    """Return the settings of all sections but these, as a text."""
+    return repr({name: value for name, value in settings.items() if name.split(".")[0] not in sections})
 
 
 def are_equal(one: Workload, other: Workload) -> bool:
