@@ -20,7 +20,7 @@ from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.model.titles import Title, axis_titles, number_title
 from vinesim.pages.verdicts import verdicts
 from vinesim.report.breakdown import COLUMNS, title_of
-from vinesim.report.markup import Content, Section, facts, note, notice, table
+from vinesim.report.markup import Content, Section, counted, facts, note, notice, table
 from vinesim.report.rounding import rounded
 from vinesim.studies.backtest_record import error_note
 from vinesim.studies.compare import direction_of
@@ -103,7 +103,7 @@ def sweep_page(folder: Path) -> Content:
     sections.append(Section("provenance", "Provenance", facts(_provenance(study, folder)) + source))
     return Content(
         title=study.description or _question(folder.resolve().name, study),
-        lead=f"{_n(study.n_points, 'point')}, {_n(n_done, 'run')} done",
+        lead=f"{counted(study.n_points, 'point')}, {counted(n_done, 'run')} done",
         sections=sections,
         data={"sweep": _data(study, points, confidence) | _more(folder, study, points, confidence)}
         if points.means
@@ -270,9 +270,9 @@ def _labels(labels: tuple[tuple[Any, ...], ...], column: int, title: Title) -> t
 def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
     text = ""
     if study.until is None and n_done < study.n_runs:
-        text += notice(f"{n_done:,} of {_n(study.n_runs, 'run')} are done: the curves show these only.")
+        text += notice(f"{n_done:,} of {counted(study.n_runs, 'run')} are done: the curves show these only.")
     if n_failed:
-        text += notice(f"{_n(n_failed, 'run')} failed; see Failures.")
+        text += notice(f"{counted(n_failed, 'run')} failed; see Failures.")
     if points.ended:
         early = ", ".join(f"{reason} {n:,}" for reason, n in points.ended.items())
         text += notice(f"Some runs did not finish all tasks: {early}.")
@@ -299,7 +299,7 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
 
 def _provenance(study: Study, folder: Path) -> list[tuple[str, str]]:
     until = study.until
-    again = _n(study.replications, "replication") + " per point"
+    again = counted(study.replications, "replication") + " per point"
     if until is not None:
         again += (
             f", more until the half width of {until.of} is within {until.ci_width:g} of its mean, "
@@ -311,7 +311,3 @@ def _provenance(study: Study, folder: Path) -> list[tuple[str, str]]:
         ("Seeds", f"from {study.seed}, the same for every point"),
         ("Warm-up", "none" if study.warm_up is None else str(study.warm_up)),
     ]
-
-
-def _n(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -15,7 +15,7 @@ from vinesim.model.titles import number_title
 from vinesim.pages.sweep import first_numbers
 from vinesim.pages.two_runs import names_of, settings_table
 from vinesim.report.breakdown import compared_of
-from vinesim.report.markup import Content, Section, note, notice, table
+from vinesim.report.markup import Content, Section, counted, note, notice, table
 from vinesim.studies.compare import Comparison, Correction, compare
 from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label
@@ -46,7 +46,7 @@ def two_sweeps_page(first: Path, second: Path) -> Content:
         sections.append(Section("breakdown", "Whose jobs", parts))
     return Content(
         title=f"How do {names[0]} and {names[1]} differ?",
-        lead=f"{_n(len(compared), 'number')} at {_n(len(compared[0].pairs), 'point')} that both sweeps have",
+        lead=f"{counted(len(compared), 'number')} at {counted(len(compared[0].pairs), 'point')} that both sweeps have",
         sections=sections,
         data={},
         scripts=(),
@@ -86,10 +86,6 @@ def compared_sweeps(
     both = Table({BY: label, **joined})
     given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
     return [compare(both, BY, name, axes=(*axes[0], BY), **given) for name in shared]
-
-
-def _n(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _by_labels(names: list[str], sweeps: list[Sweep]) -> str:

@@ -78,6 +78,11 @@ def facts(items: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts">{lines}</dl>'
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a number with its noun: 1 run, 2 runs."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def note(text: str) -> str:
     """Build a remark below or above what it is about."""
     return f'<p class="note">{escape(text)}</p>'

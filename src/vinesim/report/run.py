@@ -15,7 +15,7 @@ from vinesim.metrics.overload import overload_of_run
 from vinesim.metrics.quota_use import QUOTA_TITLES, quota_rows
 from vinesim.report.breakdown import breakdown
 from vinesim.report.distributions import distributions
-from vinesim.report.markup import Content, Section, facts, figures, notice, table
+from vinesim.report.markup import Content, Section, counted, facts, figures, notice, table
 from vinesim.report.racks import racks_of
 from vinesim.report.rounding import rounded
 from vinesim.report.serving import serving_figures, token_rows
@@ -78,11 +78,8 @@ def run_page(folder: Path, error: str | None = None) -> Content:
 
 def _title(summary: dict[str, Any], n_units: int) -> str:
     jobs, tasks = summary["jobs"]["count"], summary["tasks"]["count"]
-    return f"{_n(jobs, 'job')}, {_n(tasks, 'task')} on {_n(n_units, 'unit')}, policy {summary['provenance']['policy']}"
-
-
-def _n(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    work = f"{counted(jobs, 'job')}, {counted(tasks, 'task')}"
+    return f"{work} on {counted(n_units, 'unit')}, policy {summary['provenance']['policy']}"
 
 
 def _lead(summary: dict[str, Any]) -> str:
@@ -112,7 +109,7 @@ def _summary(result: ResultTables, counts: dict[str, int]) -> str:
         headline.append(("Cost of purchase", shown_number("cost.purchase", summary["cost"]["purchase"]), ""))
     if "deadlines" in summary:
         missed = summary["deadlines"]
-        headline.append(("Deadlines missed", f"{missed['missed_pct']:.3f} %", _n(missed["missed"], "job")))
+        headline.append(("Deadlines missed", f"{missed['missed_pct']:.3f} %", counted(missed["missed"], "job")))
     if "serving" in summary:
         headline += serving_figures(summary["serving"])
     started = {
