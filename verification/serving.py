@@ -19,7 +19,7 @@ import numpy as np
 
 from vinesim.formats.importers.engine_settings import read_engine_settings
 from vinesim.formats.importers.serving_log import Requests, read_serving_log
-from vinesim.formats.scenario.step_times import read_profile
+from vinesim.formats.scenario.batching import read_profile
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.step_times import Exchange, StepProfile, StepTime
 from vinesim.studies.serving_fit import ServingFit, fit_requests

@@ -16,7 +16,7 @@ from vinesim.model.result import ExitReason, Outcome
 
 
 class Result:
-    """The result of one run. Tables and summary are computed on first use."""
+    """The result of one run. Its tables and summary are computed when they are first used."""
 
     def __init__(
         self,

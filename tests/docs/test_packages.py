@@ -1,4 +1,4 @@
-"""The README of each package: it is short, and what it says of files and imports is true."""
+"""The README of each package and folder: it is short, and what it says of files and imports is true."""
 
 import re
 import tomllib
@@ -11,6 +11,7 @@ _CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["impor
 _LAYERS = next(contract["layers"] for contract in _CONTRACTS if contract["type"] == "layers")
 LAYERS = [[name.strip().removeprefix("vinesim.") for name in layer.split("|")] for layer in _LAYERS]
 PACKAGES = [name for layer in LAYERS for name in layer if (ROOT / "src" / "vinesim" / name).is_dir()]
+FOLDERS = sorted((ROOT / "src" / "vinesim").glob("*/*/README.md"))
 
 
 def test_every_package_is_in_the_layers() -> None:
@@ -27,6 +28,17 @@ def test_a_package_says_what_it_is(package: str) -> None:
     for name in re.findall(r"`([\w/]+\.py)`", text):
         near = folder if not name.startswith(tuple(PACKAGES)) else folder.parent
         assert (near / name).is_file(), name
+
+
+@pytest.mark.parametrize("readme", FOLDERS, ids=lambda readme: readme.parent.name)
+def test_a_folder_in_a_package_says_what_its_files_are(readme: Path) -> None:
+    text = readme.read_text()
+    assert text.startswith(f"# {readme.parent.name}\n")
+    names = re.findall(r"`([\w/*]+\.py)`", text)
+    assert names
+    for name in names:
+        near = readme.parent if "/" not in name else ROOT / "src" / "vinesim"
+        assert list(near.glob(name)), name
 
 
 @pytest.mark.parametrize("package", PACKAGES)

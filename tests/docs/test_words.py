@@ -11,7 +11,11 @@ FOLDERS = ("src", "tests", "verification", "benchmarks", "examples", "docs")
 KINDS = {".py", ".md", ".js", ".css", ".yaml", ".toml"}
 GENERATED = ("docs/_build", "docs/reference/generated")
 HERE = "tests/docs/test_words.py"
-OLD_NAMES = {"src/vinesim/formats/source/renamed.py", "tests/policies/test_declared.py", "tests/policies/test_names.py"}
+OLD_NAMES = {
+    "src/vinesim/formats/source/suggestions.py",
+    "tests/policies/test_declared.py",
+    "tests/policies/test_names.py",
+}
 
 WORDS = {  # in names and in sentences, and what to write
     r"(?<![A-Za-z])[Tt]old(?![a-z])": "reported, rejected, given",

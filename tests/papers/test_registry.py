@@ -9,10 +9,9 @@ from vinesim.cli.item_options import item_options
 from vinesim.cli.reproduce import reproduce
 from vinesim.formats.study.file import read_study
 from vinesim.model.errors import InputError, InputWarning
-from vinesim.reproduction import papers as papers_module
+from vinesim.reproduction import registry
 from vinesim.reproduction.claim import Kind
-from vinesim.reproduction.papers import ENTRY_POINTS, papers
-from vinesim.reproduction.registry import chosen, items
+from vinesim.reproduction.registry import ENTRY_POINTS, chosen, items, papers
 
 DOCS = Path(__file__).parents[2] / "docs"
 POLICIES = {
@@ -69,7 +68,7 @@ def test_a_folder_that_is_no_package_or_has_the_name_of_another_is_refused(tmp_p
 def test_a_paper_that_does_not_load_hinders_no_other(monkeypatch):
     broken = EntryPoint("broken", "no_such_package_at_all", ENTRY_POINTS)
     found = [*entry_points(group=ENTRY_POINTS), broken]
-    monkeypatch.setattr(papers_module, "entry_points", lambda group: found)
+    monkeypatch.setattr(registry, "entry_points", lambda group: found)
     papers.cache_clear()
     with pytest.warns(InputWarning, match="paper broken of an installed package"):
         assert list(papers()) == ["energy", "fgd", "rbss", "symphony", "vinesim"]

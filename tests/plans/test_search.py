@@ -9,9 +9,8 @@ from vinesim.plans import conclusion, sampler
 from vinesim.plans.answer import front
 from vinesim.plans.conclusion import End, proof
 from vinesim.plans.guesses import first_guess
-from vinesim.plans.moves import improve
 from vinesim.plans.race import race
-from vinesim.plans.search import is_small, search
+from vinesim.plans.search import improve, is_small, search
 
 BUDGET = 1000  # runs: 2 % of 20 for each of 2,500 points
 UTILITY = {"utility": "cost.purchase / 1000 + 0.1 * jobs.latency_us.p99"}

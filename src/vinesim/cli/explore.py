@@ -25,7 +25,7 @@ def explore(
     absent = [name for name in ("starlette", "uvicorn") if not is_installed(name)]
     if absent:
         raise InputError([missing_problem("vinesim explore", name) for name in absent])
-    from vinesim.explore.serving import serve_page
+    from vinesim.explore.server import serve_page
     from vinesim.explore.state import Explored
 
     explored = Explored(scenario, changes, engine)  # type: ignore[arg-type]

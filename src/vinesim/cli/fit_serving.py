@@ -42,8 +42,8 @@ def fit_serving(
     from vinesim.formats.importers.engine_settings import read_engine_settings
     from vinesim.formats.importers.serving_log import Requests, read_serving_log
     from vinesim.formats.results.folder import to_json
-    from vinesim.formats.scenario.fitted_engine import batching_document, step_document, write_engine
-    from vinesim.formats.scenario.step_times import moved_profile, read_profile
+    from vinesim.formats.scenario.batching import moved_profile, read_profile
+    from vinesim.formats.scenario.fitted_scenario import batching_document, step_document, write_engine
     from vinesim.studies.serving_fit import fit_requests, fit_steps
     from vinesim.studies.serving_run import engine_with
 

@@ -1,12 +1,15 @@
 """``vinesim reproduce``: run the experiments of the papers, judge their claims, draw their figures."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from vinesim.cli.exit_codes import ExitCode
 from vinesim.cli.item_options import WithItemOptions
-from vinesim.cli.terminal import output, say
+from vinesim.cli.terminal import output, say, warn
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +64,6 @@ def _with_files(wanted: list[Any], named: list[str], given: dict[str, Any]) -> l
 
 def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int | None, given: dict[str, Any]) -> None:
     from vinesim.cli.claims import print_hint, print_report
-    from vinesim.cli.claims_progress import following
     from vinesim.reproduction.inputs import inputs_of
     from vinesim.reproduction.reproduce import prepare, reproduce, to_json
 
@@ -108,3 +110,40 @@ def _print_list(wanted: list[Any], as_json: bool) -> None:
         from vinesim.cli.claims import print_items
 
         print_items(wanted)
+
+
+@contextmanager
+def following(
+    title: str, quiet: bool, out: Path | None
+) -> Iterator[tuple[Callable[[Any], None], Callable[[str], None]]]:
+    """Give a sweep its ``on_progress`` and ``on_message``: a bar on standard error with the runs done, on a
+    terminal.
+
+    On Ctrl-C, say that finished runs are kept in ``out``, and exit with code 130.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from vinesim.cli.console import Console
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
+    bar = Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet or not console.is_terminal
+    )
+    shown = bar.add_task(title, total=None)
+
+    def on_progress(progress: Any) -> None:
+        bar.update(shown, completed=progress.n_done, total=progress.n_runs)
+
+    def on_message(text: str) -> None:
+        if not quiet:
+            console.print(f"vinesim: {text}", style="dim")
+
+    with bar:
+        try:
+            yield on_progress, on_message
+        except KeyboardInterrupt:
+            bar.stop()
+            kept = "" if out is None else f"; finished runs are in {out}, repeat the command to continue"
+            warn(f"stopped{kept}")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -30,7 +30,7 @@ Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
 
 
 class Runs(Table):
-    """The numbers of K runs: a column [K] for each, under its dotted name in summary.json; NaN if there is none.
+    """The numbers of K runs: one column [K] per number, named as in summary.json with dots; NaN where a run has none.
 
     The text ``exit_reason`` is always included.
     """
@@ -51,13 +51,15 @@ def simulate_many(
     """Run a scenario K times and return the numbers that :func:`simulate` gives for each run alone, bit for bit.
 
     Run k has the arrivals ``arrival_us[k]`` ([K, J] us; None: the scenario's) and the seed ``seeds[k]`` ([K]; None: the
-    scenario's). ``record`` names the numbers wanted by how their names begin, as ``("jobs.latency_us.mean",
-    "utilization")``; what is not wanted costs nothing. ``workers`` is the number of threads, one a core by default.
-    Batch policies, those that plan, those that draw an order of the units, and scenarios with serving engines are run
-    one by one, some 30 times slower.
-    So are all on the reference engine, which ``engine="auto"`` takes where there is little to do.
-    Raises what :func:`simulate` raises, and :class:`InputError` for arrivals or seeds that do not fit, and for arrivals
-    of a scenario whose applications set deadlines relative to them.
+    scenario's). ``record`` selects numbers by the start of their names, such as ``("jobs.latency_us.mean",
+    "utilization")``; other numbers are not computed. ``workers`` is the number of threads, by default one per core.
+
+    Some scenarios are run one by one, about 30 times slower: those with serving engines, with a batch policy, with a
+    policy that plans or that draws an order of the units, and all scenarios on the reference engine, which
+    ``engine="auto"`` takes for small runs.
+
+    Raises what :func:`simulate` raises. Also raises :class:`InputError` for arrivals or seeds of the wrong shape, and
+    for arrivals of a scenario whose applications set deadlines relative to them.
     """
     check_options(percentiles, warm_up)
     check_engine(engine)

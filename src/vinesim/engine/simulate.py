@@ -47,11 +47,11 @@ def simulate(
 ) -> Result:
     """Run a scenario to its end and return the result.
 
-    ``engine="compiled"`` and ``"reference"``, plain Python, give the same result; ``"auto"`` takes the one that is
-    likely to be done first (engine/engine_choice.py). ``percentiles`` of the summary are by nearest rank, or
-    ``"linear"``; its latencies leave out the jobs of the ``warm_up`` (``"mser5"``, ``{"jobs": N}``, ``{"share": x}``).
-    ``on_progress`` is called about ten times a second; when it returns True the run ends as INTERRUPTED. ``on_message``
-    gets a line when something takes long.
+    ``engine="compiled"`` and ``engine="reference"`` (plain Python) give the same result; ``"auto"`` takes the one that
+    is likely to finish first (engine/engine_choice.py). ``percentiles`` in the summary use the nearest rank, or linear
+    interpolation with ``"linear"``. The summary's latencies leave out the jobs of the ``warm_up`` (``"mser5"``,
+    ``{"jobs": N}`` or ``{"share": x}``). ``on_progress`` is called about ten times a second; if it returns True, the
+    run ends as INTERRUPTED. ``on_message`` gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
     if not isinstance(scenario, Scenario):

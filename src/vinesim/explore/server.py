@@ -1,13 +1,15 @@
-"""The server of the page: starlette on the loopback, with a token."""
+"""Serve the page on the loopback interface, with a token, until Ctrl-C."""
 
 import asyncio
 import json
 import secrets
 import socket
+import webbrowser
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -21,7 +23,7 @@ from vinesim.explore.line import Line, Ticket
 from vinesim.explore.page import explore_page
 from vinesim.explore.question import read_question
 from vinesim.explore.state import Explored
-from vinesim.model.errors import VineSimError
+from vinesim.model.errors import InputError, Problem, VineSimError
 from vinesim.report.page import policy_of, render
 
 TOKEN_BYTES = 24
@@ -171,3 +173,28 @@ def listening(port: int) -> socket.socket:
         found.close()
         raise
     return found
+
+
+GRACE_S = 1  # for answers that are on their way when the server ends
+
+
+def serve_page(explored: Explored, port: int, say: Callable[[str], object], *, opens_browser: bool) -> None:
+    """Serve the page of a scenario on the loopback. Raises :class:`InputError` for a wrong scenario or a taken port."""
+    server = Server(explored)
+    try:
+        listener = listening(port)
+    except OSError as wrong:
+        found = f"{port}: {wrong.strerror or wrong}"
+        raise InputError([Problem("--port", "a free port", found, "Give another one, or none.")]) from None
+    server.port = listener.getsockname()[1]
+    say(f"{explored.path}: {server.address}")
+    say("Ctrl-C ends it.")
+    if opens_browser:
+        webbrowser.open(server.address)
+    config = uvicorn.Config(server.app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S)
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:  # uvicorn passes Ctrl-C on after it has ended
+        pass
+    finally:
+        listener.close()

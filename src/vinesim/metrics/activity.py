@@ -1,8 +1,8 @@
-"""What was allocated and active of groups of units in each interval: of a stored run, or of one in memory.
+"""How much of groups of units was allocated and active in each interval, for a stored run or one in memory.
 
-A unit is active from the moment a task is given to it until the task finishes; tasks that overlap count once. What is
-allocated of a unit is the sum of the shares of its capacity that tasks hold, above 1 if it is over-committed.
-Source: VineSim report, section 5.4.1 (interval_active).
+A unit is active from when a task gets it until the task finishes; overlapping tasks count once. The allocated part of a
+unit is the sum of the shares of its capacity that tasks hold; it exceeds 1 if the unit is over-committed. Source:
+VineSim report, section 5.4.1 (interval_active).
 """
 
 from collections.abc import Callable, Mapping

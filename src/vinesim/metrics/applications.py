@@ -1,4 +1,4 @@
-"""How the client-server applications of a run fared: deadlines missed, latencies, consolidation, types of units.
+"""Results by client-server application: missed deadlines, latencies, consolidation, types of units.
 
 Source: Symphony paper, section V (requests that miss their QoS; average percentage per minute).
 """

@@ -1,9 +1,9 @@
-"""Name the job for which a policy kept room free while another one waited: by its reservations, or by its order.
+"""Name the job for which a policy kept units free while another job waited: because of a reservation, or its order.
 
-A policy declares whether it ``reserves`` units for waiting jobs, or ``starts_in_order``. It then leaves a job that has
-room waiting only for one that arrived before it, is pending, and is within its quotas. With a reservation for the
-first job that is the first of these that could start on the same nodes; if all have one, it is that which starts there
-next.
+A policy declares whether it ``reserves`` units for waiting jobs or ``starts_in_order``. A job that has room then waits
+only because of a job that arrived before it, is pending, and is within its quotas. If the policy reserves for the first
+job only, that is the first such job that could start on the same nodes. If it reserves for every job, it is the job
+that starts there next.
 """
 
 from collections.abc import Callable, Iterable, Sequence

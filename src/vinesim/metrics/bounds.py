@@ -1,8 +1,8 @@
-"""Lower bounds on the energy of a period, which no placement of its tasks can beat.
+"""Lower bounds on the energy of a period, for any placement of its tasks.
 
-Each task is charged to the server type where it is cheapest, with the share of a server's wake-up energy that it fills.
-Source: the relaxation of variable cost and size bin packing (the energy-aware scheduler thesis names the problem in
-section 3.4; it gives no bound).
+Each task is charged to the server type where it is cheapest, together with the share of a server's wake-up energy that
+it fills. Source: the relaxation of variable cost and size bin packing (the energy-aware scheduler thesis names the
+problem in section 3.4; it gives no bound).
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Break the jobs of a run down by what is known of them: user, partition, application, type, size, hour of arrival.
+"""Break the jobs of a run down by user, partition, application, type, size or hour of arrival.
 
-Everything is computed from the tables of a result, so that a stored run gives the same numbers. What a unit costs and
-uses is divided among the jobs that held it: its price by the share of its capacity and of the makespan that each held,
-the energy of its active time by what each held of it. What nobody held is in no group.
+All numbers come from the tables of a result, so a stored run gives the same ones. The cost and energy of a unit are
+divided among the jobs that held it: its price by the share of its capacity and of the makespan that each job held, the
+energy of its active time by how much of it each job held. What no job held is in no group.
 """
 
 import math

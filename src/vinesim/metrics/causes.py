@@ -1,10 +1,10 @@
-"""What a run's jobs waited for: all their waiting, divided by cause, over time.
+"""Divide all waiting of a run by its causes, over time.
 
-The causes of one job's wait come from :func:`~vinesim.metrics.waiting.waiting_of`, which is too slow for every job of a
-large run. So a sample is explained: every k-th microsecond of all waiting, in the order of the jobs, chooses the job
-that it belongs to (systematic sampling with probabilities proportional to the waits). Each chosen microsecond stands
-for an equal share of all waiting, so the estimate has no bias. A run with few jobs that waited is explained completely.
-Source: Särndal, Swensson and Wretman, Model Assisted Survey Sampling, section 3.6.2.
+:func:`~vinesim.metrics.waiting.waiting_of` finds the causes of one job's wait, but is too slow for every job of a large
+run. A large run is therefore sampled: with the jobs in order, every k-th microsecond of all waiting selects the job
+that it belongs to (systematic sampling with probabilities proportional to the waits). Each selected microsecond stands
+for an equal share of all waiting, so the estimate has no bias. In a run where few jobs waited, each of them is
+explained. Source: Särndal, Swensson and Wretman, Model Assisted Survey Sampling, section 3.6.2.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Find when a cohort had too little left to lend to a waiting job, and who took back what a job had borrowed."""
+"""Find when a cohort had too little left to lend to a waiting job, and which jobs took back what it had lent."""
 
 from collections.abc import Iterator, Sequence
 

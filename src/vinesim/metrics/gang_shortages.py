@@ -1,4 +1,4 @@
-"""Find what a waiting gang lacked: for how many of its tasks there was room together, where, from when to when."""
+"""Find what a waiting gang lacked: for how many of its tasks there was room at once, where, and when."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

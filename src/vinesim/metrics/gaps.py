@@ -1,4 +1,4 @@
-"""When tasks were pending: how long none of a job's tasks held a unit, and which left the queue without a start."""
+"""Find when tasks were pending: how long no task of a job held a unit, and which tasks never started."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Whose each job is: the labels that the workload gives it, by which a report breaks its numbers down."""
+"""The labels of each job, such as its user or account, by which a report breaks its numbers down."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Whether more work arrives than can be done: then waits grow with the length of the run."""
+"""Detect overload: more work arrives than can be done, so waits grow with the length of the run."""
 
 from collections.abc import Mapping
 from typing import Any

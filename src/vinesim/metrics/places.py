@@ -1,4 +1,4 @@
-"""Find the places where a waiting task could start: units, or nodes if it holds several units or is of a gang."""
+"""Find the places where a waiting task could start: units, or nodes if it holds several units or belongs to a gang."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""How well a linear model of the last completions predicts: the error of each leader, as known when it started.
+"""How well a linear model of the last completions predicts: the error for each leader, as known when it started.
 
-The model is that of the policy ``symphony``: for each application and processor type, least squares of time over size
-on the last observations, with a slope of at least 0. It is recomputed from a result; no run stores it.
+The model is that of the policy ``symphony``: for each application and processor type, a least-squares fit of time over
+size to the last observations, with a slope of at least 0. It is computed again from a result; no run stores it.
 """
 
 import numpy as np
@@ -9,8 +9,10 @@ import numpy as np
 from vinesim.metrics.tables import Tables
 from vinesim.model.arrays import distinct
 
+WINDOW = 256  # observations
 
-def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray]:
+
+def prediction_errors(tables: Tables) -> dict[str, np.ndarray]:
     """Return start_us, application, unit_type, predicted_us (0 without history) and actual_us of each leader, in order.
 
     Gang members count one by one. Completions at the very time of a leader's start are already known to it.
@@ -30,7 +32,7 @@ def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray
         mine = np.flatnonzero(key == one)
         mine = mine[np.argsort(end[mine], kind="stable")]
         known = np.searchsorted(end[mine], begin[mine], side="right")
-        predicted[mine] = _predicted(size[mine], (end - begin)[mine], known, window)
+        predicted[mine] = _predicted(size[mine], (end - begin)[mine], known)
     order = np.argsort(begin, kind="stable")
     columns = {
         "start_us": begin,
@@ -56,12 +58,12 @@ def _consolidated_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> 
     return result
 
 
-def _predicted(size: np.ndarray, time: np.ndarray, known: np.ndarray, window: int) -> np.ndarray:
-    """Predictions for ``size`` [M], each from the last ``window`` of the first ``known`` [M] observations."""
+def _predicted(size: np.ndarray, time: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Predictions for ``size`` [M], each from the last WINDOW of the first ``known`` [M] observations."""
     base, unit = size.mean(), time.mean()  # centred, so that sums stay small
     x, y = size - base, time - unit
     sums = [np.concatenate(([0.0], np.cumsum(v))) for v in (x, y, x * x, x * y)]
-    first = np.maximum(0, known - window)
+    first = np.maximum(0, known - WINDOW)
     n = known - first
     sx, sy, sxx, sxy = (s[known] - s[first] for s in sums)
     spread = n * sxx - sx * sx

@@ -1,7 +1,7 @@
-"""How many tasks wait at each moment of a run, and when the queue begins to grow faster than it is served.
+"""Count the waiting tasks at each moment of a run, and find when the queue begins to grow faster than it is served.
 
 A task waits from when its job is eligible until a unit takes it, and again after a segment that an outage, a failure or
-a preemption ended. One that never starts waits until its job is withdrawn, the policy drops it, or the run ends.
+a preemption ended. A task that never starts waits until its job is withdrawn, the policy drops it, or the run ends.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,10 @@
-"""How much of their quotas partitions used, borrowed and lent."""
+"""How much of their quotas the partitions used, borrowed and lent."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vinesim.formats.source.amounts import amount_words
+from vinesim.formats.source.quantities import amount_words
 from vinesim.metrics.tables import Tables
 from vinesim.model.cohort import kept_of, types_of
 from vinesim.model.partition import Partition

@@ -1,4 +1,4 @@
-"""Which numbers are wanted, so that others are not computed."""
+"""Select the numbers that are wanted, so that no others are computed."""
 
 from collections.abc import Sequence
 

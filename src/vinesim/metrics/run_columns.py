@@ -1,4 +1,4 @@
-"""Columns of a run's jobs and tasks, of a stored run or of one in memory: what times are computed from."""
+"""The columns of jobs and tasks from which times are computed, for a stored run or one in memory."""
 
 from functools import cached_property
 from typing import Literal, Protocol

@@ -1,7 +1,7 @@
-"""What a workload looks like before it is run, and what looks wrong with it: span, gaps, durations, load, duplicates.
+"""Describe a workload before it runs, and report what looks wrong with it: span, gaps, durations, load, duplicates.
 
-A finding is odd if it would change what a simulation says: a gap of a tenth of the span, arrivals that are rounded,
-work beyond the capacity, jobs that no node can ever hold, rows that are there twice, durations that were cut off.
+A finding is odd if it would change the results of a simulation: a gap of a tenth of the span, rounded arrivals, more
+work than capacity, jobs too large for every node, duplicate rows, durations that were cut off.
 """
 
 from collections.abc import Sequence

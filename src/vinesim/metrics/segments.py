@@ -1,8 +1,8 @@
-"""Segments: which task held how much of which unit, from when to when, and why it ended.
+"""Segments: which task held how much of which unit, from when until when, and why it ended.
 
-A task has one segment, or several if outages interrupted it or a policy preempted or moved it. A segment has one row,
-or one for each unit where the task held several. All results about units start here: how long they were active, how
-much of them was allocated, their energy, the pictures and explanations.
+A task has one segment, or several if outages interrupted it or a policy preempted or moved it. A segment has one row
+per unit that the task held. All results about units are computed from segments: how long units were active, how much
+of them was allocated, their energy, pictures and explanations.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How requests with tokens fared on serving engines: times of their tokens, tokens per second, goodput.
+"""Results of requests with tokens on serving engines: times of their tokens, tokens per second, goodput.
 
 Source: Zhong et al., DistServe, OSDI 2024 (goodput: requests per second that meet the limits of both times).
 """

@@ -1,4 +1,4 @@
-"""Find what a waiting task lacked: for how long, and when there was enough in total but at no single place."""
+"""Find what a waiting task lacked: for how long, and when the total would have sufficed but no single place did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Why a job of a run under the policy ``slurm`` waited, in Slurm's words, from the run's folder."""
+"""Explain in Slurm's words why a job waited under the policy ``slurm``, from the run's folder."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The times of jobs and tasks that distributions are drawn of."""
+"""The times of jobs and tasks of which distributions are computed."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The units of each processor type, as seen by a waiting task."""
+"""The units of each processor type, from the point of view of a waiting task."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Utilisation: how much of the units was allocated, and how long they were active, in total and per interval.
 
-A unit is active from the moment a task is given to it until the task finishes, including the transfer. During that time
-each of its tasks holds a share of the unit's capacity. Their sum is what is allocated, above 1 if over-committed.
-Source: VineSim report, sections 5.2.2, 5.3.3 and 5.4.1 (t_active, interval_active).
+A unit is active from when a task gets it until the task finishes, transfers included. During that time each of its
+tasks holds a share of its capacity. The sum of these shares is the allocated part; it exceeds 1 if the unit is
+over-committed. Source: VineSim report, sections 5.2.2, 5.3.3 and 5.4.1 (t_active, interval_active).
 """
 
 from itertools import pairwise

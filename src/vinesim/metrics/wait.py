@@ -1,4 +1,4 @@
-"""Why a job waited, as plain values: the wait of its task that started last."""
+"""Why a job waited, as plain values: the wait of the task that started last."""
 
 from dataclasses import dataclass, field
 

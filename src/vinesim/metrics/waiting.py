@@ -1,4 +1,4 @@
-"""Explain why a task waited: which units could have run it, what was on them, and who took them when they were free."""
+"""Explain why a task waited: which units could have run it, what they ran, and which tasks took free ones."""
 
 import math
 from collections.abc import Sequence

@@ -1,10 +1,9 @@
-"""Say in words why a task waited: what ``vinesim explain`` prints and the page of a run shows."""
+"""Say in words why a task waited, for ``vinesim explain`` and for the page of a run."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from vinesim.formats.source.amounts import amount_words
-from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.formats.source.quantities import amount_words, format_time_us, time_or_dash
 from vinesim.metrics.blockers import RESERVED, Blocker
 from vinesim.metrics.gang_shortages import GangRoom
 from vinesim.metrics.openings import Opening

@@ -1,9 +1,9 @@
-"""The warm-up: the jobs that a summary excludes because the datacenter was still filling when they arrived.
+"""The warm-up: jobs that a summary leaves out because the datacenter was still filling when they arrived.
 
 A run begins with an empty datacenter, so its first jobs wait less than later ones. Each rule excludes a number of jobs
-at the beginning.
-Source: White, An Effective Truncation Heuristic for Bias Reduction in Simulation Output, Simulation 69(6), 1997 (MSER);
-White, Cobb and Spratt, A Comparison of Five Steady-State Truncation Heuristics for Simulation, WSC 2000 (batches of 5).
+at the beginning. Sources: White, An Effective Truncation Heuristic for Bias Reduction in Simulation Output, Simulation
+69(6), 1997 (MSER); White, Cobb and Spratt, A Comparison of Five Steady-State Truncation Heuristics for Simulation, WSC
+2000 (batches of 5).
 """
 
 from collections.abc import Mapping

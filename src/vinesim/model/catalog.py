@@ -22,14 +22,15 @@ CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a p
 class ProcessorType:
     """A kind of processing unit.
 
-    The tasks of a unit share its ``capacity``: a task takes its ``demand`` while it is there, by default one slot (1).
-    Tasks run at full speed while their demands add up to at most ``parallelism``; above that they share the speed.
-    ``rates`` says the same as a table: the speed of each of n tasks, relative to that of one alone, by n - 1; or such a
-    table by the name of the task type, where ``"*"`` stands for all others. Without it these never slow down.
-    With ``batching`` a unit is a serving engine: it takes any number of requests, and their tokens say what it does.
+    The tasks on a unit share its ``capacity``. Each task takes its ``demand`` while it is there, by default one slot
+    (1). Tasks run at full speed while their demands add up to at most ``parallelism``; above that they share the speed.
+    ``rates`` gives the slowdown as a table instead: entry n - 1 is the speed of each of n tasks, relative to one task
+    alone. It may also map task types to such tables, with ``"*"`` for all others; types without a table never slow
+    down. With ``batching`` a unit is a serving engine: it accepts any number of requests, and their tokens decide how
+    long its steps take.
 
-    A unit takes up to ``ahead`` further tasks while it computes one, so that their data comes in the meantime; it
-    computes them one after another. Each of its tasks then takes all of it.
+    With ``ahead``, a unit accepts that many further tasks while it computes one, so that their data is transferred in
+    the meantime. It computes them one after another, and each task takes the whole unit.
     """
 
     # fmt: off

@@ -31,7 +31,7 @@ AT_LEAST_ONE = "at least one unit"  # what a datacenter without units lacks, in 
 
 @dataclass(frozen=True, eq=False)
 class Datacenter:
-    """The processor vector: one row per unit, in the order of the deployment.
+    """The units of a datacenter: one row per unit, in the order of the deployment.
 
     A *node* is the units at one (rack, shelf). Racks count from 0, shelves from 0 at the bottom.
     """

@@ -70,7 +70,7 @@ class InputError(VineSimError):
 
 
 class PolicyError(VineSimError):
-    """A policy broke its contract: says what it asked for, and the rule it broke."""
+    """A policy broke its contract. The message says what the policy requested and which rule it broke."""
 
 
 class InputWarning(UserWarning):

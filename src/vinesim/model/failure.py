@@ -38,11 +38,11 @@ class Times:
 
 @dataclass(frozen=True)
 class Failures:
-    """Nodes that fail at random, each independently of the others; a repaired node is as good as new.
+    """Random failures of nodes. Each node fails independently of the others, and is as good as new once repaired.
 
-    ``until`` is the time from the start of the run, or from the last repair, to the next failure; ``repair`` the time
-    that the node is then down. They concern one node (rack, shelf), or all nodes with a unit of a processor type, or
-    all nodes. ``running`` is that of an outage.
+    ``until`` is the time from the start of the run, or from the last repair, to the next failure; ``repair`` is how
+    long the node is then down. Failures affect one node (rack, shelf), all nodes with a unit of one processor type, or
+    all nodes. ``running`` is as for an outage.
     """
 
     # fmt: off

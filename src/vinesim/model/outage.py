@@ -17,10 +17,10 @@ Running = Literal["requeue", "finish"]
 
 @dataclass(frozen=True)
 class Outage:
-    """The node at (rack, shelf) is down from ``down_us`` to ``up_us``; infinite: for good.
+    """The node at (rack, shelf) is down from ``down_us`` until ``up_us`` (infinite: for good).
 
-    ``running``: tasks running there are lost and pending again (requeue), or may finish first (finish: the node is
-    drained). A node that joins later is down from 0 on.
+    ``running`` says what happens to the tasks that run there: they lose their work and are pending again (requeue), or
+    they finish first (finish: the node is drained). A node that joins later is down from time 0.
     """
 
     # fmt: off
@@ -56,12 +56,6 @@ def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Pro
         if before is not None and outage.down_us < before[1].up_us:
             yield Problem(where, f"a time after outages[{before[0]}] of that node has ended", f"{outage.down_us:g} us")
         last[node] = (i, outage)
-
-
-def instants(outages: Sequence[Outage]) -> list[float]:
-    """[I] us: the times when nodes go down or come up, increasing, without repeats."""
-    times = {time for outage in outages for time in (outage.down_us, outage.up_us)}
-    return sorted(time for time in times if math.isfinite(time))
 
 
 def units_of(outage: Outage, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:

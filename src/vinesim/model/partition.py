@@ -32,10 +32,10 @@ def _as_float(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The jobs of a partition run on its nodes only, and hold no more at once than its quotas say.
+    """A set of nodes with quotas. Jobs of the partition run only on these nodes, and never hold more than its quotas.
 
-    A quota is an amount by the name of a processor type, or of several as A100|T4, which then count together. In a
-    cohort, partitions lend each other what they do not use of ``quota``.
+    A quota maps a processor type to an amount. Several types, as in A100|T4, count together. Partitions of one cohort
+    lend each other the part of ``quota`` that they do not use.
     """
 
     # fmt: off

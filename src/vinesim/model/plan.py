@@ -117,10 +117,10 @@ class Confirm:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A question to be answered by a search: which choices are best within the limits.
+    """A question that a search answers: which choices are best within the limits?
 
-    ``space`` is the study of all combinations; ``choices`` are what was written in the file. The points of the space
-    are numbered as those of the study. ``files`` are what it was read from, the plan's own first.
+    ``space`` is the study of all combinations, and numbers the points; ``choices`` are as written in the file.
+    ``files`` are the files that the plan was read from, the plan file first.
     """
 
     space: Study

@@ -22,11 +22,10 @@ RUNNING = ("requeue", "finish")
 
 @dataclass(frozen=True, eq=False)
 class Reservation:
-    """From ``start_us`` to ``end_us`` its nodes are for the jobs of its users; without users for none: maintenance.
+    """Nodes kept for the jobs of certain users from ``start_us`` until ``end_us``. Without users: maintenance.
 
-    A task that it does not admit does not start where it would still be expected to run then. What runs there all the
-    same, because it takes longer than expected, may finish; maintenance makes it pending again unless ``running`` is
-    finish.
+    Any other task starts on these nodes only if it is expected to end before the reservation begins. A task that takes
+    longer than expected may finish; maintenance interrupts it, unless ``running`` is finish, and it is pending again.
     """
 
     # fmt: off

@@ -36,9 +36,9 @@ PERIOD_US = 10e6  # the batch period of the energy-aware scheduler thesis
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """Datacenter + workload + scheduler + parameters: everything that decides the outcome of a run.
+    """Everything that decides the outcome of a run: datacenter, workload, policy and parameters.
 
-    ``policy`` is a registered name, a ``file.py:Class``, or a policy object; ``options`` are the policy's own.
+    ``policy`` is a registered name, a ``file.py:Class``, or a policy object; ``options`` are the policy's options.
     Raises :class:`InputError` with all problems if the parts do not fit together.
     """
 

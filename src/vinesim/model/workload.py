@@ -41,13 +41,12 @@ WITHDRAWN = "0 or more, or infinite for never, and not before its arrival"
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Jobs in the order of arrival, each with its tasks together.
+    """Jobs in the order of arrival, and their tasks in the order of the jobs.
 
     J jobs, N tasks. Columns of jobs are [J], of tasks [N]. Optional columns are None if they are not given.
 
-    A task runs on its *lead*: ``units`` units of one type at one node, of each of which it takes its ``demand``.
-    Besides it the task holds its *companions*: amounts of other types at the same node, each from one unit of that
-    type.
+    A task runs on its *lead*: ``units`` units of one type at one node. It takes its ``demand`` of each of them. It may
+    also hold *companions*: amounts of other types at the same node, each from one unit of that type.
     """
 
     # fmt: off

@@ -19,11 +19,11 @@ PLAN_PAGE = "plan.html"
 Row = Mapping[str, Any]
 
 
-def write_plan_page(folder: Path, page: Path | None = None) -> Path:
+def write_plan_page(folder: Path) -> Path:
     """Write the page of the answer in a plan's folder; return where. Raises :class:`InputError` without an answer."""
-    output = page or folder / PLAN_PAGE
-    write_page(plan_page(folder), output)
-    return output
+    page = folder / PLAN_PAGE
+    write_page(plan_page(folder), page)
+    return page
 
 
 def plan_page(folder: Path) -> Content:

@@ -10,9 +10,8 @@ import numpy as np
 
 from vinesim.formats.results.table import Table
 from vinesim.formats.results.tables import ResultTables, open_result
-from vinesim.formats.source.amounts import amount_words
 from vinesim.formats.source.options_text import option_text, options_text
-from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.formats.source.quantities import amount_words, format_time_us, time_or_dash
 from vinesim.metrics.numbers import flat, numbers, shown_number
 from vinesim.metrics.queue import queues_of
 from vinesim.model.titles import number_title

@@ -1,1 +1,1 @@
-"""Plans: the search for the best choices within limits, by runs in the store of a sweep."""
+"""Plans: search for the best choices within limits; the runs are kept in the folder of a sweep."""

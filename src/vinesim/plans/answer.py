@@ -1,4 +1,4 @@
-"""The answer of a plan: what is recommended, what comes next and why, what binds, and how sure all this is."""
+"""The answer of a plan: what is recommended, what comes next and why, which limit binds, and how certain this is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

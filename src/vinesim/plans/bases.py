@@ -1,4 +1,4 @@
-"""The parts of a scenario that depend on neither its datacenter nor its policy, built once for all points alike."""
+"""The parts of a scenario that depend on neither its datacenter nor its policy, built once for all points."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Bases:
     """Builds the bases of points, each once."""
 
     def __init__(self, plan: Plan, space: Space):
-        self._plan, self._space = plan, space
+        self._plan = plan
         self._source, self._folder = scenario_source(plan.space), plan.space.folder
         self._known: dict[str, Base | str] = {}
         self._seeded: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""The board of a search: points are run up to a look, judged, and compared with the best one so far."""
+"""The board of a search: runs points up to a look, judges them, and compares them with the best one so far."""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""What a search concludes: what became of every candidate, what is proved, and which budget would decide the rest."""
+"""Conclude a search: what became of every candidate, what is proved, and which budget would decide the rest."""
 
 import math
 from collections import Counter

@@ -1,8 +1,8 @@
-"""Run a recommendation again: with seeds that the search never used, and with a longer workload.
+"""Run a recommendation again, with seeds that the search never used and with a longer workload.
 
-The best of many points tends to have been lucky with its seeds, so the confidence of a recommendation comes from fresh
-ones alone. The k-th point that is tried on them may err with 1 / (k (k + 1)) of the error, so that all together err
-with no more than the whole.
+The best of many points tends to have been lucky with its seeds, so only fresh seeds decide the confidence of a
+recommendation. The k-th point tried on them gets 1 / (k (k + 1)) of the allowed error, so that all points together stay
+within it.
 """
 
 import math

@@ -1,10 +1,10 @@
-"""The fluid model of a datacenter: its load, if tasks could be split at will among the types that run them.
+"""The fluid model of a datacenter: its load if tasks could be divided freely among the types that run them.
 
-The load is the smallest share u such that the tasks hold at most u times the capacity of the units of each type, of
-those that they run on and of those that they hold besides them: a linear program over kinds of tasks and processor
-types, solved by HiGHS through SciPy. Which units are at one node, partitions and failures are left out: they only make
-less room. The dual prices of one datacenter bound the load of any other one with the same work from below, so few
-programs are solved for many points. A load of 1 or more means that the tasks wait ever longer.
+The load is the smallest share u such that the tasks hold at most u times the capacity of each type, counting the units
+that they run on and those that they hold as well. It is a linear program over classes of tasks and processor types,
+solved by HiGHS through SciPy. The model ignores which units share a node, partitions and failures; these only reduce
+what fits. The dual prices of one datacenter give a lower bound on the load of any other with the same work, so a few
+programs serve many points. With a load of 1 or more, tasks wait longer and longer.
 """
 
 import numpy as np

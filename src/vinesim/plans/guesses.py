@@ -1,7 +1,7 @@
-"""A first answer from the fluid model: the cheapest datacenters at given loads, under several policies.
+"""Find a first answer with the fluid model: the cheapest datacenters at given loads, under several policies.
 
-A search without an answer is worth nothing. So a point that holds comes first, and cheaper ones after it: the guesses
-are bisected from the middle, and go on to more generous ones while none holds.
+A search without an answer is worth nothing, so it first looks for a point that holds, and then for cheaper ones. The
+guesses are bisected from the middle, and grow more generous while none holds.
 """
 
 import numpy as np

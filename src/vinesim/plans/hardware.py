@@ -1,4 +1,4 @@
-"""What stands in the datacenter of a point: units by type and rack, their price and power; known without a run."""
+"""The hardware of a point: units by type and rack, their price and power. All of it is known without a run."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which keys of a scenario make its workload longer."""
+"""The keys of a scenario that make its workload longer."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""The neighbours of the best point: one step more or less of one choice.
+"""Run the neighbours of the best point: one step more or less of one choice.
 
-They are run before the answer is fixed, beyond the budget, because an answer next to which a better point holds would
-contradict itself. The answer lists them all.
+They run before the answer is fixed, in addition to the budget, because an answer next to a better point that holds
+would contradict itself. The answer lists all of them.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""A Pareto front: points spread over the screen's own front, then those from which the front should gain most.
+"""Trace a Pareto front: points spread over the screen's own front, then points that should improve the front most.
 
-The gain is in hypervolume: the part of all objectives, up to the worst values seen, that the front dominates. A
-regression over the points that were run says where to look; the points next to the front are looked at too, because the
-regression is too smooth to tell one unit more from one less.
-Source: Emmerich, Giannakoglou and Naujoks, IEEE Transactions on Evolutionary Computation 10 (2006), for the criterion.
+The measure is hypervolume: the part of the space of objectives, up to the worst values seen, that the front dominates.
+A regression over the points that were run says where to look. Points next to the front are run too, because the
+regression is too smooth to tell one unit more from one unit less. Source: Emmerich, Giannakoglou and Naujoks, IEEE
+Transactions on Evolutionary Computation 10 (2006), for the criterion.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The question of a plan in plain words and values, as an answer states it: what is asked, of what, within what."""
+"""The question of a plan in words and values, as the answer repeats it: objectives, choices, limits and scenario."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Race points: all are run up to a look and judged; those that are still open go on to the next look."""
+"""Race points: run all of them up to a look, judge them, and take the undecided ones to the next look."""
 
 from collections.abc import Iterable
 

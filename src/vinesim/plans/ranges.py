@@ -1,4 +1,4 @@
-"""Between which values the numbers of a run always lie: bounds of objectives and intervals stay within them."""
+"""The range of each number of a run, to which bounds of objectives and intervals are cut."""
 
 import math
 

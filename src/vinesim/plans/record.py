@@ -1,7 +1,7 @@
 """Write an answer: ``plan.json`` for programs, and scenarios of its points that are ready to run.
 
-Each file carries its checksum. ``plan.json`` also names the study next to it, so that it is not taken for the answer to
-another one.
+Each file carries its checksum. ``plan.json`` also names the study next to it, which prevents it from being taken for
+the answer to another plan.
 """
 
 import hashlib

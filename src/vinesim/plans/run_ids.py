@@ -1,4 +1,4 @@
-"""The runs that an answer rests on, by the first digits of their ids: enough to notice that some are gone."""
+"""The runs that an answer rests on, by the first digits of their ids, which is enough to notice missing runs."""
 
 from collections.abc import Iterable
 

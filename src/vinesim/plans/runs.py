@@ -1,5 +1,10 @@
-"""The runs of a plan: asked for by point and replication, done by the workers of a sweep, kept in its folder."""
+"""The runs of a plan: requested by point and replication, run by the workers of a sweep, kept in the plan's folder.
 
+Each run's numbers get what the datacenter costs over the years: purchase and rent, and electricity and carbon in
+proportion to the run.
+"""
+
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -9,9 +14,12 @@ from typing import Self
 import numpy as np
 
 from vinesim.formats.study.text import to_yaml
+from vinesim.metrics.numbers import Numbers
+from vinesim.metrics.serving import per_million_tokens
 from vinesim.model.errors import InputError
-from vinesim.model.plan import Plan
-from vinesim.plans.costs import with_costs
+from vinesim.model.plan import Costs, Plan
+from vinesim.model.time import US_PER_HOUR, US_PER_S
+from vinesim.plans.hardware import HOURS_PER_YEAR
 from vinesim.plans.screen import Screened
 from vinesim.plans.space import Space
 from vinesim.plans.unfinished import number_of, why_broken
@@ -146,3 +154,34 @@ class Runs:
             self.close()
         else:
             self._pool.close()
+
+
+G_PER_TONNE = 1e6
+
+
+def with_costs(run: Numbers, known: dict[str, float], costs: Costs | None) -> Numbers:
+    """Return the numbers of a run with those of the plan.
+
+    Electricity, carbon and tokens of the years are those of the run, as if the years consisted of such runs.
+    """
+    found: Numbers = {**run, **known}
+    costs = costs or Costs()
+    makespan = _number(run, "makespan_us")
+    times = costs.years * HOURS_PER_YEAR * US_PER_HOUR / makespan if makespan > 0 else math.nan
+    electricity, carbon = _number(run, "energy.cost"), _number(run, "energy.carbon_g")
+    found["cost.electricity"] = bill = electricity * times
+    found["cost.carbon"] = tax = carbon / G_PER_TONNE * times * costs.carbon_per_tonne
+    paid = [known["cost.purchase"], known["cost.rent"]]
+    if not math.isnan(electricity):
+        paid.append(bill)
+    if costs.carbon_per_tonne > 0:
+        paid.append(tax)
+    found["cost.total"] = total = float(np.sum(paid))
+    n_tokens = _number(run, "serving.output_tokens_per_s") * costs.years * HOURS_PER_YEAR * US_PER_HOUR / US_PER_S
+    found["cost.per_million_tokens"] = float(per_million_tokens(total, n_tokens))
+    return found
+
+
+def _number(run: Numbers, name: str) -> float:
+    value = run.get(name, math.nan)
+    return value if isinstance(value, float | int) else math.nan

@@ -1,7 +1,8 @@
-"""The stages of a search: all points where they are few; otherwise a first guess, moves, samples, and a proof.
+"""Search for the best point of a plan: try all points if they are few; otherwise guess, move, sample, then prove.
 
-The recommended order of a study of strategies: no single one is best. Cheapest first proves that nothing is better but
-says nothing until it ends; the fluid model gives a first answer; moves and samples improve it between the two.
+The order is the result of a study of strategies, in which none was best by itself. Working from the cheapest point up
+proves that nothing is better, but gives no answer until it ends. The fluid model gives a first answer, and moves and
+samples improve it. The proof then runs every point that could still be better, the cheapest first.
 """
 
 import numpy as np
@@ -9,11 +10,10 @@ import numpy as np
 from vinesim.plans.board import Board, SpentError
 from vinesim.plans.conclusion import End, end_of
 from vinesim.plans.guesses import first_guess
-from vinesim.plans.moves import improve
 from vinesim.plans.pareto import trace_front
-from vinesim.plans.proof import prove
-from vinesim.plans.race import race
+from vinesim.plans.race import PATIENCE, look_again, promising, race
 from vinesim.plans.sampler import sample
+from vinesim.plans.surface import Surface
 
 SMALL_SHARE = 0.5  # of the budget: what the first look at all points may take, so that all are run
 
@@ -48,3 +48,59 @@ def enumerate_all(board: Board) -> None:
     left = board.screened.left
     order = np.lexsort((left, board.screened.bound[left, 0]))
     race(board, left[order].tolist())
+
+
+STEPS = (1, 2, 4, 8)
+SWAPS = (1, 2, 4)
+MOVES_AT_A_TIME = 6  # moves raced together
+MOST_RUNS = 20  # replications of a move; a point at the border of a limit takes more, which the proof gives it
+
+
+def improve(board: Board) -> None:
+    """Move the best point: one choice by steps or to its end, two choices against each other, or another policy.
+
+    Stop when no move makes it better, and every move that seemed to has been decided by further runs.
+    """
+    board.stage = "moves"
+    tried: set[int] = set()
+    surface = Surface(board.space, board.screened)
+    while board.best is not None:
+        best = board.best.point
+        around = dict.fromkeys(
+            [*board.space.neighbors(best, STEPS), *board.space.ends(best), *board.space.swaps(best, SWAPS)]
+        )
+        moves = [point for point in around if point not in tried and board.is_candidate(point)]
+        if not moves:
+            found = [candidate for candidate in promising(board, board.candidates) if candidate.n < PATIENCE]
+            if not found:
+                return
+            look_again(board, found[0])
+            continue
+        some = surface.order(moves, board.candidates)[:MOVES_AT_A_TIME]
+        tried |= set(some)
+        race(board, some, MOST_RUNS)
+
+
+POINTS_AT_A_TIME = 16
+FIRST_RUNS = 20  # replications in a first pass; each later pass takes all points that are left one look further
+
+
+def prove(board: Board) -> None:
+    """Race each point that could be better, until none is left or none can be better by more than the plan's gap."""
+    board.stage = "proof"
+    later = [n for n in board.plan.looks if n > FIRST_RUNS]
+    for most in (FIRST_RUNS, *later):
+        _pass(board, most)
+
+
+def _pass(board: Board, most: int) -> None:
+    """Race each point that could be better, with up to ``most`` replications, the lowest bound first."""
+    done: set[int] = set()
+    while True:
+        left = [int(p) for p in board.screened.left if int(p) not in done and board.is_candidate(int(p), again=True)]
+        if not left:
+            return
+        left.sort(key=lambda point: (float(board.screened.bound[point, 0]), point))
+        some = left[:POINTS_AT_A_TIME]
+        done |= set(some)
+        race(board, some, most)

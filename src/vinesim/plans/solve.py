@@ -43,13 +43,12 @@ def plan(
     on_step: Callable[[Board], None] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> Answer:
-    """Search for the best choices of a plan (or of a plan file, or its mapping) within its limits.
+    """Search for the best choices of a plan within its limits. ``plan`` may also be a plan file or its mapping.
 
-    ``out`` is the folder of the runs, a sweep's: finished runs in it are kept and not repeated; ``plan.json``,
-    ``recommendation.yaml`` and the scenarios of the answer's other rows are written there; ``vinesim report`` makes the
-    pages of them. ``backend``, ``workers`` and
-    ``address`` are those of ``sweep``. Ctrl-C ends the search with the answer so far. Raises :class:`InputError` for a
-    plan or folder that cannot be used.
+    ``out`` is the folder of the runs, which is also the folder of a sweep; finished runs in it are not repeated. The
+    search writes ``plan.json``, ``recommendation.yaml`` and the scenarios of the answer's other rows there, and
+    ``vinesim report`` turns them into pages. ``backend``, ``workers`` and ``address`` are as for ``sweep``. Ctrl-C ends
+    the search and returns the answer so far. Raises :class:`InputError` for a plan or folder that cannot be used.
     """
     check_backend(backend, workers, address)
     if not isinstance(plan, Plan):

@@ -1,4 +1,4 @@
-"""Read the answer in the folder of a plan, unless it is damaged, or is not the answer to what lies next to it."""
+"""Read the answer in the folder of a plan. It is refused if damaged, or if the study next to it is another one."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an answer says of other wishes and other prices, by the runs that were done."""
+"""What an answer would be with other limits and other prices, judged by the runs that were done."""
 
 import math
 

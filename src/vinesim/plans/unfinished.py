@@ -1,7 +1,7 @@
 """Runs that leave jobs unfinished, and which of them a plan accepts.
 
-Means and percentiles are of what finished. So a run that left jobs unfinished breaks a point, unless a limit or an
-objective counts these jobs: as missed deadlines, as refused, or because it is on the number of jobs that finish.
+Means and percentiles cover only what finished. A run that left jobs unfinished therefore rules its point out, unless a
+limit or an objective counts these jobs: as missed deadlines, as refused, or in the number of finished jobs.
 """
 
 import math

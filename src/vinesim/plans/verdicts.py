@@ -1,13 +1,14 @@
-"""Whether a limit holds: judged at several numbers of replications, with the error split over these looks.
+"""Decide whether a limit holds: judge it at several numbers of replications, with the error divided among these looks.
 
-Each look may err with (1 - confidence) / looks on either side, so that by the union bound all looks together say
-*holds* wrongly in at most a share 1 - confidence of all cases, and *fails* in no more. Between the two a limit is
-*undecided*. The mean is judged by Student's t; a share of runs by the exact binomial bounds of Clopper and Pearson.
+Each look may err with (1 - confidence) / looks on either side. By the union bound, all looks together then wrongly say
+*holds* in at most a share 1 - confidence of all cases, and likewise *fails*. Between the two, a limit is *undecided*.
+The mean is judged by Student's t; a share of runs by the exact binomial bounds of Clopper and Pearson.
 
-Latencies are skewed: few runs seldom show the longest ones, and t alone would then say *holds* too often (17 % instead
-of 5 % for exponential values). So *holds* must stand even if one more run were worse than all seen, by a margin that
-shrinks with their number. For exponential values *holds* is then wrong in 4 %; the margin was found by simulation.
-Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4; Clopper and Pearson, Biometrika 26 (1934).
+Latencies are skewed: a few runs seldom show the longest ones, and t alone would then say *holds* too often (17 %
+instead of 5 % for exponential values). So *holds* must remain true even if one more run were worse than all seen, by a
+margin that shrinks with their number. For exponential values, *holds* is then wrong in 4 % of cases; the margin was
+found by simulation. Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4; Clopper and Pearson,
+Biometrika 26 (1934).
 """
 
 import math

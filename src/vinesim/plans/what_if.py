@@ -1,6 +1,7 @@
 """Run a recommendation under other loads, and if it misses a limit there, the points that come next.
 
-These runs are new, in the folder ``what_if`` of the plan: load decides what happens, so that no stored run has it.
+The runs are new and go to the folder ``what_if`` of the plan. The load affects what happens in a run, so no stored run
+can answer.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The work of a workload: what its tasks hold of each processor type on average while jobs arrive."""
+"""The work of a workload: how much of each processor type its tasks hold on average while jobs arrive."""
 
 from dataclasses import dataclass
 

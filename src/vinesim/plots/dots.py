@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, PANEL_INCHES, PLAIN, SMALL, Look, matplotlib
+from vinesim.plots.style import COLORS, PANEL_INCHES, PLAIN, SMALL, matplotlib
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -36,16 +36,16 @@ class DotsPanel:
     marks: Mapping[str, float] = field(default_factory=dict)
 
 
-def dots_figure(panels: Sequence[DotsPanel], *, look: Look = PLAIN) -> "Figure":
+def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
     """Draw the panels side by side; neighbours with equal rows share row names, and equal x labels share an axis."""
     mpl = matplotlib()
-    with mpl.rc_context(look.rc):
+    with mpl.rc_context(PLAIN.rc):
         from matplotlib.figure import Figure
 
         labels = [[row.label for row in panel.rows] for panel in panels]
         n_named = 1 + sum(after != before for before, after in pairwise(labels))
         size = (PANEL_INCHES[0] * len(panels) + 1.3 * n_named, 0.27 * max(map(len, labels)) + 1.2)
-        figure = Figure(figsize=look.size(*size), layout="constrained")
+        figure = Figure(figsize=PLAIN.size(*size), layout="constrained")
         has_marks = any(panel.marks for panel in panels)
         is_one_axis = len({panel.x_label for panel in panels}) == 1
         grid = figure.subplots(1, len(panels), sharex=is_one_axis, squeeze=False).ravel()
@@ -53,7 +53,7 @@ def dots_figure(panels: Sequence[DotsPanel], *, look: Look = PLAIN) -> "Figure":
             for place, row in enumerate(panel.rows):
                 heights = place + np.linspace(-SPREAD, SPREAD, len(row.values))
                 first = place == number == 0
-                dots = {"color": COLORS[5], "markersize": 3.5 * look.scale, "label": "a workload" * first}
+                dots = {"color": COLORS[5], "markersize": 3.5 * PLAIN.scale, "label": "a workload" * first}
                 axes.plot(row.values, heights, "o", **dots)
                 axes.errorbar(
                     row.mean,
@@ -61,7 +61,7 @@ def dots_figure(panels: Sequence[DotsPanel], *, look: Look = PLAIN) -> "Figure":
                     xerr=[[row.mean - row.low], [row.high - row.mean]],
                     fmt="D",
                     color=COLORS[1],
-                    markersize=5 * look.scale,
+                    markersize=5 * PLAIN.scale,
                     capsize=3,
                     zorder=4,
                     label="mean, 95 % interval" * first,

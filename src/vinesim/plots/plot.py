@@ -50,14 +50,19 @@ def plot(
 ) -> "Figure":
     """Draw a figure of a sweep, of a run or of several runs; return it, and write it to ``output`` (.pdf, .svg, .png).
 
-    ``source`` is a sweep, a result, a folder of either, or a list of runs. Of a sweep, ``kind`` is lines (the number
-    ``y`` along the axis ``x``), bars, heat (``by`` down, ``x`` across), each with the mean and its interval over the
-    replications, or points (the number ``y`` over the number ``x``, one point a run). ``by`` is the axis that has a
-    line for each label, ``panel`` one that has a panel for each, ``where`` fixes the others. Of runs, ``kind`` is tail,
-    cumulative or histogram (of the time ``x`` of jobs or tasks), timeline (``y``: queue, utilization or active) or
-    gantt, from ``from_us`` to ``to_us`` (us, a text such as ``3 h``, or a date if the run has dates). ``log`` names the
-    logarithmic axes: x, y or xy. ``inches`` is width and height; the text has ``font_points``. Raises
-    :class:`InputError`.
+    ``source`` is a sweep, a result, a folder of either, or a list of runs.
+
+    For a sweep, ``kind`` is lines (the number ``y`` along the axis ``x``), bars or heat (``by`` down, ``x`` across),
+    all with means and their intervals over the replications, or points (the number ``y`` over the number ``x``, one
+    point per run). The figure has one line per label of the axis ``by`` and one panel per label of the axis ``panel``;
+    ``where`` fixes the other axes.
+
+    For runs, ``kind`` is tail, cumulative or histogram (of the time ``x`` of jobs or tasks), timeline (``y``: queue,
+    utilization or active) or gantt, from ``from_us`` to ``to_us`` (us, a text such as ``3 h``, or a date if the run has
+    dates).
+
+    ``log`` names the logarithmic axes: x, y or xy. ``inches`` is (width, height); ``font_points`` is the size of the
+    text. Raises :class:`InputError`.
     """
     look = Look(inches, font_points, font)
     _check(output, log, look, dpi)

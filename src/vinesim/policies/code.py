@@ -1,8 +1,8 @@
-"""What a policy's outcome depends on besides its name: the code in its file, and in the modules next to it.
+"""The code that a policy's outcome depends on: the policy's file, and the modules next to it.
 
-This covers the file itself, and the modules and packages in its folder that it imports, directly or indirectly. It does
-not cover packages installed elsewhere, modules imported by a name computed at run time, and data files that the policy
-reads by itself.
+Included are the file itself, and the modules and packages in its folder that it imports, directly or indirectly. Not
+included are packages installed elsewhere, modules imported by a name computed at run time, and data files that the
+policy reads by itself.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Which columns of a workload a policy looks at: those that name jobs' priorities, users and deadlines."""
+"""Which columns of a workload a policy reads, among those with jobs' priorities, users and deadlines."""
 
 import inspect
 from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.core.code import is_own
-from vinesim.formats.source.renamed import RENAMED
+from vinesim.formats.source.suggestions import RENAMED
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import ScorePolicy

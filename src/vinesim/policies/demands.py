@@ -1,4 +1,4 @@
-"""Which policies can run a scenario: what its tasks hold, capacities of units, and what happens between its events."""
+"""Whether a policy can run a scenario: what its tasks hold, the capacities of units, and events between decisions."""
 
 from collections.abc import Iterable
 

@@ -72,10 +72,11 @@ def read_scenario(
 ) -> Scenario:
     """Read the scenario of a YAML file; file names in it are relative to its folder.
 
-    ``overrides`` are ``key=value`` changes, such as ``arrivals.iat=5`` or ``datacenter.racks[0].units.GPU=30``, the
-    value in YAML; ``settings`` are values by such keys, applied after them. If the policy is replaced, options in the
-    file that it does not know are left out, with a warning. ``check_policy(policy, options)`` is called too, so that
-    its :class:`InputError` joins the others; without it no policy's file is loaded, except one that a change names.
+    ``overrides`` are changes ``key=value`` with the value in YAML, such as ``arrivals.iat=5`` or
+    ``datacenter.racks[0].units.GPU=30``. ``settings`` maps such keys to values, and is applied after them. If the
+    policy is replaced, options in the file that the new policy does not know are left out, with a warning. If
+    ``check_policy(policy, options)`` is given, its :class:`InputError` is reported together with the other problems;
+    without it, no policy's file is loaded, except one that a change names.
     Raises :class:`InputError` with file, line and column of every problem.
     """
     source = scenario_file.read_source(path, overrides).changed(settings or {})

@@ -1,8 +1,8 @@
-"""What decides the outcome of a run, in one place: the ids of scenarios and of a sweep's runs are computed from it.
+"""What decides the outcome of a run. The ids of scenarios and of a sweep's runs are computed from this.
 
-A policy counts with its class, the code in its file and in the modules next to it (see ``policies.code``), to the last
-comment, and the options whose values differ from their defaults; so spelling out a default changes nothing. VineSim's
-own code counts with its version.
+A policy counts with its class, the code in its file and in the modules next to it, comments included (see
+``policies.code``), and the options whose values differ from their defaults; writing a default out changes nothing.
+VineSim's own code counts with its version.
 """
 
 import hashlib

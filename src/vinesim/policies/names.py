@@ -1,8 +1,8 @@
 """Find wrong names in a policy's functions from their byte code, before anything runs or compiles.
 
-Checked are names of the module and of its modules' contents, and what a decision reads of ``model``, ``view``,
-``view.options`` and ``view.scratch``. Attributes of anything else are left to the run. Wrong are names that are not
-defined, and those of what differs from run to run. Writes that must not be are found with them.
+Names of the module and of what is in its modules are checked, and what a decision reads from ``model``, ``view``,
+``view.options`` and ``view.scratch``. Attributes of anything else are left to the run. A name is wrong if it is not
+defined, or if it differs from run to run, such as a clock. Forbidden writes are found as well.
 """
 
 import builtins

@@ -1,4 +1,4 @@
-"""Units that take tasks while they compute another one: what that does not go with."""
+"""Units that accept tasks while they compute another one: what cannot be combined with them."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""What a policy may not read, because it differs from run to run: random numbers without the scenario's seed, clocks.
+"""What a policy may not read because it differs from run to run: clocks, and random numbers without the seed.
 
-A generator that is made from a seed where it is used repeats, and may be used: ``np.random.default_rng(7)``.
+A policy may use a generator that is made from a fixed seed where it is used: ``np.random.default_rng(7)``.
 """
 
 import datetime

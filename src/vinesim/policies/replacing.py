@@ -1,6 +1,6 @@
-"""Replace a policy: which of its options are kept.
+"""Replace a policy, and decide which of its options are kept.
 
-Options given for the old policy are kept if the new policy knows them; the others are left out, with a warning. Options
+Options given for the old policy are kept if the new policy knows them; others are left out, with a warning. Options
 given together with the new policy, or after it, are never left out: wrong ones are errors.
 """
 
@@ -20,8 +20,8 @@ from vinesim.policies.registry import find
 def changed(scenario: Scenario, **new: Any) -> Scenario:
     """Return a copy of the scenario with some values replaced, checked as a whole.
 
-    With another ``policy`` and no ``options``, the options that the new policy knows are kept; the others are left out,
-    with a warning.
+    With a new ``policy`` and no ``options``, options that the new policy knows are kept; others are left out, with a
+    warning.
     """
     if not new:
         return scenario

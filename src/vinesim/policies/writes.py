@@ -1,8 +1,8 @@
-"""Find what a policy writes that it must not: all but its scratch arrays, whose contents a run repeats.
+"""Find forbidden writes of a policy. It may write only to its scratch arrays, whose contents a run repeats.
 
-Looked at are assignments, and calls of methods that change a list or an array, through ``model``, ``state`` and
-``view``, names that stand for parts of them, and names of the module. What another function does with them is looked at
-there, if it calls its parameters by these names.
+Checked are assignments, and calls of methods that change a list or an array, through ``model``, ``state`` and ``view``,
+through names that stand for parts of them, and through names of the module. Other functions are checked in the same way
+if their parameters have these names.
 """
 
 import ast

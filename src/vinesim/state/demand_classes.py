@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vinesim.formats.source.amounts import amount_words
+from vinesim.formats.source.quantities import amount_words
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter

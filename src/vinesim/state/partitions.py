@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.source.amounts import amount_words
+from vinesim.formats.source.quantities import amount_words
 from vinesim.model.cohort import kept_of, types_of
 from vinesim.model.errors import Problem
 from vinesim.model.partition import user_words

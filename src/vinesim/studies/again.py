@@ -1,4 +1,4 @@
-"""Ask a stored run again: its numbers under other prices, powers or rates, from its tables, without running it."""
+"""Compute the numbers of a stored run again under other prices, powers or rates, from its tables, without a run."""
 
 import hashlib
 import os
@@ -40,9 +40,10 @@ def read_result(
 ) -> Result:
     """Return the result in a folder that ``vinesim run --out`` wrote, without running anything.
 
-    ``settings`` are keys of the scenario with other values, ``changes`` the same as texts, ``key=value``: prices,
-    powers, electricity, sampling, or the date of the start. ``quantiles`` are those of the summary, by name. Raises
-    :class:`InputError` for a change that decides what happens in a run, and for a folder that cannot be read.
+    ``settings`` maps keys of the scenario to new values; ``changes`` says the same as texts, ``key=value``. Prices,
+    powers, electricity, sampling and the start date can be changed. ``quantiles`` maps names in the summary to
+    quantiles. Raises :class:`InputError` for a change that would affect what happens in a run, and for a folder that
+    cannot be read.
     """
     path = Path(folder)
     percentiles = read_origin(path, "run")["percentiles"]

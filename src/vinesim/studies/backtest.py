@@ -1,11 +1,11 @@
-"""A back-test: the waits that a policy predicts, compared with those that happened.
+"""A back-test: compare the waits that a policy predicts with those that happened.
 
-A workload knows when its jobs really started from its attributes ``start_s`` and ``eligible_s``: seconds from the
-beginning, the first start and the time from which on the job could have started. Any table may have them, as columns
-``attribute.start_s`` and ``attribute.eligible_s``; without the latter a wait counts from the arrival. The policy is run
-several times with different seeds, so that the prediction has its own band; once where all seeds give the same. Where
-all actual starts are whole seconds, the log has rounded them down, as Slurm's does, and the predicted ones are rounded
-down, too.
+The actual start of a job is in the attribute ``start_s``, and the time from which it could have started in
+``eligible_s``, both in seconds from the beginning of the workload. Any table may have them, as columns
+``attribute.start_s`` and ``attribute.eligible_s``; without the latter, a wait counts from the arrival. The policy runs
+several times with different seeds, so that the prediction has its own band, or once if every seed gives the same. If
+all actual starts are whole seconds, the log rounded them down, as Slurm's logs do, and the predicted starts are rounded
+down too.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,7 @@
-"""The error that a back-test found, kept with the workload that it is of: answers about that workload carry it.
+"""The error found by a back-test, kept next to the workload; answers about that workload repeat it.
 
-``vinesim backtest site.yaml`` writes it next to the workload's file, ``site.backtest.json`` for ``site.parquet``. It
-holds for this workload only, which is known by its checksum, and for the policy and options that were tested.
+``vinesim backtest site.yaml`` writes it to ``site.backtest.json`` for ``site.parquet``. It holds only for this
+workload, which its checksum identifies, and for the policy and options that were tested.
 """
 
 import json

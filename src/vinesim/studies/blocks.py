@@ -1,4 +1,4 @@
-"""Blocks of runs that differ only in their arrival times and seed, for the engine to do in one call."""
+"""Blocks of runs that differ only in their arrival times and seed. The engine runs a block in one call."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,6 @@
 """Check that the scenario of every point of a study can run."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 
 from vinesim.formats.study.file import scenario_source
@@ -16,24 +15,20 @@ from vinesim.studies.run import named
 _ENOUGH = 200  # wrong points, after which the check stops
 
 
-def check_points(
-    study: Study,
-    on_progress: Callable[[int, int], None] | None = None,
-    *,
-    check_policy: PolicyCheck | None = None,
-) -> int:
-    """Build the scenario of each point, with the first seed, and try the functions that the study records on the first
-    point, unless the check runs no code of files; return the number of points.
+def check_points(study: Study, *, check_policy: PolicyCheck | None = None) -> int:
+    """Build the scenario of each point with the first seed, and return the number of points.
 
-    ``on_progress(done, of)`` is called after each. Raises :class:`InputError`: problems at all points are reported as
-    they are, others with their first point; after 20 problems or 200 wrong points the check stops.
+    Functions that the study records are tried on the first point, unless the check may not run code of files. Raises
+    :class:`InputError`: problems at all points are reported as they are, others with their first point. The check stops
+    after 20 problems or 200 wrong points.
     """
     check = check_policy or PolicyCheck()
     points = expand(replace(study, replications=1, until=None))
     wrong: dict[Problem, list[str]] = {}  # problem -> the points that have it
     texts: dict[str, list[str]] = {}
-    n_wrong = 0
-    for number, run in enumerate(points, 1):
+    n_checked, n_wrong = 0, 0
+    for run in points:
+        n_checked += 1
         source = scenario_source(study).changed({**run.settings, "seed": run.seed})
         try:
             words: list[str] = []
@@ -46,18 +41,16 @@ def check_points(
             n_wrong += 1
             for problem in error.problems:
                 wrong.setdefault(problem, []).append(named(run.point))
-        if on_progress is not None:
-            on_progress(number, len(points))
         if n_wrong == _ENOUGH or len(wrong) > MAX_PROBLEMS:
             break
     if wrong:
         raise InputError(
-            [replace(problem, at=_at(at, len(at) == number) + problem.where) for problem, at in wrong.items()]
+            [replace(problem, at=_at(at, len(at) == n_checked) + problem.where) for problem, at in wrong.items()]
         )
     if check.allows(functions(study.record), "function"):
         check_own_numbers(study)
     for text, at in texts.items():
-        warnings.warn(_at(at, len(at) == number) + text, InputWarning, stacklevel=2)
+        warnings.warn(_at(at, len(at) == n_checked) + text, InputWarning, stacklevel=2)
     return len(points)
 
 

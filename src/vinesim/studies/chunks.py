@@ -1,7 +1,7 @@
-"""The runs of a study in chunks: a chunk is what a worker gets at a time, and what one file holds.
+"""Divide the runs of a study into chunks. A worker gets one chunk at a time, and one file holds one chunk.
 
-A chunk is a sequence of consecutive runs. Its end depends only on the study, not on the back-end, the workers or what
-is already done, so that the same study gives the same files everywhere.
+A chunk is a sequence of consecutive runs. Where it ends depends only on the study, not on the back-end, the workers or
+what is already done, so the same study gives the same files everywhere.
 """
 
 import hashlib

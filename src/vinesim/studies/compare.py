@@ -1,10 +1,10 @@
-"""Compare two labels of a sweep: replications are compared in pairs that share random numbers.
+"""Compare two labels of a sweep, pairing replications that share random numbers.
 
-The runs of a pair share their seed and so their workload; what the two policies (or sizes, or networks) have in common
-cancels in the difference. Intervals and p values are Student's for paired differences. Both are corrected for the
-number of comparisons by one rule, so an interval excludes 0 exactly when its p value calls the difference significant.
-Holm's p values would be smaller, but have no such intervals. Source: Law, Simulation Modeling and Analysis, 5th
-edition, sections 9.7 (Bonferroni), 10.2 and 11.2 (paired t, common random numbers).
+The runs of a pair have the same seed and therefore the same workload. What the two policies (or sizes, or networks)
+have in common cancels in the difference. Intervals and p values are Student's for paired differences. Both are
+corrected for the number of comparisons by the same rule, so an interval excludes 0 exactly when its p value calls the
+difference significant. Holm's p values would be smaller, but have no such intervals. Source: Law, Simulation Modeling
+and Analysis, 5th edition, sections 9.7 (Bonferroni), 10.2 and 11.2 (paired t, common random numbers).
 """
 
 import math

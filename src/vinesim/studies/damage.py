@@ -1,4 +1,4 @@
-"""Damage in the folder of a sweep: found by checksums, reported, and set aside so that lost runs are repeated."""
+"""Damaged files in the folder of a sweep: find them by checksum, report them, set them aside so that runs repeat."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Compare what a folder holds with what repeating its runs gives, bit for bit."""
+"""Compare what a folder holds with a repetition of its runs, bit for bit."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,6 @@
-"""From when on a job could have started, in a run: it was submitted, its time had come, and what it waited for was
-over.
+"""Find when each job of a run became eligible: it was submitted, its begin time had come, its dependencies were over.
 
-What Slurm calls eligible: its waits count from then.
+Slurm counts waits from then.
 """
 
 import numpy as np

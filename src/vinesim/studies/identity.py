@@ -1,8 +1,8 @@
 """The id of a run: a hash of everything that decides its outcome, equal on every machine.
 
-It covers the scenario's document after the point's changes, the bytes of the files that it names, what counts of its
-policy (see ``policies.identity``), the seed, the warm-up and VineSim's version; not descriptions, labels, or the places
-of files. Numbers count by value (5 is 5.0), but a quantity outside the policy's options counts as text: ``5 us`` gives
+It covers the scenario's document after the changes of the point, the bytes of the files that it names, the policy (see
+``policies.identity``), the seed, the warm-up and VineSim's version. It does not cover descriptions, labels, or where
+files are. Numbers count by value (5 is 5.0), but a quantity outside the policy's options counts as text: ``5 us`` gives
 another id than 5. The order of keys counts only where it matters: among the units of a rack or node, and in mappings
 among a generator's options.
 """

@@ -1,4 +1,4 @@
-"""The files that a study names: a row is kept only if they did not change while its run read them."""
+"""Watch the files that a study names: a row is kept only if they did not change while its run read them."""
 
 import os
 import socket

@@ -1,8 +1,8 @@
 """The journal of an unfinished chunk: one line of JSON per finished run, kept until the chunk's part is written.
 
 A line is written at once and carries its checksum. If the process, the machine or the disk fails, the last line may be
-incomplete, and its run is repeated; any other line that has changed is damage. Numbers are written with enough digits
-to be read back exactly.
+incomplete; its run is then repeated. Any other changed line counts as damage. Numbers are written with enough digits to
+be read back exactly.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""What the jobs of a sweep are labelled with, such as users or hours, as one more axis of the sweep.
+"""Treat labels of jobs, such as users or hours, as one more axis of a sweep.
 
-A study that records ``by.user`` has numbers such as ``by.user.ann.wait_us``. As an axis ``user`` they are rows: one for
-each run and label, with the numbers ``wait_us``, ``latency_us`` and so on.
+A study that records ``by.user`` has numbers such as ``by.user.ann.wait_us``. With the axis ``user`` they become rows:
+one per run and label, with the numbers ``wait_us``, ``latency_us`` and so on.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The meaning of a sweep's rows: written into each part, so that parts of another study can be detected."""
+"""The meaning of a sweep's rows, written into each part, so that parts of another study are recognised."""
 
 import hashlib
 import json

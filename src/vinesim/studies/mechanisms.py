@@ -1,7 +1,7 @@
-"""What a model of a cluster knows, each as a switch: a scenario without it.
+"""The mechanisms of a cluster's model as switches: each returns the scenario without one mechanism.
 
-Switching one off shows what it contributes to a prediction. Those of the policy ``slurm`` are in its options and in the
-attributes of the jobs of a site; the others any scenario may have.
+Switching a mechanism off shows what it contributes to a prediction. Those of the policy ``slurm`` are in its options
+and in the attributes of a site's jobs; any scenario may have the others.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""What a folder needs so that its runs can be repeated, here or on another machine.
+"""Store in a folder what is needed to repeat its runs, here or on another machine.
 
-``inputs/`` mirrors the places of the files that a document names, and of the modules next to code, so that relative
-names in it keep their meaning. ``origin.json`` lists them with their checksums, the command, and the versions. A file
-of more than ``MOST_BYTES`` is not copied: a link points to it, and a copy of the folder elsewhere lacks it.
+``inputs/`` holds the files that a document names, and the modules next to code, under their original relative paths, so
+that relative names still work. ``origin.json`` lists them with their checksums, the command, and the versions. A file
+larger than ``MOST_BYTES`` is linked, not copied, so a copy of the folder on another machine lacks it.
 """
 
 import json

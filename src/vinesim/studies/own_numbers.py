@@ -1,10 +1,9 @@
-"""Numbers of the user's own: functions of a result, which a study's ``record`` names as ``file.py:function``.
+"""The user's own numbers: functions of a result, which a study's ``record`` names as ``file.py:function``.
 
-A function returns a number, or a mapping of numbers (which may hold further mappings), or a table whose first column
-has labels. Its numbers are columns of the sweep like any other: under the function's name, with the keys or the labels
-and columns after it.
+A function returns a number, a mapping of numbers (which may hold further mappings), or a table whose first column holds
+labels. Its numbers become columns of the sweep, named after the function, followed by the keys, or by label and column.
 
-``record`` also names axes of the jobs, such as ``by.user``: the numbers of each label are then ``by.user.ann.wait_us``.
+``record`` may also name axes of the jobs, such as ``by.user``; the numbers are then ``by.user.ann.wait_us`` and so on.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Priorities and fair shares at a time of a run under the policy ``slurm``, as ``sprio -l`` and ``sshare -l`` print."""
+"""Priorities and fair shares at a time of a run under the policy ``slurm``, as in ``sprio -l`` and ``sshare -l``."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Ask a stored sweep again: its rows under other prices of units and of electricity, without running anything."""
+"""Compute the rows of a stored sweep again under other prices of units and electricity, without running anything."""
 
 from collections.abc import Mapping
 from dataclasses import replace

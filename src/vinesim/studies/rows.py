@@ -1,4 +1,4 @@
-"""The rows of a sweep: a run's place in the study and its numbers, to and from columns of Parquet files."""
+"""Convert the rows of a sweep, a run's place in the study and its numbers, to and from columns of Parquet files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

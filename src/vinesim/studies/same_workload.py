@@ -1,4 +1,4 @@
-"""Whether the replications of a study differ in their workload: one from a file does not, unless it is resampled."""
+"""Whether the replications of a study differ in their workload. A workload from a file differs only if resampled."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which runs of a study differ with their seed: by their jobs, their failures or their policy."""
+"""Find which runs of a study depend on their seed: through their jobs, their failures or their policy."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace

@@ -1,10 +1,10 @@
-"""The formula of a step's time that makes a simulated engine serve requests as a real one did.
+"""Fit the formula of a step's time so that a simulated engine serves requests as a real engine did.
 
-The coefficients are found by least squares on the times of the first half of the requests: the logarithms of the times
-to the first token, in the order of their length, as by chance a request comes early or late in a step; and those of
-each request's time per token and latency. A tenth of the mean is added to each, so that short times count as well as
-long ones, but not very short ones. Twice as many requests are simulated, as the later ones share the engine with the
-earlier ones; of these nothing but arrivals and tokens is known to the fit.
+The coefficients are found by least squares on the first half of the requests. One part is the logarithms of the times
+to the first token, sorted by length, because a request may happen to arrive early or late in a step. The other is the
+logarithms of each request's time per token and latency. A tenth of the mean is added to each time, so that short times
+count as much as long ones, but very short ones do not dominate. Twice as many requests are simulated, because later
+requests share the engine with earlier ones; of the later ones the fit uses only arrivals and tokens.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,10 @@
-"""Measured requests of one serving engine, simulated: what takes how long."""
+"""Simulate the measured requests of one serving engine, and return how long each part takes."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from vinesim.engine.engine_choice import Engine
 from vinesim.engine.simulate import simulate
 from vinesim.formats.importers.serving_log import Requests
 from vinesim.model.batching import Batching
@@ -41,7 +40,7 @@ def measured_times(requests: Requests) -> np.ndarray:
     return _times(requests, requests.first_token_us, requests.last_token_us)
 
 
-def simulated_times(requests: Requests, batching: Batching, engine: Engine = "compiled") -> np.ndarray:
+def simulated_times(requests: Requests, batching: Batching) -> np.ndarray:
     """[3, N] the same times of the requests on a simulated engine. Raises :class:`InputError`."""
     n = len(requests.queued_us)
     name = "ENGINE"
@@ -59,7 +58,7 @@ def simulated_times(requests: Requests, batching: Batching, engine: Engine = "co
         output_tokens=requests.output_tokens,
     )
     center = Datacenter.of([(name, 0, 0)], (ProcessorType(name, batching=batching),))
-    outcome = simulate(Scenario(center, work, affinity=np.ones((1, 1))), engine=engine).outcome
+    outcome = simulate(Scenario(center, work, affinity=np.ones((1, 1))), engine="compiled").outcome
     assert outcome.serving is not None
     return _times(requests, outcome.serving.first_token_us, outcome.task_finish_us)
 

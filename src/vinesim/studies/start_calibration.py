@@ -1,10 +1,10 @@
-"""How much wider the intervals of predicted starts must be, by how earlier forecasts of the same site did.
+"""How much wider the intervals of predicted starts must be, judged by earlier forecasts of the same site.
 
-Forecasts of earlier snapshots are compared with the starts that are known by now. Both ends of an interval move, as
-parts of the time from the snapshot, until they would have held 8 of 10 of these starts, and one more of them would be
+Forecasts from earlier snapshots are compared with the starts that are known by now. Both ends of an interval move, as a
+part of the time from the snapshot, until the intervals would have contained 8 of 10 of these starts and a new start is
 as likely to lie within: split conformal prediction with quantiles (Romano, Patterson and Candes, 2019), for each end
-and each range of lead times. A job that has not started by now starts later than now: such a start is censored, and
-quantiles are those of Kaplan and Meier.
+and each range of lead times. A job that has not started yet will start later than now; such a start is censored, and
+the quantiles are Kaplan and Meier's.
 """
 
 from collections.abc import Iterator

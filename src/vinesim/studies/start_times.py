@@ -1,15 +1,16 @@
-"""When the pending jobs of a Slurm queue will start, with intervals.
+"""Predict when the pending jobs of a Slurm queue will start, with intervals.
 
-Each replication draws what nobody knows: the phases of the daemons' clocks, what part of its limit each job uses, and
-who will submit jobs. A part is drawn from those of the jobs that had ended before the snapshot, and of ten more that
-used 5 %, 15 % ... 95 %, so that a site with few jobs behind it is not taken at its word; for a job that runs already,
-from the parts that it has not passed. The jobs of the day before the snapshot come again behind the queue, beginning at
-a drawn moment of that day and going on with its start; that keeps their rate, their bursts and who submits what.
-Without ``later`` nobody submits further jobs, as in Slurm's own forecast. When nodes that are down come back is not
-known: they stay down.
+Each replication draws what is unknown: the phases of the daemons' clocks, the part of its limit that each job uses, and
+who will submit jobs. The part is drawn from jobs that had ended before the snapshot, and from ten more that used 5 %,
+15 % ... 95 %, which keeps a site with few ended jobs from being taken literally. For a job that already runs, only
+parts that it has not passed yet are drawn.
 
-The interval of the draws says nothing of what the model does not know, so it is widened by how forecasts of earlier
-snapshots did: :mod:`~vinesim.studies.start_calibration`.
+The jobs of the day before the snapshot arrive again behind the queue, beginning at a drawn moment of that day and
+continuing with its start. This preserves their rate, their bursts and who submits what. Without ``later``, nobody
+submits further jobs, as in Slurm's own forecast. It is not known when nodes that are down return, so they stay down.
+
+The spread of the draws does not include errors of the model, so the interval is widened according to earlier
+forecasts: :mod:`~vinesim.studies.start_calibration`.
 """
 
 import tempfile
@@ -97,11 +98,11 @@ def start_times(
     engine: Engine = "auto",
     on_run: Callable[[int], None] | None = None,
 ) -> StartTimes:
-    """Predict when the pending jobs of a site's ``squeue`` start: of the last snapshot, or of the last one by ``at_s``.
+    """Predict when the pending jobs in a snapshot of ``squeue`` will start: the last snapshot, or the last by ``at_s``.
 
-    ``folder`` has the files of a site. Nobody submits jobs after ``submit_until_s``, s since 1970. With ``calibrate``,
-    forecasts of earlier snapshots say how wide the intervals must be. ``on_run`` is called with the number of each
-    simulation. Raises :class:`~vinesim.model.errors.InputError` where there is no snapshot.
+    ``folder`` holds the files of a site. The forecast assumes that nobody submits jobs after ``submit_until_s``
+    (s since 1970). With ``calibrate``, forecasts of earlier snapshots decide how wide the intervals are. ``on_run`` is
+    called with the number of each simulation. Raises :class:`~vinesim.model.errors.InputError` if there is no snapshot.
     """
     site = read_site(Path(folder))
     for reason, lines in site.unread.get("queue", {}).items():

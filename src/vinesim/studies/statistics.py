@@ -1,6 +1,6 @@
 """Confidence intervals over independent replications.
 
-The values are one number per replication, never one per job: the jobs of a run wait for each other and are dependent.
+There is one value per replication, never one per job, because the jobs of a run wait for each other and are dependent.
 Source: Law, Simulation Modeling and Analysis, 5th edition, chapter 9 (replications, Student's t).
 """
 

@@ -1,8 +1,8 @@
-"""The folder of a sweep: finished runs are kept, and nothing incomplete or damaged is ever used as data.
+"""The folder of a sweep. It keeps finished runs, and never uses incomplete or damaged files as data.
 
-``study.yaml`` is the study with its scenario; ``runs/`` holds the parts, with the rows of finished chunks; ``journal/``
-holds the runs of unfinished chunks, and files being written; ``damaged/`` holds damaged files. The ids of the runs tell
-what is done, so the parts of several machines form one sweep when they are put in one folder.
+``study.yaml`` is the study with its scenario. ``runs/`` holds the parts, with the rows of finished chunks. ``journal/``
+holds the runs of unfinished chunks, and files that are being written. ``damaged/`` holds damaged files. The ids of the
+runs say what is done, so the parts of several machines form one sweep when they are put into one folder.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""Run a study: every run that is not done yet, on one of the back-ends, into a folder or into memory."""
+"""Run a study: run everything that is not done yet on one of the back-ends, and keep it in a folder or in memory."""
 
 import os
 import sys
@@ -85,13 +85,13 @@ def sweep(
     on_progress: Callable[[SweepProgress], object] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> Sweep:
-    """Run what is missing of a study (or of a study file, or its mapping) and return all its rows.
+    """Run the missing runs of a study and return all its rows. ``study`` may also be a study file or its mapping.
 
-    ``out`` is the sweep's folder; finished runs in it are kept, whatever happens, and not repeated. Without it the rows
-    are only in memory. ``backend`` is loky (processes on this machine), dask or ray, with that many ``workers`` (None:
-    all cores; 1: this process) or with the cluster at ``address``. ``shard`` (k, n) does the k-th of n parts.
-    ``on_progress`` is called when a chunk of runs is finished, ``on_message`` with lines for the user.
-    Raises :class:`InputError` for a study, folder or back-end that cannot be used. Runs that fail are in ``failures``.
+    ``out`` is the sweep's folder. Finished runs in it are kept, whatever happens, and not repeated. Without ``out``,
+    the rows are only in memory. ``backend`` is loky (processes on this machine), dask or ray. It uses ``workers``
+    processes (None: one per core; 1: this process), or the cluster at ``address``. ``shard=(k, n)`` runs only the k-th
+    of n parts. ``on_progress`` is called when a chunk of runs is finished, ``on_message`` with lines for the user.
+    Raises :class:`InputError` for a study, folder or back-end that cannot be used. Failed runs are in ``failures``.
     """
     from vinesim.studies.backends import check_backend
 

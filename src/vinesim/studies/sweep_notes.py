@@ -1,4 +1,4 @@
-"""What a reader of a sweep's numbers must know: runs that stalled, overload, equal workloads, the model's error."""
+"""Notes that a reader of a sweep's numbers needs: stalled runs, overload, equal workloads, the model's error."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

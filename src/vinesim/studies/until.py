@@ -1,4 +1,4 @@
-"""Add replications for points whose number is not known precisely enough yet."""
+"""Add replications to points whose number is not yet known precisely enough."""
 
 import math
 from collections.abc import Mapping

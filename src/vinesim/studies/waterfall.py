@@ -1,4 +1,4 @@
-"""What each mechanism of a model contributes to a back-test: it is switched off, and the error looked at again."""
+"""Measure what each mechanism of a model contributes to a back-test: switch it off and compare the errors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

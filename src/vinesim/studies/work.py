@@ -1,4 +1,4 @@
-"""What a worker does: the missing runs of one chunk. It is the same on every back-end, and without one."""
+"""Do a worker's work: the missing runs of one chunk. It is the same on every back-end, and without one."""
 
 import pickle
 import socket

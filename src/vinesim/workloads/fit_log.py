@@ -97,13 +97,13 @@ def _bursts(fit: LogFit, gaps: np.ndarray) -> Fitted | None:
     return found if found.ks <= max(POOR, fit.gaps[0].ks) else None
 
 
-def autocorrelations(values: np.ndarray, lags: Sequence[int] = LAGS) -> dict[int, float]:
+def autocorrelations(values: np.ndarray) -> dict[int, float]:
     """Return the autocorrelation at each lag that is less than a quarter of the values; 0 for equal values."""
     centred, n = values - values.mean(), len(values)
     variance = float((centred**2).mean())
     return {
         lag: float((centred[lag:] * centred[:-lag]).mean()) / variance if variance > 0 else 0.0
-        for lag in lags
+        for lag in LAGS
         if lag <= n // 4
     }
 

@@ -98,7 +98,7 @@ def known_generator(name: Any, folder: Path) -> GeneratorSpec | None:
 
 
 def generator(name: str, folder: Path = Path()) -> GeneratorSpec:
-    """Return the generator of that name, or of a ``file.py:function`` relative to ``folder``, whose code is run.
+    """Return the generator with this name, or load it from ``file.py:function``, relative to ``folder``.
 
     Raises :class:`InputError` for an unknown name, or a file or function that cannot be used.
     """

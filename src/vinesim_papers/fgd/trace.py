@@ -11,8 +11,8 @@ import numpy as np
 
 from vinesim.formats.importers.openb import MIB, types_of, workload_of
 from vinesim.formats.importers.openb_files import MILLI, Node, Pod, holds, read_nodes, read_pod
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import read_csv_rows
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.network import NONE
 from vinesim.model.scenario import Scenario

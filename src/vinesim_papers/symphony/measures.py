@@ -1,6 +1,6 @@
 """The measurements of the claims about Symphony: the percentage of requests that miss their deadline."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,9 @@ def missed(data: Data, study: str, **where: Any) -> float:
     return data.mean(study, MISSED, **where)
 
 
-def by_scheduler(data: Data, study: str, schedulers: Iterable[str] = SCHEDULERS, **where: Any) -> dict[str, float]:
+def by_scheduler(data: Data, study: str, **where: Any) -> dict[str, float]:
     """Return :func:`missed` for each scheduler."""
-    return {name: missed(data, study, scheduler=name, **where) for name in schedulers}
+    return {name: missed(data, study, scheduler=name, **where) for name in SCHEDULERS}
 
 
 def by_application(data: Data, study: str, **where: Any) -> dict[str, float]:

@@ -14,7 +14,7 @@ from vinesim.formats.slurm.values import weights_of
 from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
-from vinesim.policies.slurm import usage
+from vinesim.policies.slurm import fair_share
 from vinesim.studies.mechanisms import without_each
 from vinesim.studies.priorities import priorities_at
 
@@ -101,13 +101,13 @@ def printed_usage(one: Printed, billed: float) -> float:
     while at + PERIOD_S <= SEEN_S:
         end = at + PERIOD_S
         if at < one.end_s <= end:  # counted at its end
-            found += usage.of_job(one.end_s - max(one.begin_s, at), billed, HALF_LIFE_S)
-        found = usage.decayed(found, PERIOD_S, HALF_LIFE_S)
+            found += fair_share.of_job(one.end_s - max(one.begin_s, at), billed, HALF_LIFE_S)
+        found = fair_share.decayed(found, PERIOD_S, HALF_LIFE_S)
         if one.begin_s < end < one.end_s:
-            found += usage.of_job(end - max(one.begin_s, at), billed, HALF_LIFE_S)
+            found += fair_share.of_job(end - max(one.begin_s, at), billed, HALF_LIFE_S)
         at = end
     if at < one.end_s <= SEEN_S:
-        found += usage.of_job(one.end_s - max(one.begin_s, at), billed, HALF_LIFE_S)
+        found += fair_share.of_job(one.end_s - max(one.begin_s, at), billed, HALF_LIFE_S)
     return found
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.policies.slurm.association_tree import tree_of
-from vinesim.policies.slurm import usage
+from vinesim.policies.slurm import fair_share
 from vinesim.policies.slurm.fair_share import PARENT, classic, fair_tree
 
 ROWS = [
@@ -20,7 +20,7 @@ ROWS = [
 def factors(used, rows=ROWS):
     tree = tree_of(rows)
     held = np.array([used.get(user, 0.0) for _, user in tree.keys])
-    usage.add_up(tree.parent, tree.is_user, held)
+    fair_share.add_up(tree.parent, tree.is_user, held)
     found, levels, order = np.zeros(len(held)), np.zeros(len(held)), tree.users
     fair_tree(tree.parent, tree.depth, tree.above.reshape(-1), tree.shares, tree.siblings, held, levels, order, found)
     return {user: round(found[i] * len(order)) for i, (_, user) in enumerate(tree.keys) if user}
@@ -47,19 +47,19 @@ def test_without_usage_those_with_shares_are_equal():
 
 
 def test_usage_is_halved_after_each_half_life():
-    assert usage.decayed(80.0, 1200.0, 600.0) == 20.0
-    assert usage.decayed(80.0, 1200.0, 0.0) == 80.0
+    assert fair_share.decayed(80.0, 1200.0, 600.0) == 20.0
+    assert fair_share.decayed(80.0, 1200.0, 0.0) == 80.0
     # a job of 16 CPUs from 50 s before a calculation; then a minute later; then it ends after 11 s more
-    first = usage.of_job(50.0, 16.0, 1200.0)
-    second = usage.decayed(first, 60.0, 1200.0) + usage.of_job(60.0, 16.0, 1200.0)
-    last = second + usage.of_job(11.0, 16.0, 1200.0)
+    first = fair_share.of_job(50.0, 16.0, 1200.0)
+    second = fair_share.decayed(first, 60.0, 1200.0) + fair_share.of_job(60.0, 16.0, 1200.0)
+    last = second + fair_share.of_job(11.0, 16.0, 1200.0)
     assert [int(first), int(second), int(last)] == [777, 1678, 1852]
 
 
 def test_classic_fair_share():
     tree = tree_of(ROWS)
     held = np.array([{"ann": 40.0, "bob": 20.0, "cat": 40.0}.get(user, 0.0) for _, user in tree.keys])
-    usage.add_up(tree.parent, tree.is_user, held)
+    fair_share.add_up(tree.parent, tree.is_user, held)
     normalized, effective, factor = np.zeros((3, len(held)))
     classic(tree.parent, tree.shares, tree.siblings, held, normalized, effective, factor)
     of = {key: (normalized[i], effective[i], factor[i]) for i, key in enumerate(tree.keys)}

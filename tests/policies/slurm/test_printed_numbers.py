@@ -12,7 +12,7 @@ import pytest
 
 from tests.policies.slurm.association_tree import tree_of
 from vinesim.formats.slurm.values import time_s, tres
-from vinesim.policies.slurm import fair_share, priority, usage
+from vinesim.policies.slurm import fair_share, priority
 
 NUMBERS = Path(__file__).parents[3] / ".." / "shared" / "slurm" / "numbers"
 pytestmark = pytest.mark.skipif(not NUMBERS.is_dir(), reason="the printed numbers are not at hand")
@@ -63,12 +63,12 @@ class Replay:
                 ends + [(last_s + PERIOD_S * (k + 1), 1, -1) for k in range(n_periods)]
             ):
                 if is_calculation:
-                    now[self.tree.users] = usage.decayed(now[self.tree.users], PERIOD_S, self.half_life_s)
+                    now[self.tree.users] = fair_share.decayed(now[self.tree.users], PERIOD_S, self.half_life_s)
                 for m, (who, start, _, billing) in enumerate(self.jobs):
                     if m not in over and start < at and (is_calculation or m == n):
-                        now[who] += usage.of_job(at - max(start, last_s), billing, self.half_life_s)
+                        now[who] += fair_share.of_job(at - max(start, last_s), billing, self.half_life_s)
                 over |= {n} - {-1}
-                usage.add_up(self.tree.parent, self.tree.is_user, now)
+                fair_share.add_up(self.tree.parent, self.tree.is_user, now)
                 if is_calculation:
                     last_s, calculated = at, now.copy()
             yield self.snapshots[time], now, calculated

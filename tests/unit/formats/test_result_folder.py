@@ -13,7 +13,7 @@ import vinesim as vs
 from vinesim.formats.results import folder as results
 from vinesim.formats.results.checksums import check_sums
 from vinesim.formats.results.folder import CHECKED, check_target, write_result
-from vinesim.formats.source.exchange import exchanged
+from vinesim.formats.source.files import exchanged
 from vinesim.model.errors import InputError
 
 SCENARIO = Path(__file__).parents[3] / "examples" / "quickstart.yaml"

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from vinesim.formats.scenario.batching import moved_profile, read_attention, read_layers, read_profile, step_time
 from vinesim.formats.scenario.step_parts import StepPart, StepRow
-from vinesim.formats.scenario.step_times import moved_profile, read_attention, read_layers, read_profile, step_time
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.parts import Part
 from vinesim.formats.source.yaml_source import YamlSource

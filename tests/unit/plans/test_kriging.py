@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vinesim.plans.kriging import kriged
+from vinesim.plans.surface import kriged
 
 
 def test_known_places_have_their_values_and_distance_brings_doubt():

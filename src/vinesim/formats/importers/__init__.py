@@ -1,1 +1,1 @@
-"""Logs and measurements of real machines; one file per format."""
+"""Importers: one file per format of logs and measurements of real machines."""

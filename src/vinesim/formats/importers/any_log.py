@@ -1,4 +1,4 @@
-"""The arrivals, sizes and users of a log of any form that VineSim reads: SWF, a workload's table, a list of times."""
+"""Read arrivals, sizes and users from any form of log that VineSim knows: SWF, a workload's table, a list of times."""
 
 from dataclasses import dataclass
 from pathlib import Path

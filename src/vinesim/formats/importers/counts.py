@@ -1,7 +1,7 @@
-"""Series of counts: a CSV file whose lines hold a time and the number of events from then to the next line's time.
+"""Read a series of counts: a CSV file whose rows hold a time and the number of events until the time of the next row.
 
 The header line is optional. Times are numbers (seconds) or dates such as 2014-02-14 14:30:00. The Numenta Anomaly
-Benchmark (timestamp, value) has this form, as do counts of requests per interval in general.
+Benchmark (timestamp, value) has this form, and so have most files of requests per interval.
 """
 
 import datetime

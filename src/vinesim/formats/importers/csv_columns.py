@@ -1,4 +1,4 @@
-"""What the cells of each column of a table look like: numbers, dates, clocks, sizes or other texts, and how large."""
+"""Find out what the cells of each column hold: numbers, dates, clocks, sizes or other texts, and how large."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which rows of a log are no jobs, and why."""
+"""Find the rows of a log that are not jobs, and say why."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The file of a log with a row per job as a table: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
+"""Open a log with a row per job as a table: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
 
 import csv
 import json

@@ -1,7 +1,7 @@
-"""Numbers and dates as people write them: 1.234,5 or 1,234.5 and 31/12/2024 8:30 PM, as SQL that rewrites the cells.
+"""Numbers and dates as people write them, such as 1.234,5 or 1,234.5 and 31/12/2024 8:30 PM, as SQL that converts them.
 
-Whether a comma is a decimal mark, and whether days come before months, is decided for the whole log: by the cells that
-can be read in one way only, or by an option. If no cell decides, the guess is in doubt.
+Whether a comma is a decimal mark, and whether days come before months, is decided once for the whole log: by an option,
+or by the cells that can be read in only one way. If no cell decides, the guess is marked as doubtful.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of

@@ -1,7 +1,7 @@
-"""Guess what the columns of a log are: by their names, the units in them, and their values.
+"""Guess what the columns of a log mean, from their names, the units in the names, and their values.
 
-A guess says why it was made, and the user can correct it; a column without a meaning is left out. Most of a column's
-cells decide what it holds: the rows with other cells are dropped later. See ``csv_names`` and ``csv_units``.
+Each guess has a reason, and the user can correct it. A column without a meaning is left out. The majority of a column's
+cells decides what it holds; rows with other cells are dropped later. See ``csv_names`` and ``csv_units``.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Any log with a row per job, as a CSV file: what its columns mean is guessed, and the user may correct it.
+"""Import any log with a row per job: guess what its columns mean, and let the user correct the guess.
 
-The rows that are jobs are copied as they stand, and a scenario next to them says what their columns are, so that the
-guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`` for what columns may hold.
+The rows that are jobs are copied unchanged to a CSV file. A scenario next to it says what the columns mean, and is the
+place to correct the guess. See ``csv_guess`` for the guess and ``workload_forms`` for what columns may hold.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of

@@ -1,4 +1,4 @@
-"""The file that says what the columns of a log are: an import writes it, you correct it, the next import takes it."""
+"""The file with the meanings of a log's columns: an import writes it, the user edits it, the next import reads it."""
 
 from collections.abc import Mapping
 from pathlib import Path

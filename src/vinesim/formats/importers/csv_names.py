@@ -1,7 +1,7 @@
-"""What the name of a log's column says: which of our columns it is, and in which unit.
+"""Find out from a column's name which of VineSim's columns it is, and in which unit.
 
-Names are looked up in the words that other logs use (``workload_columns.MEANINGS``). Capital letters, ``_`` and a
-leading ``job`` do not matter, and neither does a last word such as ``time`` where a time is meant.
+Names are looked up in a list of words that other logs use (``workload_columns.MEANINGS``). Upper case, ``_`` and a
+leading ``job`` are ignored, and for columns of times so is a last word such as ``time``.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The scenario of an imported CSV log: what its columns are, each with the reason, and a datacenter to run it on."""
+"""Write the scenario of an imported CSV log: the meaning of each column, with the reason, and a datacenter."""
 
 import os
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from vinesim.formats.scenario.file import read_source
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import used_names
 from vinesim.formats.scenario.workload_table import read_workload
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.document import checked
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.formats.source.table_source import TableSource
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.model.catalog import ProcessorType

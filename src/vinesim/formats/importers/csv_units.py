@@ -1,7 +1,8 @@
-"""The units that a log's names do not give, judged by all its columns together.
+"""Guess the units that a log's column names do not give, from all columns together.
 
-Times are in the unit of the arrivals, or else in the first one in which the log has a likely length and its jobs do;
-memory is what a machine has for each core. Where another unit would do as well, or none does, the guess is in doubt.
+Times are in the unit of the arrivals, or else in the first unit in which both the log and its jobs have plausible
+lengths. Memory is compared with what machines have per core. If several units are plausible, or none is, the guess is
+marked as doubtful.
 """
 
 from collections.abc import Mapping

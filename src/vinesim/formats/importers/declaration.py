@@ -1,4 +1,4 @@
-"""The declaration of an importer: a function whose parameters are the arguments and options of its command."""
+"""How an importer is declared: a function whose parameters are the arguments and options of its command."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The settings of a serving engine that a run of vLLM wrote down in its ``meta.json``."""
+"""Read the settings of a serving engine from the ``meta.json`` that a run of vLLM wrote."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Measured throughputs of training jobs on GPU types, as a CSV file: gpu, job_type, scale_factor, steps_per_s.
+"""Import throughputs of training jobs measured on GPU types: a CSV file with gpu, job_type, scale_factor, steps_per_s.
 
 The scheduler Gavel was evaluated with a table of this form: Narayanan et al., OSDI 2020.
 """

@@ -1,7 +1,7 @@
-"""Jobs that an importer has read, written as rows that people can read, with a scenario and its nodes.
+"""Write the jobs that an importer has read: rows that people can read, a scenario, and its nodes.
 
-Each task is a row; the tasks of a job start together. The rows keep the names of jobs and queues and the dates of the
-log; the scenario says which columns VineSim ignores.
+Each task is a row, and the tasks of a job start together. The rows keep the names of jobs and queues and the dates of
+the log. The scenario lists the columns that VineSim ignores.
 """
 
 import csv
@@ -19,9 +19,8 @@ from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, ON_WHAT
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_columns import IGNORE
 from vinesim.formats.scenario.workload_forms import STARTED
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.files import replacing
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.quantities import MEMORY, format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem

@@ -1,4 +1,4 @@
-"""Attributes of jobs, as a workload has them; among them when they started, for back-tests."""
+"""Attributes of jobs in the form that a workload has them, such as when they started, for back-tests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,8 +1,8 @@
-"""Pods, and jobs of Kueue and Volcano, as jobs of a workload.
+"""Turn pods, and jobs of Kueue and Volcano, into jobs of a workload.
 
-Kueue: ``kind: Workload`` of ``kueue.x-k8s.io`` has the pods of a job in ``spec.podSets``, and its times in the
-conditions Admitted and Finished. Volcano: ``kind: Job`` of ``batch.volcano.sh`` has them in ``spec.tasks``, and in its
-conditions Running and what followed.
+Kueue: ``kind: Workload`` of ``kueue.x-k8s.io`` lists the pods of a job in ``spec.podSets``; its times are in the
+conditions Admitted and Finished. Volcano: ``kind: Job`` of ``batch.volcano.sh`` lists them in ``spec.tasks``; its times
+are in the condition Running and the condition that ends it.
 """
 
 import math

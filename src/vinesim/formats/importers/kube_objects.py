@@ -1,4 +1,4 @@
-"""Objects of Kubernetes as ``kubectl get ... -o json`` prints them: their texts, amounts and times.
+"""Read Kubernetes objects as ``kubectl get ... -o json`` prints them: texts, amounts and times.
 
 Amounts are quantities such as 500m, 64Gi or 1e3; times are RFC 3339 dates. Source: the Kubernetes API, v1.
 """

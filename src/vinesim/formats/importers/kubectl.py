@@ -1,7 +1,7 @@
-"""Nodes, pods, and jobs of Kueue and Volcano, as ``kubectl get ... -o json`` prints them.
+"""Import nodes, pods, and jobs of Kueue and Volcano from the output of ``kubectl get ... -o json``.
 
-A pod is a job of one task; pods of a group, and the pods of a job of Kueue or Volcano, start together. Pods of
-DaemonSets are at every node: what they hold is taken off their nodes.
+A pod becomes a job of one task. Pods of a group, and the pods of one job of Kueue or Volcano, start together. Pods of
+DaemonSets run on every node, so what they hold is subtracted from the nodes.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
-"""Jobs of an LSF cluster, from its ``lsb.acct`` or from what ``bacct -l`` prints.
+"""Import the jobs of an LSF cluster from ``lsb.acct`` or from the output of ``bacct -l``.
 
-A job is a gang of one task for each of its hosts, with the slots that it had there as cores.
+A job becomes a gang with one task per host; the slots that it had on the host are the task's cores.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""The records of LSF about jobs that ended: lines of ``lsb.acct``, or what ``bacct -l`` prints.
+"""Read LSF's records of jobs that ended: lines of ``lsb.acct``, or the output of ``bacct -l``.
 
-A line ``"JOB_FINISH"`` of lsb.acct has fields separated by blanks, with texts in quotation marks, which are doubled in
-them. bacct breaks its lines anywhere and indents what follows; its dates may lack the year. Sources: IBM Spectrum LSF
-10.1, lsb.acct and bacct.
+A line ``"JOB_FINISH"`` of lsb.acct has fields separated by blanks. Texts are in quotation marks; a quotation mark
+inside a text is doubled. bacct breaks its lines anywhere and indents the rest; its dates may lack the year. Sources:
+IBM Spectrum LSF 10.1, lsb.acct and bacct.
 """
 
 import datetime

@@ -1,4 +1,4 @@
-"""The machines file of an SWF log, as the simulator Alea writes it: one cluster per line, fields separated by tabs.
+"""Read the machines file of an SWF log, as the simulator Alea writes it: a cluster per line, fields separated by tabs.
 
 Fields: id, name, nodes, processors per node, speed, memory per node in KB.
 """

@@ -1,4 +1,4 @@
-"""A serving engine for a log of requests with tokens that does not say what served them."""
+"""Make up a serving engine for a log of requests with tokens that does not say what served them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A datacenter for a log that does not say what it ran on: nodes as large as the largest job."""
+"""Make up a datacenter for a log that does not say what it ran on: nodes as large as the largest job."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.values import MAX_UNITS
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG, NODE, Workload
 

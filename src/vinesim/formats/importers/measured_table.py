@@ -1,4 +1,4 @@
-"""A scenario from measured times: a workload file, an affinity table, and nodes with one unit of each type."""
+"""Write a scenario from measured times: a workload file, an affinity table, and nodes with one unit of each type."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

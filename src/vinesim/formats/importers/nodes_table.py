@@ -1,4 +1,4 @@
-"""A table of nodes, one row for each or for several equal ones: what its columns mean is guessed by their names."""
+"""Read a table of nodes with one row per node or per group of equal nodes, and guess its columns from their names."""
 
 import re
 from collections.abc import Mapping

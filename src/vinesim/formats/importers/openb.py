@@ -1,11 +1,11 @@
-"""Nodes and pods of a GPU cluster, as two CSV files: the form of Alibaba's trace of 2023 (openb).
+"""Import the nodes and pods of a GPU cluster from two CSV files, in the form of Alibaba's trace of 2023 (openb).
 
 Nodes: sn, cpu_milli, memory_mib, gpu (count), model. Pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli (of one
-GPU), gpu_spec (models that its GPUs may be of, A|B; empty: any), creation_time, deletion_time (s).
+GPU), gpu_spec (the models that its GPUs may be, A|B; empty: any), creation_time, deletion_time (s).
 
-A pod is a job of one task. With GPUs, its lead is GPUs, and CPU and memory are companions; without, its lead is its
-cores. It runs from when it is placed for as long as it existed. Capacities and demands of CPUs and GPUs are
-thousandths, as in the files, so that all sums are exact.
+A pod becomes a job of one task. If it has GPUs, these are its lead, and CPU and memory are companions; otherwise its
+cores are its lead. It runs for as long as it existed, from when it is placed. Capacities and demands of CPUs and GPUs
+are thousandths, as in the files, which keeps all sums exact.
 """
 
 from itertools import groupby
@@ -18,9 +18,8 @@ from vinesim.formats.importers.declaration import Argument, Imported, Importer, 
 from vinesim.formats.importers.openb_files import CPU, MILLI, POD_COLUMNS, Node, Pod, holds, read_nodes, read_pod
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_writer import write_workload
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import read_csv_rows
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.quantities import MEMORY, format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.workload import NO_PREFERENCE, Workload

@@ -1,11 +1,11 @@
-"""The two files of an openb trace: nodes and pods, read row by row."""
+"""Read the two files of an openb trace, nodes and pods, row by row."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 from vinesim.formats.scenario.values import MAX_UNITS
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
+from vinesim.formats.source.quantities import MEMORY
 
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu", "model")
 POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")

@@ -1,10 +1,10 @@
-"""Jobs of PBS Professional, OpenPBS or Torque: the records of their accounting files, ``server_priv/accounting``.
+"""Import the jobs of PBS Professional, OpenPBS or Torque from their accounting files, ``server_priv/accounting``.
 
-A record is ``date time;type;job;key=value key=value ...``; values with spaces are in quotation marks, and
-indented lines continue a record. Records of the
-type E say how a job ran. Each chunk of ``exec_vnode`` is a task with what it held there; else the tasks are those of
-``Resource_List.select`` or of Torque's ``nodes=2:ppn=6``. Sources: Altair PBS Professional Administrator's Guide,
-"Accounting Log"; Adaptive Computing, Torque Administrator Guide, "Accounting records".
+A record is ``date time;type;job;key=value key=value ...``. Values with spaces are in quotation marks, and indented
+lines continue a record. Records of type E say how a job ran. Each chunk of ``exec_vnode`` becomes a task with what it
+held there; without ``exec_vnode``, the tasks come from ``Resource_List.select`` or from Torque's ``nodes=2:ppn=6``.
+Sources: Altair PBS Professional Administrator's Guide, "Accounting Log"; Adaptive Computing, Torque Administrator
+Guide, "Accounting records".
 """
 
 import datetime

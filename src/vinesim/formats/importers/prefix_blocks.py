@@ -1,9 +1,9 @@
-"""What requests share, from a log that names the blocks of their prompts: ``hash_ids``, as Mooncake's traces have.
+"""Find what requests share in a log that names the blocks of their prompts: ``hash_ids``, as in Mooncake's traces.
 
-An id stands for a block of tokens and all those before it, so prompts that begin alike have the same first ids. Thus
-the prompts are paths in a tree. A request has one prefix: the longest path that it shares with another request, and
-from its end on the branch that most requests take. So the turns of a conversation share one prefix; what several of
-those have in common, such as a system prompt, is found once for each.
+An id stands for a block of tokens together with all blocks before it, so prompts with the same beginning have the same
+first ids, and the prompts are paths in a tree. Each request gets one prefix: the longest path that it shares with
+another request, extended along the branch that most requests take. The turns of a conversation therefore share one
+prefix; what several conversations have in common, such as a system prompt, is found once per conversation.
 
 Source: Qin et al., Mooncake, FAST 2025 (the traces).
 """

@@ -1,4 +1,4 @@
-"""A log with one request per line, as a CSV file with a column of times, turned into a series of counts."""
+"""Turn a log with one request per row, a CSV file with a column of times, into a series of counts."""
 
 import os
 from pathlib import Path

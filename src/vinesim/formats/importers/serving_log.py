@@ -1,9 +1,9 @@
-"""What was measured of a serving engine: its requests, or its steps, as CSV, tab-separated text, JSON Lines or Parquet.
+"""Measurements of a serving engine, by request or by step: CSV, tab-separated text, JSON Lines or Parquet.
 
-Requests have ``input_tokens``, ``output_tokens``, or other names that logs use for them, and times in seconds on one
-clock: when each was queued, when it had its first token and when its last. Steps have ``prefill_tokens`` (of prompts,
-computed in the step), ``sequences`` (that decoded), ``memory_tokens`` (in memory of the sequences of the step) and
-``time_us``.
+Requests have ``input_tokens`` and ``output_tokens`` (or other names that logs use for them), and times in seconds on
+one clock: when each was queued, when its first token came, and when its last. Steps have ``prefill_tokens`` (of
+prompts, computed in the step), ``sequences`` (that decoded), ``memory_tokens`` (in memory for the sequences of the
+step) and ``time_us``.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of

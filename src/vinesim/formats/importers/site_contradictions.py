@@ -1,4 +1,4 @@
-"""Where the files of a site contradict one another, or themselves; how many things each contradiction touches."""
+"""Find where the files of a site contradict one another or themselves, and count what each contradiction affects."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The jobs of a Slurm site as a workload: what the engine holds of them, and what the policy ``slurm`` knows."""
+"""Turn the jobs of a Slurm site into a workload: what the engine needs, and what the policy ``slurm`` needs."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ from vinesim.formats.importers.site_requests import request_of
 from vinesim.formats.slurm.jobs import Record, SlurmJob
 from vinesim.formats.slurm.requests import WHOLE, Held, Request, held_by
 from vinesim.formats.slurm.values import duration_s, exact
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.catalog import TaskType
 from vinesim.model.workload import NO_PARTITION, NO_PREFERENCE, Workload
 

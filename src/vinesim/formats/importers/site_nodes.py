@@ -1,4 +1,4 @@
-"""The nodes and partitions of a Slurm site: what slurm.conf says of them, or else what scontrol shows."""
+"""Read the nodes and partitions of a Slurm site from slurm.conf, or else from the output of scontrol."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vinesim.formats.importers.slurm_nodes import MIB, gpus_of
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import NOTHING, hosts
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.errors import InputError, Problem
 
 CPU = "CPU"

@@ -1,4 +1,4 @@
-"""The options of the policy ``slurm`` that the files of a site give: its parameters, by Slurm's words."""
+"""Derive the options of the policy ``slurm`` from the files of a site: the parameters under Slurm's own names."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The parameters of slurm.conf that the model looks at, what their texts mean, and where two files differ in that."""
+"""The parameters of slurm.conf that the model uses, what their texts mean, and where two files differ in meaning."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

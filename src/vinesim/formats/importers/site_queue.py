@@ -1,7 +1,7 @@
-"""A snapshot of ``squeue`` as a workload: running jobs at their nodes, and pending ones with what they have waited.
+"""Turn a snapshot of ``squeue`` into a workload: running jobs on their nodes, and pending jobs with their waits.
 
-What a job asks for is what ``sacct`` says of it, or else the columns of ``squeue``. Nothing that happened after the
-snapshot is used: not how long a job ran, nor when it started.
+What a job requests comes from ``sacct``, or else from the columns of ``squeue``. Nothing that happened after the
+snapshot is used: neither how long a job ran nor when it started.
 """
 
 import math

@@ -1,8 +1,9 @@
-"""How long the jobs of a snapshot of ``squeue`` have run, without the time that they were suspended.
+"""Find out how long the jobs in a snapshot of ``squeue`` have run, without the time during which they were suspended.
 
-A column TIME says it. Without one, the end of a job's limit, END, says when it would have begun had it never been
-suspended: Slurm moves END when a job goes on. A job that is suspended now stopped no later than it was seen suspended
-first, in the snapshots before this one, and than the first job of an upper tier that is on its nodes now started.
+The column TIME says it. Without this column, it follows from END: Slurm moves the end of a job's limit when the job
+resumes, so END less the limit is when the job would have begun had it never been suspended. A job that is suspended now
+stopped at the latest when an earlier snapshot first showed it as suspended, and at the latest when the first job of a
+higher tier that now runs on its nodes started.
 """
 
 from collections.abc import Mapping, Sequence

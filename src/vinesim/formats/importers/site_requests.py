@@ -1,4 +1,4 @@
-"""What a job of a Slurm site asks for: its options, or else what sacct says of it."""
+"""What a job of a Slurm site requests: its options, or else what sacct shows."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""A Slurm site at the time of a snapshot of ``squeue``, as a scenario: from there on it can be simulated."""
+"""Turn a Slurm site at the time of a snapshot of ``squeue`` into a scenario, to be simulated from then on."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from vinesim.formats.slurm.accounts import ROOT
 from vinesim.formats.slurm.availability import NodeEvent
 from vinesim.formats.slurm.jobs import Record
 from vinesim.formats.slurm.site import Site, read_site
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem

@@ -1,4 +1,4 @@
-"""What of a site the policy ``slurm`` does not model, or only partly, and how many jobs that touches."""
+"""List what the policy ``slurm`` does not model of a site, or models only partly, and count the jobs affected."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The values of a site's configuration that the import looks at: numbers, durations and lists of hosts."""
+"""Read values of a site's configuration: numbers, durations and lists of hosts."""
 
 import math
 import re

@@ -1,9 +1,9 @@
-"""Jobs and nodes of a Slurm cluster, as ``sacct`` and ``scontrol show nodes`` print them.
+"""Import the jobs and nodes of a Slurm cluster from the output of ``sacct`` and ``scontrol show nodes``.
 
-A job is a gang of one task for each of its nodes, each with its part of the cores, memory and GPUs that the job held.
-It arrives when it became eligible, and runs for as long as it ran; its time limit is its limit, and what backfilling
-expects. A job that was cancelled before it ran is withdrawn at that time. Sources: the manual pages of sacct and
-scontrol, Slurm 23.
+A job becomes a gang with one task per node, each with its part of the cores, memory and GPUs that the job held. It
+arrives when it became eligible and runs for as long as it ran. Its time limit is its limit, and also the run time that
+backfilling expects. A job that was cancelled before it ran is withdrawn at that time. Sources: the manual pages of
+sacct and scontrol, Slurm 23.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The values of fields that Slurm prints: times, limits, amounts of memory, arrays of jobs."""
+"""Parse the fields that Slurm prints: times, limits, amounts of memory, job arrays."""
 
 import math
 import re

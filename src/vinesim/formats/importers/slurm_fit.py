@@ -1,7 +1,7 @@
-"""The tasks of a Slurm job, one at each of its nodes: how what it held was shared out, which sacct does not say.
+"""Divide what a Slurm job held among its nodes, one task per node. sacct only gives the total.
 
-It is shared equally; where the nodes of its partition have no room for that, the largest of them take what the others
-cannot; and GPUs of several types at one node are a task for each type.
+The total is divided equally. If the nodes of the partition have no room for equal parts, the largest nodes take what
+the others cannot. GPUs of several types at one node become one task per type.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""The jobs of a Slurm cluster: the output of ``sacct --parsable2``, a line for each with fields separated by ``|``.
+"""Read the jobs of a Slurm cluster from the output of ``sacct --parsable2``: a line per job, fields separated by ``|``.
 
 What a job held is in AllocTRES, or in ReqTRES if it never ran: cpu=16,mem=64G,node=2,gres/gpu:a100=4,gres/gpu=4, each
-number for all its nodes together. Times are dates without a time zone (taken as UTC), or seconds since 1970. The parts
-of a heterogeneous job have a line each, 12+0 and 12+1; jobs of an array that were cancelled while they waited have one
-together, 300_[201-300%50].
+number a total over its nodes. Times are dates without a time zone (read as UTC), or seconds since 1970. Each part of a
+heterogeneous job has its own line, 12+0 and 12+1. Jobs of an array that were cancelled while they waited share one
+line, 300_[201-300%50].
 """
 
 import math

@@ -1,6 +1,6 @@
-"""The nodes of a Slurm cluster: the output of ``scontrol show nodes``, with a line or a paragraph for each.
+"""Read the nodes of a Slurm cluster from the output of ``scontrol show nodes``, with a line or a paragraph per node.
 
-Of each node: NodeName, CPUEfctv (else CPUTot), RealMemory less MemSpecLimit (MiB), Gres (such as gpu:a100:8(S:0-1)),
+Fields used: NodeName, CPUEfctv (else CPUTot), RealMemory less MemSpecLimit (MiB), Gres (such as gpu:a100:8(S:0-1)),
 Partitions and State.
 """
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU
 from vinesim.formats.importers.slurm_fields import whole
 from vinesim.formats.scenario.values import MAX_UNITS
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.files import read_text
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.errors import InputError, Problem
 
 MIB = 2**20

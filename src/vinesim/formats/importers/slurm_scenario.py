@@ -1,4 +1,4 @@
-"""The workload of a Slurm cluster's jobs, and the scenario of its nodes."""
+"""Build the workload of a Slurm cluster's jobs, and write the scenario with its nodes."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
 from vinesim.formats.importers.slurm_fit import Task, Tasks
 from vinesim.formats.importers.slurm_jobs import SlurmJob
 from vinesim.formats.importers.slurm_nodes import MIB, SlurmNode
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.workload import ANYWHERE, NO_PARTITION, NO_PREFERENCE, Workload
 

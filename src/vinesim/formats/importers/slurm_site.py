@@ -1,4 +1,4 @@
-"""A whole Slurm site: a folder with whatever there is of its files becomes a scenario under the policy ``slurm``."""
+"""Import a whole Slurm site: a folder with any of its files becomes a scenario under the policy ``slurm``."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -23,8 +23,7 @@ from vinesim.formats.slurm.anonymous import anonymous
 from vinesim.formats.slurm.availability import NodeEvent
 from vinesim.formats.slurm.site import Site, check_jobs, read_site
 from vinesim.formats.slurm.values import duration_s, exact
-from vinesim.formats.source.amounts import MEMORY
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.quantities import MEMORY, format_time_us
 from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem

@@ -1,4 +1,4 @@
-"""Measured times of kernels on the devices of several machines, as a CSV file.
+"""Import times of kernels measured on the devices of several machines, from a CSV file.
 
 Columns: kernel, machine, device_type, cores, size_bytes, mean_us, dev_us (standard deviation) and n (samples).
 The runtime StarPU records such a history for each kernel and size, with one row per device.

@@ -1,24 +1,28 @@
-"""Read the Standard Workload Format (SWF), plain or gzip: logs of parallel machines as workloads.
+"""Import a log of a parallel machine in the Standard Workload Format (SWF), plain or gzip.
 
-By default each job becomes one task per processor (field 5, allocated; if that is missing, or on demand, field 8,
-requested), each as long as the job ran (field 4), on units that are one processor each; these start together, as a
-gang. Alternatively a job becomes one task that takes that many processors of one node, and a node is a unit. What a
-policy expects of a task is the time that the user requested (field 9). The status (field 11) says whether a job ran;
-the partition (field 16) can select jobs.
+By default a job becomes a gang with one task per processor, and each processor is a unit. The number of processors is
+field 5 (allocated); if that is missing, or with ``--processors requested``, field 8. Each task runs as long as the job
+did (field 4). With ``--task job``, a job becomes one task that takes that many processors of one node, and each node is
+a unit. Policies expect a task to take the time that the user requested (field 9). The status (field 11) says whether a
+job ran; the partition (field 16) can select jobs.
+
 Source: the format of the Parallel Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.job_starts import started_s
 from vinesim.formats.importers.machines import PROCESSOR_TYPE, Clusters, nodes_of, processors_of, read_clusters
-from vinesim.formats.importers.report import Finding
+from vinesim.formats.importers.report import Finding, ImportReport
 from vinesim.formats.importers.swf_header import SwfHeader, read_header
 from vinesim.formats.importers.swf_lines import (
     ALLOCATED,
@@ -29,12 +33,53 @@ from vinesim.formats.importers.swf_lines import (
     REQUESTED,
     jobs_of,
 )
-from vinesim.formats.importers.swf_report import SwfReport
-from vinesim.formats.importers.swf_scenario import JOB_TYPE, PROCESSOR_TIME, write_swf_scenario
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.yaml_writer import write_yaml
+from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PREFERENCE, Workload
+
+
+@dataclass
+class SwfReport(ImportReport):
+    """What an import read, dropped and left out."""
+
+    n_jobs: int = 0
+    n_tasks: int = 0
+    span_us: float = 0.0  # first to last arrival
+    work_us: float = 0.0  # processor time of all jobs
+    began: datetime | None = None  # when the first job was submitted
+    n_resorted: int = 0  # jobs whose line came after that of a later arrival
+    n_processors: int | None = None  # in the machines file
+    n_unasked: int = 0  # jobs without a requested time, whose estimate is their run time
+
+    def conclude(self) -> None:
+        """Turn the counts into words."""
+        days, hours = self.span_us / 86400e6, self.work_us / 3600e6
+        span = format_time_us(self.span_us)
+        self.made = f"{self.n_jobs:,} jobs, {self.n_tasks:,} tasks over {span}, {hours:,.0f} processor hours"
+        self.numbers = {"jobs": self.n_jobs, "tasks": self.n_tasks, "days": days, "processor_hours": hours}
+        if self.n_processors:
+            self.made += f", on {self.n_processors:,} processors"
+            self.numbers["processors"] = self.n_processors
+        self.values = {
+            column: dict(sorted(values.items(), key=lambda item: int(item[0].split()[0])))
+            for column, values in self.values.items()
+            if not all(value.startswith("-1") for value in values)  # not given
+        }
+        kept = [value for value, (n_kept, _) in self.values.get(FIELDS[PARTITION], {}).items() if n_kept]
+        if len(kept) > 1:
+            self.notes.append(
+                f"jobs of {len(kept)} partitions are merged, and each may run on any cluster: select partitions with "
+                "--partition"
+            )
+        if self.n_resorted:
+            self.notes.append(f"{self.n_resorted:,} jobs were out of order and were sorted by arrival")
+        if self.n_unasked:
+            self.notes.append(f"{self.n_unasked:,} jobs have no requested time: their estimate is their run time")
+
 
 TASKS = ("processor", "job")
 LEFT_OUT = (
@@ -182,3 +227,47 @@ def _check_partitions(path: str | os.PathLike[str], report: SwfReport, partition
     if missing := [str(number) for number in partitions if str(number) not in known]:
         expected = "a partition of the log: " + ", ".join(sorted(known)[:20])
         raise InputError([Problem(f"{path}: partition", expected, ", ".join(missing))])
+
+
+JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
+PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # when each of its processors is one
+AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
+OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task of a gang."
+OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
+
+
+def write_swf_scenario(
+    path: Path, workload: Path, datacenter: Datacenter, task: str, computer: str = "", start: datetime | None = None
+) -> None:
+    """Write the scenario next to its workload, whose first job arrives at the date ``start``, if it is known. A cluster
+    is a rack, a node is a shelf; a unit is a processor, or a node if each job is one task."""
+    is_whole = task == "job"
+    task_type = (JOB_TYPE if is_whole else PROCESSOR_TIME).name
+    document = {
+        "description": (OF_JOBS if is_whole else OF_PROCESSORS) + f" Computer: {computer}." * bool(computer),
+        "extends": "none",
+        "processor_types": [_type(processor) for processor in datacenter.processor_types],
+        "task_types": [task_type],
+        "affinity": {"absolute": {p.name: {task_type: AFFINITY} for p in datacenter.processor_types}},
+        "network": "none",
+        **({} if start is None else {"start_date": f"{start}"}),
+        "datacenter": {"racks": [_rack(datacenter, rack) for rack in range(datacenter.n_racks)]},
+        "workload": {"file": workload.name},
+        "policy": "easy_backfill" if is_whole else "high",
+        "sampling": "1 h",
+    }
+    write_yaml(path, document)
+
+
+def _type(processor: ProcessorType) -> dict[str, Any]:
+    if processor.capacity == 1.0 and not processor.attributes:
+        return {"name": processor.name}
+    return {"name": processor.name, "capacity": processor.capacity, "attributes": dict(processor.attributes)}
+
+
+def _rack(datacenter: Datacenter, rack: int) -> dict[str, Any]:
+    """A rack's nodes, all of one kind, from the lowest shelf up; adjacent equal nodes are counted together."""
+    inside = datacenter.rack == rack
+    name = datacenter.processor_types[datacenter.unit_type[inside][0]].name
+    units = np.bincount(datacenter.shelf[inside]).tolist()
+    return {"nodes": [{"units": {name: n}, "count": len(list(same))} for n, same in groupby(units)]}

@@ -1,4 +1,4 @@
-"""The header of an SWF log: comments such as ``; MaxProcs: 100`` that say what the log was recorded on, and when.
+"""Read the header of an SWF log: comments such as ``; MaxProcs: 100`` that describe the machine and the times.
 
 Source: the format of the Parallel Workloads Archive, version 2.2, "Header Comments".
 """

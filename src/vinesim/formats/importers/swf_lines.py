@@ -1,4 +1,4 @@
-"""The lines of an SWF log: which of their fields are used, and which lines are jobs that ran."""
+"""Read the lines of an SWF log: which fields are used, and which lines are jobs that ran."""
 
 import math
 import os

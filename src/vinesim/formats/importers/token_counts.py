@@ -1,4 +1,4 @@
-"""The tokens of the requests of a log: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
+"""Read the token counts of the requests of a log: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 import os

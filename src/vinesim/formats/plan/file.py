@@ -30,8 +30,8 @@ from vinesim.model.time import US_PER_S
 def read_plan(path: str | os.PathLike[str], overrides: Iterable[str] = (), check: Check | None = None) -> Plan:
     """Read the plan of a YAML file with ``key=value`` changes; file names in it are relative to its folder.
 
-    Raises :class:`InputError` with file, line and column of every problem; with a ``check``, which builds a scenario,
-    those of the plan's scenario join them.
+    Raises :class:`InputError` with file, line and column of every problem. ``check``, if given, builds a scenario; the
+    problems of the plan's scenario are then reported too.
     """
     source = YamlSource(path, overrides, what="a plan", merge=with_extended_scenario)
     if isinstance(source.data, dict) and "choose" not in source.data and {"axes", "datacenter"} & source.data.keys():

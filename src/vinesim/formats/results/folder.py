@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from vinesim.formats.results.checksums import SUMS, listed, write_sums
 from vinesim.formats.results.parquet import write_table
 from vinesim.formats.source.drafts import draft_of, is_draft, remove_drafts
-from vinesim.formats.source.exchange import exchanged
+from vinesim.formats.source.files import exchanged
 from vinesim.model.columns import LABELS, OF_RUNS
 from vinesim.model.errors import InputError, Problem
 

@@ -1,4 +1,4 @@
-"""The arrival process that a scenario's section ``arrivals`` describes."""
+"""Build the arrival process that a scenario's section ``arrivals`` describes."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The scenario file's datacenter: units counted by rack, listed, or read from a deployment file."""
+"""Build the datacenter of a scenario file: units counted by rack, listed, or read from a deployment file."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""The scenario file's section about the datacenter: which units stand where."""
+"""The section ``datacenter`` of a scenario file: which units stand where."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -7,8 +7,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from vinesim.formats.scenario.declared import part_of
 from vinesim.formats.scenario.values import Amount, Count, CountOrNone, FileName, Index, Name, Positive, Power, Size
 from vinesim.formats.slurm.values import hosts
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.model.datacenter import Datacenter
 
 

@@ -1,4 +1,4 @@
-"""Parts of the scenario file whose keys a class of the model declares, and the step from such a part to the model."""
+"""Derive parts of the scenario file from classes of the model that declare their keys, and build these from them."""
 
 from dataclasses import MISSING
 from typing import Annotated, Any, get_args

@@ -1,4 +1,4 @@
-"""Distributions as a scenario file gives them, such as ``{lognormal: {mean: 5 ms, cv: 3}}``."""
+"""Distributions in a scenario file, such as ``{lognormal: {mean: 5 ms, cv: 3}}``."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,8 +1,8 @@
-"""The scenario file's document, declared once: its keys, with units, defaults and meaning.
+"""The scenario file's keys, each declared once with its unit, default and meaning.
 
-Checks, the JSON Schema for editors and the reference page come from these declarations. The sections are
-declared in ``type_parts``, ``datacenter_parts`` and so on. Names that refer to something else in the document (a
-processor type, a generator's option) are checked by ``file``, ``tables`` and ``workload``.
+Checks, the JSON Schema for editors and the reference page follow from these declarations. The sections are declared in
+``type_parts``, ``datacenter_parts`` and so on. Names that refer to another part of the file (a processor type, an
+option of a generator) are checked by ``file``, ``tables`` and ``workload``.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,8 @@ from pydantic import ConfigDict, Field
 
 from vinesim.formats.scenario.datacenter_parts import DatacenterPart
 from vinesim.formats.scenario.distribution_parts import DistributionPart
-from vinesim.formats.scenario.network_part import NetworkPart
-from vinesim.formats.scenario.partition_parts import PartitionPart
-from vinesim.formats.scenario.reservation_parts import ReservationPart
+from vinesim.formats.scenario.network import NetworkPart
+from vinesim.formats.scenario.partition_parts import PartitionPart, ReservationPart
 from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, FailurePart, OutagePart
 from vinesim.formats.scenario.type_parts import (
     AffinityPart,

@@ -1,4 +1,4 @@
-"""A scenario file that extends another one: what it writes is merged into the other, as in a merge patch (RFC 7396)."""
+"""A scenario file that extends another one: its keys are merged into the other file, as in a merge patch (RFC 7396)."""
 
 import os
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Turn a scenario file (YAML) into a :class:`~vinesim.model.scenario.Scenario`, or report everything wrong with it.
 
-Its keys are declared in ``document``, which ``scenario_schema`` gives as JSON Schema for editors.
+The keys are declared in ``document``; ``scenario_schema`` returns them as JSON Schema for editors.
 """
 
 import math
@@ -19,11 +19,9 @@ from vinesim.formats.scenario.declared import declared_by
 from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenario_schema
 from vinesim.formats.scenario.extends import extended
 from vinesim.formats.scenario.names import Names, names_of, read
-from vinesim.formats.scenario.network import read_network
-from vinesim.formats.scenario.network_part import NetworkPart
-from vinesim.formats.scenario.partition_parts import NodeChoice, partitions
+from vinesim.formats.scenario.network import NetworkPart, read_network
+from vinesim.formats.scenario.partition_parts import NodeChoice, partitions, reservations
 from vinesim.formats.scenario.policy_name import Check, policy_name
-from vinesim.formats.scenario.reservation_parts import reservations
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, check_task_types, consolidated, table

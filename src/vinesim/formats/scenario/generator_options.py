@@ -1,4 +1,4 @@
-"""A generator's options as a scenario or the command line gives them: units, distributions, kinds of jobs, files."""
+"""Convert the options of a generator, from a scenario or the command line: units, distributions, job classes, files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The keys of a scenario document as overrides write them: which exist, and which hold file names."""
+"""The keys of a scenario file, as overrides write them: which keys exist, and which hold file names."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The scenario file's types by name and code, with their prices, and how the files that it names are read."""
+"""The processor and task types of a scenario file by name and code, with prices; and the files that it names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

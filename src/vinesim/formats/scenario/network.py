@@ -1,22 +1,74 @@
-"""The network: the name of a preset, or a YAML file of bandwidths and hops.
+"""The section ``network`` of a scenario file: the name of a preset, values, or a YAML file of bandwidths and hops.
 
 Keys: ``local``, ``intra_rack``, ``inter_rack`` (bytes per us, or "10 Gb/s"; null: the transfer is free),
-``hop_latency`` (us, or "200 ns"), ``hops_intra``, ``hops_inter``. Missing keys are as in the preset ``paper``.
+``hop_latency`` (us, or "200 ns"), ``hops_intra``, ``hops_inter``. A missing key has its value in the preset ``paper``.
 """
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
+from pydantic import ConfigDict, Field, model_validator
 
+from vinesim.formats.scenario.declared import part_of
+from vinesim.formats.scenario.values import Bandwidth, FileName, Time
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import DOCUMENT_BYTES
+from vinesim.formats.source.parts import Part, wrong
 from vinesim.formats.source.quantities import bandwidth, time_us
 from vinesim.formats.source.yaml_nodes import compose, scalar
 from vinesim.model.attributes import Declared, attributes_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import BANDWIDTH, PRESETS, Network
+
+_Hops = Annotated[int, Field(ge=0, le=1000)]
+
+
+class _Preset(Part):
+    preset: Literal["paper", "table4", "none"] = Field(
+        "paper", description="paper: free, 10 Gb/s, 1 Gb/s, 200 ns per hop; table4: as in Table 4; none: all is free."
+    )
+
+
+_OfNetwork: Any = part_of(  # mypy takes no call as a base class
+    Network,
+    _Preset,
+    local=Bandwidth | None,
+    intra_rack=Bandwidth | None,
+    inter_rack=Bandwidth | None,
+    hop_latency=Time | None,
+    hops_intra=_Hops | None,
+    hops_inter=_Hops | None,
+)
+
+
+class NetworkPart(_OfNetwork):
+    """The network: a preset's name, or its values; missing values come from the preset."""
+
+    model_config = ConfigDict(json_schema_extra={"type": "object"})
+
+    file: FileName | None = Field(None, description="A network file with these keys, in place of them.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in PRESETS:
+                raise wrong(
+                    "one of " + ", ".join(PRESETS) + ", or a mapping of values",
+                    repr(value)[:60],
+                    "Give a file as {file: network.yaml}.",
+                )
+            return {"preset": value}
+        return value
+
+    @model_validator(mode="after")
+    def _file_alone(self) -> "NetworkPart":
+        others = sorted(self.model_fields_set - {"file"})
+        if self.file is not None and others:
+            raise wrong("a file, or values", "file and " + ", ".join(others), "Keep one.")
+        return self
 
 
 def _bandwidth(text: str, where: str) -> float:

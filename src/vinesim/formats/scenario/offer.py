@@ -1,7 +1,7 @@
-"""What the nodes of a datacenter have, by which a workload's cores and GPUs are understood.
+"""What the nodes of a datacenter offer. A workload's cores and GPUs are matched against it.
 
-A CPU is a processor type whose name begins with CPU, or with the attribute cores. A GPU is any other type that is not
-an FPGA by its name and is not a resource of the nodes, such as memory.
+A CPU is a processor type with the attribute ``cores`` or a name that begins with CPU. A GPU is any other type, except
+FPGAs (by name) and resources of the nodes, such as memory.
 """
 
 from collections.abc import Collection, Mapping, Sequence

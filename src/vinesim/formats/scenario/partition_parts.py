@@ -1,4 +1,8 @@
-"""The scenario file's section about partitions: which nodes certain jobs may use, and how much they hold at once."""
+"""The sections ``partitions`` and ``reservations`` of a scenario file.
+
+A partition says which nodes certain jobs may use, and how much they may hold at once. A reservation is a time during
+which nodes are kept for certain users, or for nobody.
+"""
 
 from functools import cached_property
 from typing import Annotated, Any
@@ -8,12 +12,13 @@ from pydantic import Field
 
 from vinesim.formats.scenario.datacenter_parts import DatacenterPart, PlacePart
 from vinesim.formats.scenario.declared import declared_by, part_of
-from vinesim.formats.scenario.values import Amount, AmountOrNone, Index, Name
+from vinesim.formats.scenario.values import Amount, AmountOrNone, Index, Name, Time
 from vinesim.formats.source.parts import Part
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Steps
 from vinesim.model.partition import Partition
+from vinesim.model.reservation import Reservation
 from vinesim.workloads.placement import distinct_nodes
 
 
@@ -107,3 +112,22 @@ def node_groups(part: DatacenterPart) -> dict[str, list[tuple[int, int]]]:
             shelf += node.count
         first += rack_part.count
     return found
+
+
+_OfReservation: Any = part_of(  # mypy takes no call as a base class
+    Reservation, NodesPart, name=Name, end=Time | None, users=list[Name]
+)
+
+
+class ReservationPart(_OfReservation):
+    """A time, known before it begins, when nodes are for the jobs of certain users; without users for none."""
+
+
+def reservations(parts: list[ReservationPart] | None, choice: NodeChoice | None) -> tuple[Reservation, ...]:
+    """Build the reservations; what is wrong with their groups and racks is added to the source of the choice."""
+    if choice is None:
+        return ()
+    return tuple(
+        Reservation(nodes=choice.of(("reservations", i), part), **declared_by(part, Reservation))
+        for i, part in enumerate(parts or [])
+    )

@@ -1,4 +1,4 @@
-"""The policy that a file names, and the problems of its options at their place in that file."""
+"""Find the policy that a file names, and report problems of its options at their place in that file."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

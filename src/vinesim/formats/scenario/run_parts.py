@@ -1,4 +1,4 @@
-"""Sections of the scenario file about the run: outages, accounting, electricity."""
+"""The sections of a scenario file about the run: outages, accounting, electricity."""
 
 from typing import Annotated, Any
 

@@ -1,8 +1,8 @@
-"""A price or carbon series: a CSV file with two columns, time and value.
+"""Read a price or carbon series: a CSV file with two columns, time and value.
 
-The first column is ``hour`` (a number of hours) or ``timestamp`` (such as 2024-01-31 13:00:00), increasing; the second
-holds the values. Each value applies until the next row. The last one applies for as long as the one before it (an hour,
-if it is the only one); then the series repeats.
+The first column is ``hour`` (a number of hours) or ``timestamp`` (such as 2024-01-31 13:00:00), and increases. The
+second holds the values. A value applies until the next row. The last value applies for as long as the one before it
+(one hour if it is the only one); then the series repeats.
 """
 
 import math

@@ -1,29 +1,33 @@
-"""The datacenter as a table with one row per server or group of equal servers: the user's own CSV or Parquet file.
+"""The datacenter as a table with one row per server or per group of equal servers: a CSV or Parquet file.
 
-Columns: ``type`` (name of the processor type) and optionally ``count`` (default 1), ``rack`` (default 0) and ``shelf``
-(default: the number of servers before it, so that they are in the order of the rows). Each server is one unit of its
-type; ``cores`` or ``capacity`` is its own capacity, ``memory`` is the memory of the node (as 512 GiB), and
-``units.TYPE`` is the number of units of another type at the node, such as ``units.A100``. Empty cells stand for the
-default or for none. ``name`` is the server's name, such as its host name; racks may have names in place of numbers, and
-then count in the order in which they come. ``idle_power``, ``dynamic_power`` and ``sleep_power`` (W) are those of its
-type: they replace the type's own, and must be equal for all servers of a type.
+- ``type``: the name of the processor type. Each server is one unit of its type. All other columns are optional.
+- ``name``: the server's name, such as its host name.
+- ``count`` (default 1), ``rack`` (default 0) and ``shelf`` (default: the number of servers before it, which keeps the
+  order of the rows). Racks may have names; they are numbered in the order in which they first appear.
+- ``cores`` or ``capacity``: the server's own capacity. ``memory``: the memory of the node, such as 512 GiB.
+- ``units.TYPE``: the number of units of another type at the node, such as ``units.A100``.
+- ``idle_power``, ``dynamic_power``, ``sleep_power`` (W): replace those of the server's type, and must be equal for all
+  servers of that type.
+
+An empty cell stands for the default, or for none.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from vinesim.formats.scenario.server_powers import POWERS, powered
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.database import pattern_of, reading
 from vinesim.formats.source.files import opened
-from vinesim.formats.source.quantities import amount, size_bytes
+from vinesim.formats.source.quantities import MEMORY, amount, size_bytes
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
+POWERS = ("idle_power", "dynamic_power", "sleep_power")
 COLUMNS = ("type", "name", "count", "rack", "shelf", "cores", "capacity", "memory", *POWERS)
 UNITS = "units."
 SUFFIXES = (".csv", ".parquet")
@@ -215,3 +219,29 @@ def _whole(
         found = "nothing" if missing[row] else repr(plain[row].item() if is_number else str(plain[row]))
         problems.append(Problem(f"{path}: {name}[{row}]", f"a whole number, {least} or more", found))
     return np.zeros(len(plain), np.int64) if bad.any() else plain.astype(np.int64)
+
+
+def powered(
+    path: str | os.PathLike[str], columns: Mapping[str, np.ndarray], processor_types: Sequence[ProcessorType]
+) -> tuple[ProcessorType, ...]:
+    """Return the types with the powers from the columns of a table of servers. Raises :class:`InputError`."""
+    problems: list[Problem] = []
+    found: dict[str, dict[str, Any]] = {}
+    names = [str(name).strip() for name in columns["type"].tolist()] if "type" in columns else []
+    for column in (name for name in POWERS if name in columns):
+        values = columns[column]
+        missing = np.ma.getmaskarray(values)
+        for row, value in enumerate(np.ma.getdata(values).tolist()):
+            if missing[row] or value is None:
+                continue
+            if isinstance(value, str) or not 0 <= value < np.inf:
+                problems.append(Problem(f"{path}: {column}[{row}]", "a power in W, 0 or more", repr(value)))
+                continue
+            own = found.setdefault(names[row], {}).setdefault(f"{column}_w", float(value))
+            if own != value:
+                expected = f"one {column} for all servers of the type {names[row]}: {own:g}"
+                remedy = "Give servers with other powers their own type."
+                problems.append(Problem(f"{path}: {column}[{row}]", expected, f"{value:g}", remedy))
+    if problems:
+        raise InputError(problems[:20], len(problems))
+    return tuple(replace(p, **found[p.name]) if p.name in found else p for p in processor_types)

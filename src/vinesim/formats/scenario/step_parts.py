@@ -1,4 +1,4 @@
-"""The part of the scenario file that says how long a step of a serving engine takes."""
+"""The section of a scenario file that says how long a step of a serving engine takes."""
 
 from typing import Annotated, Any
 

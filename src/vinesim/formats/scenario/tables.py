@@ -1,4 +1,4 @@
-"""The scenario file's tables by name: affinity, power and overhead as arrays by code."""
+"""Turn the tables of a scenario file (affinity, power, overhead), which go by name, into arrays by code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

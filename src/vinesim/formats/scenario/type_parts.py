@@ -1,4 +1,4 @@
-"""Sections of the scenario file about types: processors, affinity, power, overhead, prices."""
+"""The sections of a scenario file about types: processors, affinity, power, overhead, prices."""
 
 from typing import Annotated, Any, Literal
 

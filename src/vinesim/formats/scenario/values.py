@@ -1,4 +1,4 @@
-"""Values of the scenario file: numbers, quantities with units, names, and rows of them by task type."""
+"""The kinds of values in a scenario file: numbers, quantities with units, names, and rows of them by task type."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The scenario file's workload and arrivals: from a trace, a table or a generator."""
+"""Build the workload of a scenario file and its arrivals, from a trace, a table or a generator."""
 
 import difflib
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.generator_options import OptionsReader
 from vinesim.formats.scenario.names import Names, generator_with_types, read
 from vinesim.formats.scenario.tables import padded
-from vinesim.formats.scenario.workload_items import item_of
+from vinesim.formats.scenario.workload_rows import item_of
 from vinesim.formats.source.files import is_table
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.application import Application

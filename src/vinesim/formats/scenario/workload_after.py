@@ -1,4 +1,4 @@
-"""The column ``after`` of a workload's table: the jobs that each job waits for, by their numbers in the table."""
+"""The column ``after`` of a workload's table: the numbers of the jobs that each job waits for."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The cells of a workload's table, as SQL: numbers, what is wrong with one, names."""
+"""The cells of a workload's table as SQL expressions: convert numbers and names, and find wrong cells."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 import math

@@ -1,4 +1,4 @@
-"""The columns of a workload's table: their names, the units they may have, and which of them a file has."""
+"""The columns of a workload's table: their names and units, and which of them a file has."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,14 +1,16 @@
-"""Columns as logs write them: dates, times since 1970, clocks, a start and an end, memory in MiB.
+"""Columns in the forms that logs use: dates, seconds since 1970, clocks, a start and an end, memory in MiB.
 
-``arrival_date`` holds dates with a time (ISO 8601; without a time zone they are UTC); ``arrival_epoch_s`` (or _ms, _us,
-_ns) holds the time since 1970. So do deadline, withdraw, start and end. Such times count from the first arrival in the
-file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end. When a job
-that has an arrival started is kept as ``attribute.start_s``, for back-tests.
-``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
-``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
-``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
-``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc for each of the task's cores. There 0 is all
-memory of a node, for which the largest size in the column stands.
+- ``arrival_date`` holds dates with a time (ISO 8601; UTC if there is no time zone). ``arrival_epoch_s`` (or _ms, _us,
+  _ns) holds the time since 1970. The same forms exist for deadline, withdraw, start and end. All of these times count
+  from the first arrival in the file.
+- With a column ``end_s``, the time of a task is from its ``start_s``, or else from its arrival, to its end. For jobs
+  that have an arrival, the start is kept as ``attribute.start_s`` for back-tests.
+- ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as
+  1-02:30:00.
+- ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
+- ``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
+- ``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc per core of the task. 0 means all memory of a
+  node; it is replaced by the largest size in the column.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of

@@ -1,4 +1,4 @@
-"""Sections of the scenario file about the work: workload, arrivals, applications."""
+"""The sections of a scenario file about the work: workload, arrivals, applications."""
 
 from typing import Annotated, Any
 

@@ -1,8 +1,8 @@
-"""What the tasks of a table demand of a node, as lead and companions.
+"""What the tasks of a table demand of a node, as a lead and companions.
 
-The columns ``cores``, ``memory``, ``gpus``, ``gpu_share`` and ``gpu_type`` are the words of a job's own request: a task
-with GPUs has them as its lead, and cores and memory as companions; a task without GPUs has its cores as its lead. The
-general columns are ``units``, ``types`` and ``demand`` for the lead, and ``companion.TYPE``.
+The columns ``cores``, ``memory``, ``gpus``, ``gpu_share`` and ``gpu_type`` describe a job as its user would request it.
+A task with GPUs has the GPUs as its lead, and cores and memory as companions; a task without GPUs has its cores as its
+lead. The general columns are ``units``, ``types`` and ``demand`` for the lead, and ``companion.TYPE``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import first_rows
 from vinesim.formats.scenario.workload_columns import COMPANION, GENERAL_LEAD, OF_REQUEST
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem

@@ -1,4 +1,4 @@
-"""A workload from the rows of its table."""
+"""Build a workload from the rows of its table, and trace a problem with the workload back to its row and column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,11 +18,10 @@ from vinesim.formats.scenario.workload_columns import (
     OPTIONAL,
     TIME_ANYWHERE,
 )
-from vinesim.formats.scenario.workload_items import item_of
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import Workload
+from vinesim.model.workload import COLUMNS, Workload
 
 
 def to_workload(
@@ -221,3 +220,14 @@ def application_names_of(used: list[str]) -> list[str]:
 
 def _is_numbered(names: Sequence[str]) -> bool:
     return all(name == str(number) for number, name in enumerate(names))
+
+
+def item_of(problem: Problem, job_first: np.ndarray) -> tuple[str, int] | None:
+    """Return the workload's column, "" for no single one, and the task, of a job the first one, that a problem is
+    about; None if it is about none."""
+    if len(problem.path) < 3 or problem.path[0] != "workload" or isinstance(problem.path[-1], str):
+        return None
+    _, *columns, number = problem.path
+    column = "" if columns == ["task"] else ".".join(map(str, columns))
+    is_of_job = column in COLUMNS and COLUMNS[column].of == "jobs"
+    return column, int(job_first[number]) if is_of_job else int(number)

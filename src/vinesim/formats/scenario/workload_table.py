@@ -1,10 +1,10 @@
 """A workload as a table with one row per task: a Parquet or CSV file, written by VineSim or by the user.
 
-The columns are declared in ``COLUMNS``; all but the arrival are optional. Times may have other units than us: the
-column then ends in _ns, _ms, _s, _min or _h, such as ``arrival_s``. A job's values repeat on each of its tasks. Types
-and applications are given by name. A Parquet file's metadata holds the list of task types, so that their codes are
-preserved. A column ``period``, the number of the batch from 0, can replace the arrival; ``time_us`` is a measured time
-on all types that have no column of their own.
+The columns are declared in ``COLUMNS``; all but the arrival are optional. Times are in us, or in the unit at the end of
+the column's name (_ns, _ms, _s, _min, _h), as in ``arrival_s``. Each row of a job repeats the job's values. Types and
+applications are given by name. The metadata of a Parquet file holds the list of task types, which preserves their
+codes. A column ``period``, the number of the batch from 0, can replace the arrival. ``time_us`` is a measured time on
+all types that have no column of their own.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
@@ -31,12 +31,11 @@ from vinesim.formats.scenario.workload_columns import (
     matched,
 )
 from vinesim.formats.scenario.workload_forms import as_columns
-from vinesim.formats.scenario.workload_gangs import read_gangs
+from vinesim.formats.scenario.workload_gangs import read_gangs, read_totals
 from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
-from vinesim.formats.scenario.workload_totals import read_totals
-from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.database import name_of
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, open_table
 from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, ProcessorType, TaskType

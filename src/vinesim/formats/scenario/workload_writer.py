@@ -1,4 +1,4 @@
-"""Writing a workload as a table."""
+"""Write a workload as a table."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 import json

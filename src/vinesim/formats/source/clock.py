@@ -1,4 +1,4 @@
-"""Points in time for people: dates, where it is known when a run began, and else how long after that."""
+"""Show points in time to people: as dates if it is known when the run began, otherwise as the time since then."""
 
 import math
 from dataclasses import dataclass, replace

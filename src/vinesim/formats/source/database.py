@@ -1,4 +1,4 @@
-"""DuckDB, through which tables are read and written."""
+"""Open DuckDB, which reads and writes all tables."""
 
 import errno
 import glob

@@ -1,4 +1,4 @@
-"""Check a YAML file against its document's declaration, and report pydantic's errors in the words of the file."""
+"""Check a YAML file against the declaration of its keys, and report pydantic's errors in terms of the file."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar, get_args, get_origin

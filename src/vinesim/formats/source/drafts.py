@@ -1,7 +1,7 @@
-"""Drafts: what is being written lies under a hidden name next to its target until it is complete.
+"""Drafts: a file or folder is written under a hidden name next to its target until it is complete.
 
-The name is ``.TARGET.PLACE-PID-RANDOM.tmp``. PLACE stands for the machine or container that counts the process ids, so
-that the drafts of a killed process can be recognised there and removed. Nobody can predict the name, so nobody can
+The name is ``.TARGET.PLACE-PID-RANDOM.tmp``. PLACE identifies the machine or container that numbers the processes, so
+that the drafts of killed processes can be recognised and removed there. The name cannot be predicted, so nobody can
 place a link under it in a folder that others may write to.
 """
 

@@ -1,6 +1,7 @@
 """Open, read and replace files; every error of the operating system becomes an :class:`InputError`."""
 
 import codecs
+import ctypes
 import errno
 import gzip
 import os
@@ -146,3 +147,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def is_table(file: str) -> bool:
     """Whether a workload's file is a table, by its name; otherwise it is a trace."""
     return file.endswith((".parquet", ".csv"))
+
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of <fcntl.h> on Linux
+
+
+def exchanged(one: Path, other: Path) -> bool:
+    """Exchange the two, which lie on one file system; False, and nothing is done, where the system cannot do that."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # another system than Linux, or an old one
+        return False
+    return rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0

@@ -1,4 +1,4 @@
-"""Options as people write and read them."""
+"""Write options as text for people."""
 
 from collections.abc import Mapping
 from typing import Any

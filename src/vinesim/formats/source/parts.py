@@ -1,4 +1,4 @@
-"""Building blocks of the scenario and study documents: parts, and checks that say what they expected."""
+"""Building blocks of the scenario and study files: sections, and checks that say what they expected."""
 
 from typing import Any
 

@@ -125,3 +125,11 @@ def format_bytes(value: float) -> str:
 def time_or_dash(value_us: float | None) -> str:
     """Format a time for a table; a missing time is a dash."""
     return "-" if value_us is None else format_time_us(value_us)
+
+
+MEMORY = "memory"  # the resource that the key memory of a node stands for
+
+
+def amount_words(name: str, amount: float) -> str:
+    """Say how much of a unit of a type."""
+    return format_bytes(amount) if name == MEMORY else f"{amount:g}"

@@ -1,9 +1,42 @@
-"""The name that was probably meant."""
+"""Suggest the name that a user probably meant: the new name of a renamed key, or the most similar known name."""
 
 import difflib
 from collections.abc import Iterable
 
-from vinesim.formats.source.renamed import RENAMED
+RENAMED = {
+    "TASKS_BELOW": "TASK_COUNT",
+    "TASK_FROM_1": "TASK_ID_PLUS_1",
+    "TWO_A_TASK": "EVENT_OF_TASK",
+    "WAKE_UP": "ARRIVAL",
+    "asked": "amounts",
+    "asked_first": "first_amount",
+    "asked_rank": "amount_rank",
+    "batch": "consolidated",
+    "batch_limit": "max_consolidated",
+    "deadline_batch": "deadline_consolidation",
+    "in_the_way": "victims_for",
+    "kind_asks": "class_n_amounts",
+    "kind_companion": "class_companion",
+    "kind_lead": "class_lead",
+    "kind_least": "class_least",
+    "kind_named": "class_named",
+    "kind_rank": "class_rank",
+    "kind_score": "class_score",
+    "kind_seen": "class_seen",
+    "kind_shape": "class_shape",
+    "kind_share": "class_share",
+    "kind_task_type": "class_task_type",
+    "kind_types": "class_types",
+    "kind_units": "class_units",
+    "node_kinds": "node_class_tasks",
+    "nodes_per_request": "gang_size",
+    "response_time": "relative_deadline",
+    "start_together": "start_consolidated",
+    "takes_vectors": "supports_multi_unit_tasks",
+    "told": "given",
+    "why_single": "unsupported_because",
+}
+
 
 LEAST_LIKE, LIKE = 0.6, 0.7  # of names that begin alike, as depends_on and demand; of others, as end_ns
 

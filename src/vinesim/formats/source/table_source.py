@@ -1,4 +1,4 @@
-"""A Parquet or CSV file as a DuckDB table: its columns by name, and the places of its cells for messages."""
+"""A Parquet or CSV file as a DuckDB table: its columns by name, and the place of each cell for error messages."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 import csv

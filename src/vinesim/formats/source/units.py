@@ -1,4 +1,4 @@
-"""The units in which numbers are shown: the user's, or the largest in which the largest value is at least 1."""
+"""The unit in which numbers are shown: the user's, or else the largest in which the largest value is at least 1."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

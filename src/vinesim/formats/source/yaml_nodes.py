@@ -1,4 +1,4 @@
-"""YAML text as nodes with their places, and the meaning of scalars: the YAML 1.2 core schema, within limits."""
+"""Parse YAML text into nodes with their places, and read scalars by the YAML 1.2 core schema, within size limits."""
 
 import io
 import math

@@ -1,6 +1,6 @@
-"""Write data as YAML that this project reads back, whatever its texts are.
+"""Write data as YAML that this project reads back unchanged, whatever texts it holds.
 
-PyYAML quotes by the rules of YAML 1.1, where ``1e3`` is text and ``yes`` is not; files are read by those of 1.2.
+PyYAML quotes texts by the rules of YAML 1.1, where ``1e3`` is text and ``yes`` is not; VineSim reads YAML 1.2.
 """
 
 import os

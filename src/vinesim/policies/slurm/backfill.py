@@ -1,12 +1,14 @@
-"""Backfilling: the queue is planned in its order, and jobs start that fit now without delaying what is planned.
+"""Backfilling: plan the queue in its order, and start jobs that fit now without delaying what is planned.
 
-For each job: when, by the limits of running jobs, would there be room (``will_run``)? Running jobs are supposed to end
-in the order of their limits, in windows of 30 s that double, or grow by ``bf_window_linear``. A planned job takes whole
-nodes from its start until the end of its limit, both rounded down to ``bf_resolution``. Where a job finds no room at a
-time, it is tried at the next end of a record of the plan, or of a reservation. Jobs over a limit or without their
-licences get no plan, and some others neither (``depth.py``). A job with ``--time-min`` is planned with that as its
-limit, and keeps it if it starts here. A job that fits if others are preempted is planned, and they are preempted: it
-does not start before the next cycle, or the next run of the main scheduler. Source: what Slurm 22.05 was seen to do.
+For each job, the question is when there will be room if running jobs end at their limits (``will_run``). Running jobs
+are assumed to end in the order of their limits, in windows of 30 s that double, or grow by ``bf_window_linear``. A
+planned job takes whole nodes from its start until the end of its limit, both rounded down to ``bf_resolution``. If a
+job finds no room at a time, it is tried again at the next end of a record of the plan, or of a reservation.
+
+Jobs over a limit or without their licences get no plan, nor do the jobs that ``depth.py`` names. A job with
+``--time-min`` is planned with that time as its limit, and keeps it if it starts here. A job that fits if others are
+preempted is planned, and the others are preempted; it starts no sooner than the next cycle or the next run of the main
+scheduler. Source: what Slurm 22.05 was seen to do.
 """
 
 import math
@@ -26,15 +28,20 @@ from vinesim.policies.slurm.ends import (
 )
 from vinesim.policies.slurm.events import want_event_run
 from vinesim.policies.slurm.heterogeneous import be_ready, begin_together, from_us, let_follow, start_together
-from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import is_over, is_over_there
+from vinesim.policies.slurm.limits import is_over, is_over_there, lacks_licences
 from vinesim.policies.slurm.node_sets import ALL, has, n_in, put
-from vinesim.policies.slurm.nodes import choose, choose_in_use, has_room_until, may_have_room
+from vinesim.policies.slurm.nodes import (
+    choose,
+    choose_in_use,
+    find_nodes,
+    first_end_of_reservation,
+    has_room_until,
+    may_have_room,
+)
 from vinesim.policies.slurm.plan import begin_plan, begin_stretch, is_unplanned, keep_unplanned, reserve
 from vinesim.policies.slurm.preemption import choose_now, class_of
 from vinesim.policies.slurm.queue import tidy
 from vinesim.policies.slurm.starting import make_room, start
-from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
 
 WINDOW_US = 30e6
 NEVER = 1e300
@@ -42,7 +49,7 @@ MOST_TRIES = 200
 
 
 def run_backfill(s, options, now_us):
-    """One cycle."""
+    """Run one cycle."""
     tidy(s)
     end_us = now_us + options.bf_window * US_PER_MINUTE
     begin_plan(s, now_us, end_us)
@@ -74,8 +81,8 @@ def run_backfill(s, options, now_us):
 
 
 def end_of_startable(s, options, first, end, now_us):
-    """Where the queue, from the ``first`` entry on, has its last job that may start now, as far as is planned. What is
-    planned for those behind it changes nothing: a plan is for one cycle. On 1,000 nodes most cycles end here."""
+    """The end of the part of the queue, from the ``first`` entry on, that holds jobs that may start now. Plans for jobs
+    behind it would change nothing, because a plan is for one cycle. With 1,000 nodes most cycles end here."""
     if options.preempts:
         return end
     while end > first and not may_start(s, s.entry_job[end - 1], s.entry_part[end - 1], now_us):
@@ -84,8 +91,8 @@ def end_of_startable(s, options, first, end, now_us):
 
 
 def may_start(s, job, part, now_us):
-    """Whether what is free now, and planned for nobody until a job would have to end, would do for it. Once it does not
-    in a cycle, it never does."""
+    """Whether what is free now, and planned for nobody until a job would have to end, suffices for the job. Once this
+    is false in a cycle, it stays false."""
     request, until_us = s.job_request[job], now_us + s.job_least_us[job]
     if s.job_state[job] == ELIGIBLE and s.job_member[job] >= 0:
         return True
@@ -213,7 +220,7 @@ def will_run(s, options, job, part, now_us, by_us):
 
 
 def is_free_then(s, job, part, n_got, at_us, until_us):
-    """Whether chosen nodes are planned for nobody, and not reserved, at the time for which they were chosen."""
+    """Whether the chosen nodes are neither planned for anybody nor reserved at the time for which they were chosen."""
     if not is_unplanned(s, n_got, at_us, until_us):
         return False
     find_nodes(s, job, part, at_us, until_us, s.may)

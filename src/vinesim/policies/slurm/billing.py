@@ -1,10 +1,10 @@
-"""What jobs are billed for: a weight for each resource of a partition, times what a job has of it.
+"""What jobs are billed: each resource that a job has, times a weight of its partition.
 
-The sum of them; or, with ``max_tres``, the largest one and those of licences, which no node has. Without weights, the
-number of CPUs. A job that has nodes to itself is billed for all CPUs and GPUs of them. While it waits it is billed for
-what it asks for; GPUs of no given type count as such then, and as those of their type too when it runs. Usage counts
-the exact amount, limits its whole part. Source: the manual page of slurm.conf (TRESBillingWeights, PriorityFlags), and
-what Slurm 22.05 was seen to print.
+The bill is the sum, or with ``max_tres`` the largest product plus those of licences, which no node has. Without
+weights, it is the number of CPUs. A job with whole nodes is billed for all of their CPUs and GPUs. A waiting job is
+billed for what it requests; GPUs of no given type then count only as GPUs, and once the job runs also as their type.
+Usage counts the exact amount, limits its whole part. Source: the manual page of slurm.conf (TRESBillingWeights,
+PriorityFlags), and what Slurm 22.05 was seen to print.
 """
 
 from vinesim.policies.slurm.codes import BILLING, CPU, GPU, MEMORY, N_COUNTED, NODE

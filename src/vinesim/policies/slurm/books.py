@@ -1,7 +1,7 @@
-"""The arrays of the policy, by name: what is known before the run, and the books that it keeps during it.
+"""The arrays of the policy, by name: what is known before the run, and what the policy keeps during it.
 
-Sizes are known when the scenario is: N nodes, in sets of W integers (``node_sets.py``), K kinds of GPUs, P partitions,
-R requests, J jobs, H holders of limits, M components of G heterogeneous jobs.
+Sizes follow from the scenario: N nodes, in sets of W integers (``node_sets.py``), K types of GPUs, P partitions, R
+requests, J jobs, H holders of limits, M components of G heterogeneous jobs.
 """
 
 BEFORE = {

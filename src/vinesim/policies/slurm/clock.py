@@ -1,9 +1,10 @@
-"""When the scheduler does what: event runs, full runs, backfill, limits, calculation of priorities.
+"""When the scheduler acts: event runs, full runs, backfill, limits, calculation of priorities.
 
-Event runs come within 1 s of an event, drawn, and at least ``batch_sched_delay`` after the last; full runs each
-``sched_interval``, limits each 30 s, priorities each PriorityCalcPeriod, all on their own grids, whose phases are
-drawn from the seed; backfill each ``bf_interval`` while something is pending. Where a site has reservations, when its
-first cycle may be is drawn too: it also runs when one is made. Source: what Slurm 22.05 was seen to do.
+An event run comes within 1 s of an event (drawn), and at least ``batch_sched_delay`` after the last one. Full runs come
+every ``sched_interval``, limits every 30 s, priorities every PriorityCalcPeriod, each on its own grid, whose phase is
+drawn from the seed. Backfill runs every ``bf_interval`` while anything is pending. If a site has reservations, the time
+of the first cycle is drawn too, because backfill also runs when a reservation is made. Source: what Slurm 22.05 was
+seen to do.
 """
 
 from vinesim.policies.slurm.backfill import run_backfill
@@ -30,7 +31,7 @@ ALL = 1 << 60
 
 
 def act(s, options, now_us):
-    """Do all that is due."""
+    """Do everything that is due."""
     while True:
         if s.recheck[0]:
             check_held(s, options, now_us)
@@ -46,7 +47,7 @@ def act(s, options, now_us):
 
 
 def do(s, options, kind, now_us):
-    """Do one thing, and note when it is due next."""
+    """Do one action, and note when it is next due."""
     due_us = s.due_us[kind]
     if kind == CALCULATION:
         period_us = options.priority_calc_period * US_PER_S
@@ -77,7 +78,7 @@ def do(s, options, kind, now_us):
 
 
 def enforce(s, options, now_us):
-    """End jobs that are over their limits, or whose reservation is over, or the grace of their preemption."""
+    """End jobs that have passed their limit, the end of their reservation, or the grace of their preemption."""
     over_us = options.over_time_limit * US_PER_MINUTE
     i = 0
     while i < s.n_running[0]:
@@ -97,7 +98,8 @@ def enforce(s, options, now_us):
 
 
 def next_us(s, options, now_us, more_come, is_idle):
-    """When to ask again; infinite if nothing can change any more. Where nothing is pending, only limits matter."""
+    """When to call the policy again; infinite if nothing can change any more. If nothing is pending, only limits
+    matter."""
     if is_idle:
         return s.due_us[LIMITS] if s.n_running[0] > 0 else NEVER
     patience_us = 3.0 * max(options.sched_interval, options.bf_interval, options.batch_sched_delay) * US_PER_S

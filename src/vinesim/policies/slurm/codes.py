@@ -1,4 +1,4 @@
-"""Numbers that stand for words in the arrays of the policy: states, what is done when, preemption, reasons."""
+"""Codes in the arrays of the policy: states, actions of the scheduler, preemption modes, dependencies."""
 
 from vinesim.formats.slurm.values import COUNTED
 

@@ -1,15 +1,15 @@
-"""Components of heterogeneous jobs that a cycle of backfill tries one after the other (``bf_hetjob_prio``).
+"""Let a cycle of backfill try the components of each heterogeneous job one after the other (``bf_hetjob_prio``).
 
-For the cycle, all components of a job have the lowest, mean or highest tier and priority among them, and keep their
-order. So no component of another job comes between them; else each might keep what the other one needs, and neither
-would ever start. Source: the manual page slurm.conf, and what Slurm 22.05 was seen to do.
+For the cycle, all components of a job get the lowest, mean or highest tier and priority among them, and keep their
+order. No component of another job then comes between them; otherwise each job might hold what the other one needs, and
+neither would ever start. Source: the manual page slurm.conf, and what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import BY_MEAN, BY_MINIMUM
 
 
 def gather(s, options):
-    """Let the components of each job follow one another in the queue, until :func:`put_back`."""
+    """Reorder the queue so that the components of each job follow one another, until :func:`put_back`."""
     n = s.n_entries[0]
     for i in range(n):
         job, part = s.entry_job[i], s.entry_part[i]
@@ -48,7 +48,7 @@ def rank_together(s, options, group):
 
 
 def is_of(s, i, group):
-    """Whether an entry is of a component of a job."""
+    """Whether an entry belongs to a component of a job."""
     member = s.job_member[s.entry_job[i]]
     return member >= 0 and s.member_group[member] == group
 
@@ -63,7 +63,7 @@ def is_ranked_before(s, i, other):
 
 
 def swap(s, i):
-    """Let an entry change places with the one ahead of it."""
+    """Swap an entry with the one ahead of it."""
     j = i - 1
     s.entry_job[i], s.entry_job[j] = s.entry_job[j], s.entry_job[i]
     s.entry_part[i], s.entry_part[j] = s.entry_part[j], s.entry_part[i]
@@ -74,6 +74,6 @@ def swap(s, i):
 
 
 def put_back(s):
-    """Let the queue be in its own order."""
+    """Restore the order of the queue."""
     for i in range(s.n_entries[0]):
         s.entry_job[i], s.entry_part[i], s.entry_priority[i] = s.kept_job[i], s.kept_part[i], s.kept_priority[i]

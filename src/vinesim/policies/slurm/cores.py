@@ -1,12 +1,12 @@
-"""Which cores of their nodes jobs have, where those of upper tiers suspend those of lower ones.
+"""Which cores of their nodes jobs have, if jobs of higher tiers suspend those of lower tiers.
 
-Each tier is a level, 0 the lowest; jobs of a partition that nobody preempts are *spared* like those of the highest. A
-job may take cores that lower levels have. It leaves as many levels their cores as it can find nodes for, from the
-highest down; then it takes the lowest numbers, whether or not jobs of lower levels have them and others are free. What
-runs follows from the cores alone, from the highest level down: a job is suspended as long as a running job of a higher
-level has a core of it. Source: what Slurm 22.05 was seen to do (PreemptMode=SUSPEND,GANG, OverSubscribe=FORCE:1).
+Each tier is a level, 0 the lowest. Jobs of a partition that nobody preempts are *spared*, like those of the highest
+level. A job may take cores that lower levels have. It leaves the cores of as many levels as possible untouched, from
+the highest down; then it takes the lowest core numbers, whether or not lower levels have them and others are free. The
+cores alone decide what runs, from the highest level down: a job is suspended while a running job of a higher level has
+one of its cores. Source: what Slurm 22.05 was seen to do (PreemptMode=SUSPEND,GANG, OverSubscribe=FORCE:1).
 
-C words hold the cores of a node (``node_sets.py``). Where nothing is suspended there are no levels, and no cores.
+C words hold the cores of a node (``node_sets.py``). If nothing can be suspended, there are no levels and no cores.
 """
 
 from vinesim.policies.slurm.codes import RUNNING

@@ -1,10 +1,10 @@
-"""How deep a cycle of backfill looks into the queue, and which jobs keep nothing from others while they lack room.
+"""How far a cycle of backfill goes through the queue, and which jobs without room hold nothing back for themselves.
 
-Backfill tests as many jobs of each user, partition, association, and user in a partition as it may, whether they start
-or not. Of an array it plans ``bf_max_job_array_resv`` jobs, and tests none after these. A job that is younger, since it
-is eligible, than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, gets no plan, and closes
-nothing in the main scheduler. Of each partition only the first ``bf_job_part_count_reserve`` jobs that lack room get a
-plan. With ``bf_one_resv_per_job`` a job gets a plan in one of its partitions only. Source: the manual page slurm.conf,
+Backfill tests a limited number of jobs per user, per partition, per association, and per user in a partition, whether
+they start or not. It plans ``bf_max_job_array_resv`` jobs of an array, and tests none after these. A job that has been
+eligible for less than ``bf_min_age_reserve``, or has a priority below ``bf_min_prio_reserve``, gets no plan, and closes
+nothing in the main scheduler. In each partition, only the first ``bf_job_part_count_reserve`` jobs that lack room get a
+plan. With ``bf_one_resv_per_job``, a job gets a plan in only one of its partitions. Source: the manual page slurm.conf,
 and what Slurm 22.05 was seen to do.
 """
 
@@ -13,7 +13,7 @@ from vinesim.policies.slurm.node_sets import fill
 
 
 def begin_tests(s, options):
-    """Let no job have been tested or planned."""
+    """Reset the counts of tested and planned jobs."""
     fill(s.user_tested, 0)
     fill(s.part_tested, 0)
     if options.bf_max_job_assoc > 0:
@@ -26,13 +26,14 @@ def begin_tests(s, options):
 
 
 def is_array_planned(s, options, job):
-    """Whether a job is of an array of which as many as may be are planned already, and of no other array since."""
+    """Whether the largest number of jobs of a job's array is planned already, and no other array has been planned
+    since."""
     n = s.array_planned[1] if s.array_planned[0] == s.job_batch[job] else 0
     return n >= options.bf_max_job_array_resv and is_task_of_array(s, job)
 
 
 def may_be_tested(s, options, job, part):
-    """Whether fewer jobs like this one were tested than may be; if so, it is one more."""
+    """Whether another job like this one may be tested; if so, count it."""
     user, association = s.job_user[job], s.job_association[job]
     if 0 < options.bf_max_job_user <= s.user_tested[user] or 0 < options.bf_max_job_part <= s.part_tested[part]:
         return False
@@ -52,13 +53,13 @@ def may_be_tested(s, options, job, part):
 
 
 def is_passed_by(s, options, job, priority, now_us):
-    """Whether a job that lacks room keeps nothing from others, as it is too young, or its priority is too low."""
+    """Whether a job that lacks room holds nothing back, because it is too young or its priority is too low."""
     is_young = now_us - s.job_eligible_us[job] < options.bf_min_age_reserve * US_PER_S
     return is_young or priority < options.bf_min_prio_reserve
 
 
 def may_be_planned(s, options, job, part, priority, now_us):
-    """Whether a job gets a plan if it lacks room. Any component of a heterogeneous job does."""
+    """Whether a job gets a plan if it lacks room. Components of heterogeneous jobs always do."""
     if s.job_member[job] >= 0:
         return True
     if 0 < options.bf_job_part_count_reserve <= s.part_planned[part]:
@@ -69,7 +70,7 @@ def may_be_planned(s, options, job, part, priority, now_us):
 
 
 def note_plan(s, options, job, part):
-    """A job got a plan."""
+    """Count a job that got a plan."""
     s.job_planned_in[job] = s.n_cycles[0]
     if options.bf_job_part_count_reserve > 0:
         s.part_planned[part] += 1

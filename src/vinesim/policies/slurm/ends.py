@@ -1,8 +1,8 @@
-"""When running jobs will leave their nodes, by their limits: a list of ends, one for each node of each job.
+"""When running jobs will leave their nodes if they run until their limits: a list with one end per node of each job.
 
-It is made again when jobs have started or ended. For each *size*, the CPUs that a job needs at each of its nodes at
-least, it is known which nodes will have as many free CPUs, in the order of the ends with which they do
-(``ready_node``); so most times at which a job finds too few such nodes are passed over by counting bits.
+The list is rebuilt after jobs have started or ended. A *size* is the least number of CPUs that a job needs at each of
+its nodes. For each size, ``ready_node`` lists the nodes that will have that number of free CPUs, in the order of the
+ends after which they do. Most times at which a job would find too few such nodes are then skipped by counting bits.
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
@@ -11,7 +11,7 @@ from vinesim.policies.slurm.node_sets import WORD, has, n_in_both, put
 
 
 def know_ends(s):
-    """Make the list, in the order of time, if it is not known."""
+    """Build the list in the order of time, if it is out of date."""
     if s.ends_at[0] == s.room_version[0]:
         return
     s.ends_at[0] = s.room_version[0]
@@ -26,7 +26,7 @@ def know_ends(s):
 
 
 def know_ready(s, size):
-    """Know when each node will have as many free CPUs as a size."""
+    """Find when each node will have the free CPUs of a size, if this is out of date."""
     if s.ready_at[size] == s.room_version[0]:
         return
     s.ready_at[size] = s.room_version[0]
@@ -58,8 +58,8 @@ def begin_ready(s, request):
 
 
 def may_be_ready(s, request, by_us):
-    """Whether, at a time no sooner than the last one, enough of the nodes that a job may have will have had the CPUs
-    that it needs at each."""
+    """Whether enough of the nodes that a job may have will have the CPUs that it needs at each, by a time that is no
+    earlier than in the last call."""
     size = s.request_size[request]
     first = size * s.node_cpus.shape[0]
     while s.n_passed[0] < s.n_ready[size]:
@@ -98,8 +98,8 @@ def first_after(s, k, us):
 
 
 def cpus_after(s, first, end):
-    """How many CPUs jobs leave, from an end until before another one, on nodes that a job may have; before the first,
-    with those that are free."""
+    """How many CPUs the ends ``first`` to ``end`` - 1 free on nodes that a job may have; from end 0 on, the CPUs that
+    are free now are included."""
     n_cpus = 0
     if first == 0:
         for node in range(s.node_cpus.shape[0]):
@@ -110,7 +110,7 @@ def cpus_after(s, first, end):
 
 
 def suppose_ends(s, end):
-    """Suppose that jobs have left their nodes before an end, as far as these are among the ``able``."""
+    """Suppose that the jobs before an end have left their nodes, considering only nodes in ``able``."""
     for word in range(s.able.shape[0]):
         bits, node = s.able[word], word * WORD
         while bits != 0:

@@ -1,4 +1,4 @@
-"""What the engine says: jobs arrive, end, lose their nodes, or are withdrawn. Each is noted once."""
+"""Record what the engine reports: jobs arrive, end, lose their nodes, or are withdrawn. Each event is recorded once."""
 
 from vinesim.policies.slurm.codes import ABSENT, BACKFILL, EVENT_RUN, KILL, OVER, RUNNING, US_PER_S
 from vinesim.policies.slurm.limits import count_submitted
@@ -20,7 +20,7 @@ JITTER_US = 0.3e6  # of the beginning of a backfill cycle
 
 
 def note(model, state, view):
-    """Note what has happened."""
+    """Record what has happened since the last call."""
     s, options, now_us = view.scratch, view.options, view.now_us
     if view.event == OUTAGE:
         note_nodes(model, state, s, now_us)
@@ -52,7 +52,7 @@ def note(model, state, view):
 
 
 def arrive(s, options, job, now_us):
-    """A job arrives: it is submitted, or goes on at its nodes. Returns whether it was accepted."""
+    """Submit a job that arrives, or let it continue on its nodes. Returns whether it was accepted."""
     if s.job_ran_us[job] < 0.0:
         return submit(s, job)
     count_submitted(s, job, 1)
@@ -61,7 +61,7 @@ def arrive(s, options, job, now_us):
 
 
 def note_nodes(model, state, s, now_us):
-    """Note which nodes are up."""
+    """Record which nodes are up."""
     s.room_version[0] += 1
     for node in range(s.node_cpus.shape[0]):
         is_it = False
@@ -75,14 +75,14 @@ def note_nodes(model, state, s, now_us):
 
 
 def interrupt(s, options, job, now_us):
-    """A job has lost a node."""
+    """Evict a job that has lost a node."""
     if is_on_nodes(s, job):
         evict_whole(s, options, job, True, now_us)  # from its other nodes too
         want_event_run(s, options, now_us)
 
 
 def withdraw(s, options, job, now_us):
-    """A job is withdrawn, whether it runs or not."""
+    """End a job that is withdrawn, whether it runs or not."""
     if s.job_state[job] == OVER:
         return
     if is_on_nodes(s, job):
@@ -92,15 +92,15 @@ def withdraw(s, options, job, now_us):
 
 
 def want_event_run(s, options, now_us):
-    """An event run within a second, but not too soon after the last one; none without a main scheduler."""
+    """Schedule an event run within a second, but not too soon after the last one; none without a main scheduler."""
     if options.sched_interval > 0 and s.due_us[EVENT_RUN] >= 1e300:
         earliest_us = s.last_us[EVENT_RUN] + options.batch_sched_delay * US_PER_S
         s.due_us[EVENT_RUN] = max(now_us + draw(s) * POLL_US, earliest_us)
 
 
 def want_backfill(s, options, now_us):
-    """A cycle of backfill as soon as it may be, unless there is none, if jobs are pending or anything has changed since
-    the last one."""
+    """Schedule the next cycle of backfill, if backfill is on and jobs are pending or anything has changed since the
+    last cycle."""
     is_any = s.n_entries[0] > 0 or s.n_held[0] > 0 or s.changed_us[0] > s.last_us[BACKFILL]
     if options.bf_interval > 0 and s.due_us[BACKFILL] >= 1e300 and is_any:
         next_us = s.last_us[BACKFILL] + options.bf_interval * US_PER_S + draw(s) * JITTER_US
@@ -115,6 +115,6 @@ def next_on_grid(s, kind, step_us, after_us):
 
 
 def draw(s):
-    """A number from 0 to 1."""
+    """Draw a number from 0 to 1."""
     s.draw[0] = (s.draw[0] * 1103515245 + 12345) % 2147483648
     return s.draw[0] / 2147483648.0

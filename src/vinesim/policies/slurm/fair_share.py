@@ -1,21 +1,45 @@
-"""Fair share: how far users are from using what their shares promise. Fair tree, Slurm's default, and the classic.
+"""Usage and fair share: what each association has used, and how far it is below what its shares promise.
 
-Associations, accounts and users in accounts, are numbered so that parents come before their children, the root first.
-``shares`` of -1 stand for ``parent``: the user has the account's own. ``usage`` is the decayed usage, of accounts the
-sum of what is in them (``usage.py``).
+Usage is billing units x seconds, and halves with each half life H. At each calculation, a period P after the last one,
+usage U becomes U 2^(-P/H) + n b 2^(-n/H) for a job that ran n seconds of that period and is billed b units. When a job
+ends, what it ran since the last calculation is added in the same way. H = 0 means that usage never decays.
 
-Fair tree: the level of an association is its part of its siblings' shares divided by its part of their usage. A user
-comes before another one if its level is higher, or that of the accounts that they are in, from the root down; so the
-children of equal accounts are compared with one another. The factor is the rank, the best first and equal users with
-the better one, divided by the number of users.
-Classic: 2^(-U/S), with S the product of the parts of the shares down
-the tree, and U the usage as a part of all usage, in which a child has some of what its account used beyond its own, by
-its shares.
-Sources: the manual pages "Fair Tree Fairshare Algorithm" and "Multifactor Priority Plugin", and what Slurm
-22.05 was seen to print.
+Associations (accounts, and users in accounts) are numbered so that parents come before their children, the root first.
+The usage of an account is the sum of what is in it. ``shares`` of -1 stand for ``parent``: the user has the account's.
+
+Fair tree, Slurm's default: the level of an association is its part of its siblings' shares divided by its part of their
+usage. Users are compared from the root down, by the levels of the accounts that they are in and then by their own; the
+one with the higher level comes first. The factor of a user is its rank divided by the number of users; the best user
+has the highest rank, and equal users share the better one.
+
+Classic: 2^(-U/S). S is the product of the parts of the shares down the tree. U is the usage as a part of all usage, to
+which a child adds a part of what its account used beyond the child's own usage, in proportion to its shares.
+
+Sources: the manual pages "Fair Tree Fairshare Algorithm" and "Multifactor Priority Plugin", and what Slurm 22.05 was
+seen to print.
 """
 
 import numpy as np
+
+
+def decayed(usage, seconds, half_life_s):
+    """The part of usage that is left after some seconds."""
+    return usage * 2.0 ** (-seconds / half_life_s) if half_life_s > 0.0 else usage
+
+
+def of_job(seconds, billing, half_life_s):
+    """The usage that a job adds if it ran some seconds since the last calculation."""
+    return decayed(seconds * billing, seconds, half_life_s)
+
+
+def add_up(parent, is_user, usage):
+    """Set the usage of each account to the sum of what is in it. Parents come before their children."""
+    for i in range(parent.shape[0]):
+        if not is_user[i]:
+            usage[i] = 0.0
+    for i in range(parent.shape[0] - 1, 0, -1):
+        usage[parent[i]] += usage[i]
+
 
 PARENT = -1.0  # as shares
 
@@ -35,8 +59,8 @@ def level_of(i, parent, shares, siblings, usage):
 
 
 def comes_before(one, other, depth, above, levels):
-    """Whether a user is ranked before another one. ``above`` has a row for each association: those at each depth, from
-    the root down, in whose tree it is."""
+    """Whether a user is ranked before another one. ``above`` has a row for each association: itself and the accounts
+    that it is in, from the root down, by depth."""
     width = above.shape[0] // depth.shape[0]
     for d in range(1, min(depth[one], depth[other]) + 1):
         a, b = levels[above[one * width + d]], levels[above[other * width + d]]
@@ -46,7 +70,7 @@ def comes_before(one, other, depth, above, levels):
 
 
 def fair_tree(parent, depth, above, shares, siblings, usage, levels, order, factor):
-    """Fill the factor of each user. ``order`` has the users in the order of the last time, and is sorted again."""
+    """Compute the factor of each user. ``order`` has the users as ranked last time, and is sorted again."""
     for i in range(1, parent.shape[0]):
         levels[i] = level_of(i, parent, shares, siblings, usage)
     n = order.shape[0]
@@ -64,7 +88,7 @@ def fair_tree(parent, depth, above, shares, siblings, usage, levels, order, fact
 
 
 def classic(parent, shares, siblings, usage, normalized, effective, factor):
-    """Fill the factor of each association; ``normalized`` and ``effective`` are S and U."""
+    """Compute the factor of each association; ``normalized`` and ``effective`` are S and U."""
     normalized[0], effective[0], factor[0] = 1.0, 1.0, 0.5
     for i in range(1, parent.shape[0]):
         up = parent[i]

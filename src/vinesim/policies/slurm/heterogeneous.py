@@ -1,22 +1,21 @@
-"""Heterogeneous jobs: components that start all at once, or not at all, and by backfill only.
+"""Heterogeneous jobs: their components start all at once or not at all, and only backfill starts them.
 
-Each component is planned by itself, at its place in the queue, but no sooner than those of its job before it. One that
-could start now keeps its nodes for the cycle, so that others wait for them, even if the rest of the job has to wait.
-When the queue has been seen to its end, the jobs start of which all components could. They choose their nodes again:
-from all that have room, each other ones. A limit that only the components break together is found then; so they are
-planned in each cycle, and never start. If a component finds no nodes, or must preempt others first, those before it
-wait as after a requeue. Components lose their nodes together, except to limits. Source: the manual page slurm.conf, and
-what Slurm 22.05 was seen to do.
+Each component is planned by itself, at its place in the queue, but no sooner than the components before it. A component
+that could start now keeps its nodes for the cycle, so others wait for these nodes even if the rest of the job has to
+wait. At the end of the queue, a job starts if all its components could. The components then choose their nodes again,
+from all that have room, and without overlap. A limit that only the components together break is found at this point, so
+such a job is planned in each cycle and never starts. If a component finds no nodes, or must preempt others first, the
+components before it wait as after a requeue. Components lose their nodes together, unless a limit ends them. Source:
+the manual page slurm.conf, and what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import ELIGIBLE, FILLED
 from vinesim.policies.slurm.events import want_event_run
-from vinesim.policies.slurm.licences import count_licences, lacks_licences
-from vinesim.policies.slurm.limits import count_running, is_over
+from vinesim.policies.slurm.limits import count_licences, count_running, is_over, lacks_licences
 from vinesim.policies.slurm.node_sets import ALL, fill, put
+from vinesim.policies.slurm.nodes import find_nodes
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.starting import make_room, put_off, start
-from vinesim.policies.slurm.times import find_nodes
 
 
 def begin_together(s):

@@ -1,4 +1,4 @@
-"""What running jobs hold: rows of a node and the CPUs, memory and GPUs that a job has there."""
+"""What running jobs hold: one row per node of a job, with its CPUs, memory and GPUs there."""
 
 from vinesim.policies.slurm.codes import ANY_KIND, NO_KIND
 from vinesim.policies.slurm.cores import drop_cores
@@ -6,7 +6,7 @@ from vinesim.policies.slurm.node_sets import has
 
 
 def cpus_got(s, job, i):
-    """How many CPUs a job takes at a node that was found for it: all where it is exclusive."""
+    """How many CPUs a job takes at a node chosen for it: all of them if it is exclusive."""
     return s.node_cpus[s.got_node[i]] if s.request_exclusive[s.job_request[job]] else s.got_cpus[i]
 
 
@@ -18,7 +18,7 @@ def memory_at(s, request, node, cpus):
 
 
 def give(s, job, n_got):
-    """Let a job hold the nodes that were found for it."""
+    """Give a job the nodes chosen for it."""
     request, last = s.job_request[job], -1
     for i in range(n_got):
         node, row = s.got_node[i], s.spare_row[0]
@@ -62,14 +62,14 @@ def count(s, job, sign, free_cpus, free_memory, free_kinds):
 
 
 def count_in_part(s, job, row, sign, free_kinds):
-    """The same for the CPUs of a node that its partition lets jobs have."""
+    """Do the same for the CPUs of a node that the job's partition may use."""
     kind = s.part_cpus_kind[s.job_in[job]]
     if kind >= 0:
         free_kinds[s.row_node[row] * s.n_kinds[0] + kind] += sign * s.row_cpus[row]
 
 
 def take_back(s, job):
-    """Let a job hold nothing any more."""
+    """Take back everything that a job holds."""
     count(s, job, 1, s.free_cpus, s.free_memory, s.free_kinds)
     if s.n_levels[0] > 0:
         drop_cores(s, job)
@@ -93,20 +93,20 @@ def is_on_any(s, job, nodes):
 
 
 def suppose(s):
-    """Begin to suppose: ``then_*`` is what is free now."""
+    """Begin a supposition: set ``then_*`` to what is free now."""
     for node in range(s.free_cpus.shape[0]):
         suppose_free(s, node)
 
 
 def suppose_free(s, node):
-    """Let ``then_*`` of a node be what is free there now."""
+    """Set ``then_*`` of a node to what is free there now."""
     s.then_cpus[node], s.then_memory[node] = s.free_cpus[node], s.free_memory[node]
     for i in range(node * s.n_kinds[0], (node + 1) * s.n_kinds[0]):
         s.then_kinds[i] = s.free_kinds[i]
 
 
 def enter_running(s, job):
-    """Put a job among the running ones, which are in the order of the ends of their limits."""
+    """Add a job to the running jobs, which are ordered by the ends of their limits."""
     s.room_version[0] += 1
     i = s.n_running[0]
     while i > 0 and s.job_end_by_us[s.running[i - 1]] > s.job_end_by_us[job]:
@@ -117,7 +117,7 @@ def enter_running(s, job):
 
 
 def leave_running(s, job):
-    """Take a job from the running ones."""
+    """Remove a job from the running jobs."""
     s.room_version[0] += 1
     i = 0
     while s.running[i] != job:

@@ -1,8 +1,9 @@
-"""Nodes of partitions with LLN, or of a cluster with CR_LLN: a job takes the least loaded ones first.
+"""Choose the least loaded nodes first: for partitions with LLN, or for a cluster with CR_LLN.
 
-Nodes that it names, then of the lowest weight those with the largest share of free CPUs, then the first. Neither runs
-of nodes nor switches count, nor that one node would do. If as many nodes as a job may have lack CPUs, it is tried again
-without the one that could give it the fewest. Source: what Slurm 22.05 was seen to do.
+Nodes that the job names come first. Then come nodes of the lowest weight, among these the one with the largest share of
+free CPUs, then the first. Runs of nodes and switches do not matter here, nor whether one node would be enough. If the
+largest allowed number of nodes lacks CPUs, the node that could give the fewest is left out and the search is repeated.
+Source: what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.switches import is_named, take, take_named
@@ -45,7 +46,7 @@ def is_before(s, node, other, free_cpus):
 
 
 def put_back(s, n, n_got):
-    """Let the nodes that were taken be usable again."""
+    """Make the nodes that were taken usable again."""
     for k in range(n_got):
         for i in range(n):
             if s.use_node[i] == s.got_node[k]:

@@ -1,14 +1,19 @@
-"""Limits on what the jobs of an association, a user or a QOS hold at once, or have used: counters in a list.
+"""Limits on what the jobs of an association, a user or a QOS may hold at once, or have used; and licences.
 
-Each job counts at some *holders*: the QOS of its partition and its own, the pairs of each with its user and its
-account, and its association and the accounts above it. Which limits of these are in force depends on all of them: of
-the same limit, that of the partition's QOS comes before that of the job's, and both before that of an association
-(``prepare_limits.py``). So jobs with the same of all these are a *case*, and each case has its holders, each with its
-limits, infinite where none is in force. A job that waits counts with what it asks for; with nodes to itself, with all
-CPUs and GPUs that it would have, of the smallest nodes at least. A running job counts with what it has. A limit that a
-job breaks all by itself is found before the run (``part_never``), as are the limits of a partition: such jobs never
-start there, and keep no others from starting. Source: the manual pages "Resource Limits" and sacctmgr, and what Slurm
-22.05 was seen to do.
+Each job counts at several *holders*: its partition's QOS and its own QOS, each of these paired with its user and with
+its account, its association, and the accounts above it. If several of them set the same limit, the partition's QOS
+takes precedence over the job's, and both over an association (``prepare_limits.py``). Jobs with the same holders form a
+*case*, and each case lists its holders with their limits, infinite where none is in force.
+
+A waiting job counts with what it requests; a job that gets whole nodes counts with all CPUs and GPUs of the smallest
+nodes that it could get. A running job counts with what it holds. A limit that a job breaks all by itself is found
+before the run (``part_never``), and so are the limits of its partition: such a job never starts there, and does not
+keep others from starting.
+
+Licences are numbers for the whole cluster; running jobs hold some of them. A job whose licences are not free is passed
+over: it closes no partition, and backfill plans nothing for it.
+
+Source: the manual pages "Resource Limits" and sacctmgr, and what Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.billing import count_asked, count_found, place_of
@@ -171,3 +176,17 @@ def use(s, job, us):
         s.holder_wall_us[holder] += us
         for r in range(N_COUNTED):
             s.holder_minutes[holder * N_COUNTED + r] += s.job_tres[job * N_COUNTED + r] * us / US_PER_MINUTE
+
+
+def lacks_licences(s, job):
+    """Whether fewer licences are free than a job asks for."""
+    for i in range(s.job_first_licence[job], s.job_first_licence[job + 1]):
+        if s.free_licences[s.job_licence[i]] < s.job_n_licences[i]:
+            return True
+    return False
+
+
+def count_licences(s, job, sign):
+    """Add the licences of a job, sign +1, to what is free, or take them away, -1."""
+    for i in range(s.job_first_licence[job], s.job_first_licence[job + 1]):
+        s.free_licences[s.job_licence[i]] += sign * s.job_n_licences[i]

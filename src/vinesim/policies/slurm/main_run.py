@@ -1,21 +1,20 @@
-"""The main scheduler: jobs in the order of the queue start where they fit now.
+"""The main scheduler: go through the queue in order, and start the jobs that fit now.
 
-The first job of a partition that lacks room closes it, and its nodes for the jobs of all others, until the end of the
-run, as does any component of a heterogeneous job, which is left to backfill. A job that names as many nodes as it
-wants closes only these. Jobs over a limit, without their licences, too young or of too low a priority for a plan
-(``depth.py``), or stopped by a reservation only, close nothing. Source: what Slurm 22.05 was seen to do.
+The first job of a partition that lacks room closes the partition until the end of the run, and its nodes for the jobs
+of all others. So does any component of a heterogeneous job, because only backfill starts it. A job that names all the
+nodes that it wants closes only these. Some jobs close nothing: those over a limit, those without their licences, those
+too young or of too low a priority for a plan (``depth.py``), and those stopped only by a reservation. Source: what
+Slurm 22.05 was seen to do.
 """
 
 from vinesim.policies.slurm.codes import ELIGIBLE, MAIN
 from vinesim.policies.slurm.depth import is_passed_by
-from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import is_over, is_over_there
+from vinesim.policies.slurm.limits import is_over, is_over_there, lacks_licences
 from vinesim.policies.slurm.node_sets import ALL, fill
-from vinesim.policies.slurm.nodes import choose
+from vinesim.policies.slurm.nodes import choose, find_nodes, first_end_of_reservation
 from vinesim.policies.slurm.preemption import choose_now
 from vinesim.policies.slurm.queue import tidy
 from vinesim.policies.slurm.starting import make_room, start
-from vinesim.policies.slurm.times import find_nodes, first_end_of_reservation
 
 
 def run_main(s, options, most, now_us):
@@ -50,7 +49,8 @@ def run_main(s, options, most, now_us):
 
 
 def try_entry(s, options, job, part, priority, now_us):
-    """Start a job if it fits now, or close its partition, or the nodes that it names. Returns whether it starts."""
+    """Start a job if it fits now; otherwise close its partition, or the nodes that it names. Returns whether it
+    starts."""
     find_nodes(s, job, part, now_us, now_us + s.job_limit_us[job], s.may)
     for word in range(s.may.shape[0]):
         s.may[word] &= s.not_closed[word]
@@ -71,25 +71,25 @@ def try_entry(s, options, job, part, priority, now_us):
 
 
 def names_all(s, request):
-    """Whether a request names as many nodes as it wants at least."""
+    """Whether a request names at least as many nodes as it needs."""
     return s.request_n_named[request] >= s.request_least[request]
 
 
 def close(s, part):
-    """Let no more jobs of a partition start in this run, nor others on its nodes."""
+    """Start no more jobs of a partition in this run, nor other jobs on its nodes."""
     s.is_closed[part] = True
     close_nodes(s, s.part_nodes, part)
 
 
 def close_nodes(s, nodes, number):
-    """Let no more jobs start on the nodes of a set in this run."""
+    """Start no more jobs on the nodes of a set in this run."""
     n_words = s.not_closed.shape[0]
     for word in range(n_words):
         s.not_closed[word] &= ALL - nodes[number * n_words + word]
 
 
 def is_stopped_by_reservation(s, job, part, now_us):
-    """Whether a job would fit on empty nodes but for reservations."""
+    """Whether only reservations keep a job from fitting on empty nodes."""
     end_us = now_us + s.job_limit_us[job]
     if first_end_of_reservation(s, job, now_us, end_us) >= 1e300:
         return False

@@ -1,6 +1,6 @@
-"""Sets of nodes as bits, WORD of them in an integer: on 1,000 nodes backfill looks at millions of sets.
+"""Sets of nodes as bits, WORD of them in an integer. With 1,000 nodes, backfill examines millions of sets.
 
-An array may have several sets; ``first`` is where the integers of one begin.
+An array may hold several sets; ``first`` is the index where the integers of one set begin.
 """
 
 import numpy as np

@@ -1,24 +1,51 @@
-"""Which nodes a job gets, and how many CPUs of each.
+"""Which nodes a job may have at a time, which of them it gets, and how many CPUs of each.
 
-Lowest weight first. In a class of equal weight, nodes are seen as runs of consecutive ones that can be used: the run
-that suffices with the fewest CPUs is taken, and in it, if one node will do, the node with the fewest free CPUs, else
-nodes from its low end. If no run suffices, the largest are combined. With switches it is their leaves that count, not
-runs (``switches.py``), with LLN the loads of nodes (``least_loaded.py``). Nodes that a job names come first, then those
-of the same run. With ``pack_serial_at_end`` a job of one CPU gets the last node. Source: what Slurm 22.05 was seen to
-do (select/cons_tres with cores and memory).
+A job may have the nodes of its partition that are up and that no reservation keeps from it. Nodes of the lowest weight
+come first. Within one weight, consecutive usable nodes form a *run*. The run that suffices with the fewest CPUs is
+taken; in it, the one node with the fewest free CPUs if one node is enough, otherwise nodes from its low end. If no run
+suffices, the largest are combined. With switches, leaves of the tree take the place of runs (``switches.py``); with
+LLN, the least loaded nodes come first (``least_loaded.py``). Nodes that a job names come first, then those of the same
+run. With ``pack_serial_at_end``, a job of one CPU gets the last node. Source: what Slurm 22.05 was seen to do
+(select/cons_tres with cores and memory).
 
-``free`` is what is free, or would be at another time: CPUs [N], memory in MiB [N], and [N K] GPUs by type and, behind
-them, the CPUs that a partition with MaxCPUsPerNode lets its jobs have.
+``free`` is what is free now, or would be at another time: CPUs [N], memory in MiB [N], and [N K] GPUs by type, followed
+by the CPUs that a partition with MaxCPUsPerNode lets its jobs have.
 """
 
 from vinesim.policies.slurm.codes import NO_KIND
 from vinesim.policies.slurm.least_loaded import choose_least_loaded
-from vinesim.policies.slurm.node_sets import WORD
-from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, is_named, take, take_named
+from vinesim.policies.slurm.node_sets import ALL, WORD
+from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, is_named, most_leaves, take, take_named
+
+
+def find_nodes(s, job, part, begin_us, end_us, may):
+    """Find the nodes of a partition that a job may have during a time, and the rules by which they are chosen: below
+    how many switches, whether the least loaded come first, and how many CPUs of a node the partition may use."""
+    s.is_least_loaded[0], s.cpus_kind[0] = s.part_least_loaded[part], s.part_cpus_kind[part]
+    s.most_leaves[0] = most_leaves(s, job, begin_us)
+    own, n_words = s.job_reservation[job], may.shape[0]
+    for word in range(n_words):
+        may[word] = s.part_nodes[part * n_words + word] & s.up_nodes[word]
+    for i in range(s.reservation_begin_us.shape[0]):
+        if i != own and s.reservation_begin_us[i] < end_us and s.reservation_end_us[i] > begin_us:
+            for word in range(n_words):
+                may[word] &= ALL - s.reservation_nodes[i * n_words + word]
+    if own >= 0:
+        is_on = s.reservation_begin_us[own] <= begin_us < s.reservation_end_us[own]
+        for word in range(n_words):
+            may[word] = may[word] & s.reservation_nodes[own * n_words + word] if is_on else 0
+
+
+def first_end_of_reservation(s, job, begin_us, end_us):
+    """The end of the first reservation that keeps a job from nodes during a time; infinite if none does."""
+    for i in range(s.reservation_begin_us.shape[0]):
+        if i != s.job_reservation[job] and s.reservation_begin_us[i] < end_us and s.reservation_end_us[i] > begin_us:
+            return s.reservation_end_us[i]
+    return 1e300
 
 
 def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
-    """How many CPUs of a node a job could have that asks for this; 0 if it cannot be there."""
+    """How many CPUs of a node a job with this request could have; 0 if it cannot run there."""
     cpus, first = min(free_cpus[node], s.node_cpus[node]), node * s.n_kinds[0]
     if s.cpus_kind[0] >= 0:
         cpus = min(cpus, free_kinds[first + s.cpus_kind[0]])
@@ -46,8 +73,8 @@ def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
 
 
 def may_have_room(s, request, part):
-    """Whether what is free now in a partition would do for a request, whatever is reserved or planned: if not, no job
-    with this request can start. Known until something else is free."""
+    """Whether what is free now in a partition suffices for a request, whatever is reserved or planned. If not, no job
+    with this request can start. The answer is kept until what is free changes."""
     at = request * s.part_tier.shape[0] + part
     if s.room_at[at] != s.room_version[0]:
         s.room_at[at] = s.room_version[0]
@@ -56,7 +83,7 @@ def may_have_room(s, request, part):
 
 
 def has_room_until(s, request, part, until_us):
-    """Whether nodes that are planned for no job before a time would do for a request."""
+    """Whether the nodes that are planned for no job before a time suffice for a request."""
     n, total, largest, n_words = 0, 0, 0, s.up_nodes.shape[0]
     s.cpus_kind[0] = s.part_cpus_kind[part]
     first, partition = s.request_features[request] * n_words, part * n_words
@@ -74,8 +101,8 @@ def has_room_until(s, request, part, until_us):
 
 
 def choose(s, request, may, free_cpus, free_memory, free_kinds):
-    """Find nodes among those that a job may have. Returns how many; 0: there are none. They are in ``got_node``, with
-    their CPUs in ``got_cpus``."""
+    """Choose nodes from those that a job may have, into ``got_node``, with their CPUs in ``got_cpus``. Returns how
+    many; 0: there is no room."""
     n, total, n_words, size = 0, 0, may.shape[0], s.size_cpus[s.request_size[request]]
     first = s.request_features[request] * n_words
     for word in range(n_words):
@@ -100,7 +127,7 @@ def choose(s, request, may, free_cpus, free_memory, free_kinds):
 
 
 def choose_in_use(s, request, may, free_cpus, free_memory, free_kinds):
-    """The same, but of nodes of equal weight those that are in use now come first (``bf_busy_nodes``)."""
+    """Choose in the same way, except that nodes in use now come before others of equal weight (``bf_busy_nodes``)."""
     n_nodes = s.node_cpus.shape[0]
     for node in range(n_nodes):
         s.node_weight[node] = 2 * s.node_weight[node] + (s.free_cpus[node] == s.node_cpus[node])
@@ -113,7 +140,7 @@ def choose_in_use(s, request, may, free_cpus, free_memory, free_kinds):
 
 
 def choose_up_to(s, request, n, weight, free_cpus):
-    """The same among the first n usable nodes, in the classes of weight up to one."""
+    """Choose from the first n usable nodes whose weight is at most ``weight``."""
     need, least, most = s.request_cpus[request], s.request_least[request], s.request_most[request]
     n_in, n_named = 0, 0
     for i in range(n):
@@ -152,7 +179,7 @@ def choose_up_to(s, request, n, weight, free_cpus):
 
 
 def choose_last(s, n):
-    """The last of the nodes, for a job of one CPU (``pack_serial_at_end``)."""
+    """Choose the last node, for a job of one CPU (``pack_serial_at_end``)."""
     i = n - 1
     while not s.use_is_in[i]:
         i -= 1
@@ -161,8 +188,8 @@ def choose_last(s, n):
 
 
 def take_near(s, request, n, n_got, left_cpus, left_nodes):
-    """Take nodes of the run that the first named node is in: those above it, then those below. Returns how many nodes
-    the job has, and the CPUs and nodes that are left."""
+    """Take nodes of the run that holds the first named node: those above it, then those below. Returns how many nodes
+    the job has now, and how many CPUs and nodes it still needs."""
     most, first = s.request_most[request], 0
     while s.use_node[first] != s.got_node[0]:
         first += 1
@@ -177,7 +204,7 @@ def take_near(s, request, n, n_got, left_cpus, left_nodes):
 
 
 def largest_together(s, n, most):
-    """How many CPUs the ``most`` largest of the usable nodes have together."""
+    """The CPUs of the ``most`` largest usable nodes together."""
     for cpus in range(s.count_of_cpus.shape[0]):
         s.count_of_cpus[cpus] = 0
     for i in range(n):
@@ -191,8 +218,8 @@ def largest_together(s, n, most):
 
 
 def best_run(s, n, left_cpus, left_nodes, most):
-    """The run to take next, as first and end index of usable nodes: of the lowest weight, the smallest that suffices,
-    or else the largest."""
+    """The run to take next, as the first and end index of usable nodes: among those of the lowest weight the smallest
+    that suffices, or else the largest."""
     lowest = NO_LIMIT
     for i in range(n):
         if s.use_is_in[i]:
@@ -220,7 +247,7 @@ def best_run(s, n, left_cpus, left_nodes, most):
 
 
 def tightest_node(s, first, end, cpus, free_cpus):
-    """The node of a run that has the fewest free CPUs and can hold the whole job; -1 if none can."""
+    """The node of a run with the fewest free CPUs that can hold the whole job; -1 if none can."""
     found = -1
     for i in range(first, end):
         if s.use_cpus[i] >= cpus and (found < 0 or free_cpus[s.use_node[i]] < free_cpus[found]):

@@ -1,4 +1,4 @@
-"""What may be given of things with names: nodes, partitions, QOS, accounts and reservations, by key, and as what."""
+"""Check the options that are mappings by name: nodes, partitions, QOS, accounts, reservations. Each key has a rule."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

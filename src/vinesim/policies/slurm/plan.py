@@ -1,8 +1,8 @@
-"""Backfill's plan for one cycle: records, which are times in a row, and the nodes that are planned for nobody in each.
+"""Backfill's plan for one cycle: consecutive records of time, each with the nodes that are planned for nobody.
 
-A job that looks for its time asks for stretches of the plan that begin later and later. The records of a stretch are a
-queue in two parts, so that each is looked at twice in all instead of once for each stretch: of the first part it is
-kept which nodes are left from each record to its last one (``rest_nodes``), of the second which are left in all of it.
+A job that looks for its time asks for stretches of the plan that begin later and later. The records of a stretch form a
+queue in two parts, so that each record is read twice in total instead of once per stretch. For the first part, the
+nodes left from each record to its last one are kept (``rest_nodes``); for the second, the nodes left in all of it.
 """
 
 from vinesim.policies.slurm.node_sets import ALL, fill, has, remove
@@ -12,7 +12,7 @@ FIRST, LAST, MIDDLE = range(3)  # of stretch: its first and last record, and the
 
 
 def begin_plan(s, from_us, until_us):
-    """Let nothing be planned."""
+    """Begin an empty plan."""
     s.n_records[0] = 1
     s.record_begin_us[0], s.record_end_us[0], s.record_row[0] = from_us, until_us, 0
     for word in range(s.may.shape[0]):
@@ -26,8 +26,8 @@ def begin_stretch(s):
 
 
 def keep_unplanned(s, begin_us, until_us, end_us):
-    """Leave only nodes that are planned for nobody in a time, which begins later than the last one. Returns the first
-    end of a record in it, before the end of the window."""
+    """Keep only nodes that are planned for nobody during a time, which begins later than the one before. Returns the
+    first end of a record in it, before the end of the window."""
     n, n_words, at = s.n_records[0], s.may.shape[0], s.stretch
     while at[FIRST] < n and s.record_end_us[at[FIRST]] <= begin_us:
         at[FIRST] += 1
@@ -48,7 +48,7 @@ def keep_unplanned(s, begin_us, until_us, end_us):
 
 
 def begin_second(s):
-    """Let all records of the stretch be its first part."""
+    """Make all records of the stretch its first part."""
     n_words, last = s.may.shape[0], s.stretch[LAST]
     s.stretch[MIDDLE] = last
     fill(s.second_nodes, ALL)
@@ -60,7 +60,7 @@ def begin_second(s):
 
 
 def is_unplanned(s, n_got, from_us, until_us):
-    """Whether the chosen nodes are planned for nobody in a time."""
+    """Whether the chosen nodes are planned for nobody during a time."""
     n_words = s.may.shape[0]
     for i in range(s.n_records[0]):
         if s.record_begin_us[i] >= until_us:
@@ -75,7 +75,7 @@ def is_unplanned(s, n_got, from_us, until_us):
 
 
 def reserve(s, from_us, until_us, n_got):
-    """Take the chosen nodes out of the plan for a time; records are split at its ends."""
+    """Plan the chosen nodes for a time, splitting records at its ends."""
     split(s, from_us)
     split(s, until_us)
     n_words = s.may.shape[0]
@@ -91,7 +91,7 @@ def reserve(s, from_us, until_us, n_got):
 
 
 def split(s, at_us):
-    """Let no record hold a time within it."""
+    """Split the record that contains a time, so that a record ends there."""
     n, n_words = s.n_records[0], s.may.shape[0]
     if n >= s.record_begin_us.shape[0]:
         return

@@ -1,4 +1,4 @@
-"""The policy ``slurm``: what Slurm's scheduler does, with its own words for options."""
+"""The policy ``slurm``: what Slurm's scheduler does. Its options have Slurm's own names."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -31,33 +31,38 @@ Named = Mapping[str, Mapping[str, Any]]
 class Slurm(OnlinePolicy):
     """Slurm's multifactor priority, main scheduler and backfill, as Slurm 22.05 was seen to work.
 
-    Options are Slurm's parameters, with its defaults and units. Backfill: ``bf_interval``, ``bf_resolution`` (s),
+    The options are Slurm's parameters, with Slurm's defaults and units.
+
+    Backfill: ``bf_interval``, ``bf_resolution`` (s),
     ``bf_window`` (min), ``bf_window_linear`` (s), ``bf_max_job_test``, ``bf_max_job_user``, ``bf_max_job_part``,
     ``bf_max_job_user_part``, ``bf_max_job_assoc``, ``bf_max_job_start``, ``bf_max_job_array_resv``,
     ``bf_min_age_reserve`` (s), ``bf_min_prio_reserve``, ``bf_job_part_count_reserve``, ``bf_one_resv_per_job``,
     ``bf_busy_nodes``, ``bf_hetjob_prio``. Main scheduler: ``default_queue_depth``, ``partition_job_depth``,
-    ``sched_interval``, ``batch_sched_delay`` (s), ``sched_max_job_start``, ``assoc_limit_stop``. -1 as an interval is
-    never. Nodes: ``pack_serial_at_end``. Priorities: ``priority_type`` basic or multifactor, ``priority_weight_age``,
-    ``priority_weight_assoc``, ``priority_weight_fair_share``, ``priority_weight_job_size``,
+    ``sched_interval``, ``batch_sched_delay`` (s), ``sched_max_job_start``, ``assoc_limit_stop``. An interval of -1
+    means never. Nodes: ``pack_serial_at_end``. Priorities: ``priority_type`` basic or multifactor,
+    ``priority_weight_age``, ``priority_weight_assoc``, ``priority_weight_fair_share``, ``priority_weight_job_size``,
     ``priority_weight_partition``, ``priority_weight_qos``, ``priority_weight_tres``, ``priority_max_age``,
     ``priority_decay_half_life``, ``priority_calc_period`` (s), ``fair_tree`` or the classic fair share,
     ``priority_favor_small``, and the flags ``small_relative_to_time``, ``max_tres``, ``accrue_always``, ``incr_only``,
     ``no_normal_assoc``, ``no_normal_part``, ``no_normal_qos``, ``no_normal_tres``. Preemption: ``preempt_type``,
-    ``preempt_mode``,
-    ``preempt_youngest_first``, ``preempt_exempt_time`` (s). ``over_time_limit`` (min), ``requeue_delay`` (s).
-    ``start_s`` is when the log begins, s since 1970. Things with names are mappings by name: ``qos``, ``accounts``,
-    ``partitions``, ``nodes``, ``reservations``, ``topology`` (switches, each with its nodes or switches, for whose
-    number a job waits ``max_switch_wait`` s), as in ``options.qos.short.max_jobs_per_user``,
-    ``options.qos.short.usage_factor``, ``options.accounts.phys.grp_tres.cpu``,
-    ``options.partitions.batch.max_time`` (min), ``options.partitions.batch.qos`` (the QOS whose limits its jobs get),
-    ``options.partitions.batch.max_nodes``, ``options.partitions.batch.max_cpus_per_node`` (of its jobs together),
-    ``options.partitions.batch.grace_time`` (s, of preemption),
-    ``options.partitions.batch.tres_billing_weights.gres/gpu`` (of memory: for each MiB) or
-    ``options.partitions.batch.lln`` (true: the least loaded nodes first). ``licenses`` has the number
-    of each, as in ``options.licenses.matlab``. Jobs are those of an imported site: what they ask for is their
-    attributes. The phases of Slurm's clocks are drawn from the seed, so replications differ as Slurm's own runs do.
+    ``preempt_mode``, ``preempt_youngest_first``, ``preempt_exempt_time`` (s). Also: ``over_time_limit`` (min),
+    ``requeue_delay`` (s), and ``start_s``, when the log begins (s since 1970).
 
-    Ties: the order of submission. Cost per decision: at its own times, all pending jobs with all nodes.
+    Things with names are mappings by name: ``qos``, ``accounts``, ``partitions``, ``nodes``, ``reservations``,
+    ``topology`` (each switch with its nodes or switches; a job waits up to ``max_switch_wait`` s for the number of
+    switches that it requests) and ``licenses`` (the number of each). Examples are
+    ``options.qos.short.max_jobs_per_user``, ``options.qos.short.usage_factor``,
+    ``options.accounts.phys.grp_tres.cpu``, ``options.partitions.batch.max_time`` (min),
+    ``options.partitions.batch.qos`` (the QOS whose limits apply to its jobs), ``options.partitions.batch.max_nodes``,
+    ``options.partitions.batch.max_cpus_per_node`` (of all its jobs together),
+    ``options.partitions.batch.grace_time`` (s, before preemption),
+    ``options.partitions.batch.tres_billing_weights.gres/gpu`` (for memory: per MiB),
+    ``options.partitions.batch.lln`` (true: the least loaded nodes first) and ``options.licenses.matlab``.
+
+    The jobs must come from an imported site: their attributes hold what they request. The phases of Slurm's clocks are
+    drawn from the seed, so replications differ as runs of real Slurm do.
+
+    Ties: the order of submission. Cost per decision: at its own times, all pending jobs times all nodes.
     """
 
     name: ClassVar[str] = "slurm"
@@ -155,7 +160,7 @@ class Slurm(OnlinePolicy):
             raise InputError(problems[:MAX_PROBLEMS], len(problems))
 
     def values_of_options(self) -> dict[str, OptionValue]:
-        """Return the options as a kernel sees them, without the mappings, which are in the arrays."""
+        """Return the options as a kernel sees them. The mappings are left out, because the arrays hold them."""
         words = {name: {word: word == getattr(self, name) for word in words} for name, words in self.choices().items()}
         return (
             words
@@ -184,7 +189,7 @@ class Slurm(OnlinePolicy):
         return problems
 
     def suited_to(self, scenario: Scenario) -> "Slurm":
-        """Return the policy with the arrays for a scenario. Raises :class:`InputError` for one that is no site."""
+        """Return the policy with the arrays for a scenario. Raises :class:`InputError` if it is not a site."""
         from vinesim.policies.slurm.prepare import prepared
 
         arrays = prepared(self, scenario)
@@ -194,7 +199,7 @@ class Slurm(OnlinePolicy):
         return suited
 
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
-        """Return the arrays as they are at the beginning."""
+        """Return the arrays for the start of the run."""
         arrays: dict[str, np.ndarray] = vars(self)["arrays"]
         return Plan(arrays)
 

@@ -1,4 +1,4 @@
-"""The arrays of the policy at the beginning: of a scenario's nodes, jobs and options."""
+"""Build all arrays of the policy for the start of a run, from a scenario's nodes and jobs and the policy's options."""
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,25 @@ from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs, wholes_of
 from vinesim.policies.slurm.prepare_limits import holders_of
 from vinesim.policies.slurm.prepare_nodes import Places
-from vinesim.policies.slurm.prepare_preemption import classes_of
 from vinesim.policies.slurm.prepare_switches import switches_of
 from vinesim.policies.slurm.queue import find_fair_shares
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
+from typing import TYPE_CHECKING
+
+from vinesim.policies.slurm.codes import PREEMPT_MODES
+
+if TYPE_CHECKING:
+    from vinesim.policies.slurm.policy import Slurm
+
 
 MOST_RECORDS = 2_000  # of a plan
 NEVER = 1e300
 
 
 def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
-    """Return all arrays. Raises :class:`InputError` where the scenario is no site, or the options do not fit it."""
+    """Return all arrays. Raises :class:`InputError` if the scenario is not a site, or the options do not fit it."""
     problems = policy.wrong_scenario(scenario)
     if problems:
         raise InputError(problems)
@@ -48,7 +54,7 @@ def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
 
 
 def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
-    """Return the phases of the clocks, drawn from the seed, and when each thing is done first."""
+    """Return the phases of the clocks, drawn from the seed, and when each periodic action is first due."""
     random = stream(scenario.seed, "policy.slurm")
     phase, due, last = np.zeros(6), np.full(6, NEVER), np.full(6, -NEVER)
     periods_s = {
@@ -82,7 +88,7 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
 
 
 def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, Any]:
-    """Return what is kept during the run, as it is before."""
+    """Return the arrays that change during the run, with their first values."""
     n_nodes, n_jobs = len(places.cpus), len(known["job_request"])
     n_entries, n_holders = len(known["job_part"]), len(known["holder_keys"])
     n_levels = known["n_levels"]
@@ -150,3 +156,36 @@ def _books(policy: "Slurm", known: dict[str, Any], places: Places) -> dict[str, 
         "task_over": np.zeros(known.pop("n_tasks")),
         "wanted": np.zeros(4 * n_jobs + 64), "wanted_job": np.zeros(4 * n_jobs + 64), "wanted_at": np.zeros(5),
     }  # fmt: skip
+
+
+def classes_of(policy: "Slurm", jobs: Jobs, places: Places) -> dict[str, Any]:
+    """Return who may preempt whom: the classes of jobs, which are partitions (by tier) or QOS (by name).
+
+    With QOS, the last class holds the jobs whose QOS is unknown.
+    """
+    by_qos = policy.preempt_type == "qos"
+    exempt_s = {name: one.get("preempt_exempt_time", policy.preempt_exempt_time) for name, one in policy.qos.items()}
+    if by_qos:
+        names, given = [*policy.qos, ""], [*policy.qos.values(), {}]
+        rank = np.array([int(one.get("priority", 0)) for one in given])
+        may = np.array([[name in one.get("preempt", ()) for name in names] for one in given])
+        number = {name: i for i, name in enumerate(names)}
+        own = [number.get(name, len(names) - 1) for name in jobs.qos]
+    else:
+        given, own = places.options, [-1] * jobs.n
+        rank = np.array([int(one.get("priority_tier", 1)) for one in given])
+        may = rank[:, None] > rank
+    preempt = np.array([PREEMPT_MODES[one.get("preempt_mode", policy.preempt_mode)] for one in given])
+    level = may.any(axis=1).astype(int) if by_qos else np.unique(rank, return_inverse=True)[1]
+    n_levels = int(level.max()) + 1
+    return {
+        "job_class": own,
+        "class_may": may,
+        "class_preempt": preempt,
+        "class_grace_us": [float(one.get("grace_time", 0.0)) * US_PER_S for one in given],
+        "class_rank": rank,
+        "class_level": level,
+        "class_spared": np.where(preempt == PREEMPT_MODES["off"], n_levels - 1, level),
+        "n_levels": n_levels if policy.preempt_type != "none" and policy.preempt_mode == "suspend" else 0,
+        "job_exempt_us": [float(exempt_s.get(name, policy.preempt_exempt_time)) * US_PER_S for name in jobs.qos],
+    }

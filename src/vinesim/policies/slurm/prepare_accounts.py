@@ -1,4 +1,4 @@
-"""The tree of accounts and users: shares for fair share, and who is above whom for limits."""
+"""The tree of accounts and users: shares for fair share, and the accounts above each association for limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Accounts:
 
     @classmethod
     def of(cls, given: Mapping[str, Mapping[str, Any]]) -> "Accounts":
-        """Build the tree; an account whose parent is not known is below the root. Nothing given: no tree."""
+        """Build the tree. An account whose parent is unknown is below the root. Without accounts there is no tree."""
         found = cls([], [], [])
         if not given:
             return found
@@ -45,11 +45,11 @@ class Accounts:
         self.values.append(values)
 
     def number(self, account: str, user: str) -> int:
-        """Return the number of an association, -1 if there is none."""
+        """Return the number of an association, or -1 if it does not exist."""
         return self.known.get((account, user), -1)
 
     def line(self, number: int) -> list[int]:
-        """Return an association and all that are above it."""
+        """Return an association and all accounts above it."""
         found = []
         while number >= 0:
             found.append(number)
@@ -57,14 +57,14 @@ class Accounts:
         return found
 
     def priorities(self) -> list[float]:
-        """Return the priority of each association: its own, or that of the account above it."""
+        """Return the priority of each association, which is inherited from the account above it if not given."""
         found = list[float]()
         for up, one in zip(self.parent, self.values, strict=True):
             found.append(float(one.get("priority", found[up] if up >= 0 else 0.0)))
         return found
 
     def arrays(self) -> dict[str, Any]:
-        """Return what the policy has of them."""
+        """Return the arrays of the policy about associations."""
         n = len(self.parent)
         lines = [self.line(i)[::-1] for i in range(n)]
         deepest = max((len(line) for line in lines), default=1)

@@ -1,4 +1,4 @@
-"""The jobs of a site as the policy knows them: what they ask for, and their attributes."""
+"""Build the arrays of a site's jobs: what they request, and their attributes."""
 
 import math
 from collections import defaultdict
@@ -15,8 +15,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION, Workload
 from vinesim.policies.slurm.codes import AFTER_ANY, ANY_KIND, DEPENDENCIES, N_COUNTED, NO_KIND, US_PER_MINUTE, US_PER_S
 from vinesim.policies.slurm.prepare_accounts import Accounts
-from vinesim.policies.slurm.prepare_amounts import amounts_of_parts, wanted_by
-from vinesim.policies.slurm.prepare_billing import billing_of
+from vinesim.policies.slurm.prepare_amounts import amounts_of_parts, billing_of, wanted_by
 from vinesim.policies.slurm.prepare_named import lacks_named, nodes_of_requests, unknown_names
 from vinesim.policies.slurm.prepare_nodes import Asked, Places, nodes_allowed
 from vinesim.policies.slurm.priority import of_largest, of_resource, size
@@ -38,17 +37,17 @@ class Jobs:
     user_names: list[str]
     association: list[int]
     limit_us: np.ndarray
-    tres: np.ndarray  # [R, 4] what it asks for of CPUs, memory, nodes and GPUs
-    asked: list[Asked]  # [R] as the job has it
+    tres: np.ndarray  # [R, 4] the CPUs, memory, nodes and GPUs requested
+    asked: list[Asked]  # [R] as the job wrote it
     never: np.ndarray
-    lacks_named: np.ndarray  # whether it never starts because it names nodes that it cannot have
+    lacks_named: np.ndarray  # whether the job never starts because it names nodes that it cannot have
     known: dict[str, Any]
 
     @classmethod
     def of(
         cls, policy: "Slurm", scenario: Scenario, places: Places, accounts: Accounts, problems: list[Problem]
     ) -> "Jobs":
-        """Read them; what is wrong is added to the problems."""
+        """Read the jobs of a scenario. What is wrong is added to ``problems``."""
         work = scenario.workload
         texts = work.words_of("request")
         distinct = sorted(set(texts))
@@ -89,15 +88,15 @@ class Jobs:
         )  # fmt: skip
 
     def amounts_in(self, k: int) -> np.ndarray:
-        """Return what limits count of a job in the k-th of ``job_part``, one of its partitions, while it waits: [5]."""
+        """[5] what limits count of a waiting job in its partition ``job_part[k]``."""
         return np.array(self.known["part_tres"][k])
 
     def asked_in(self, j: int, k: int) -> np.ndarray:
-        """Return what it asks for there, and would be billed: [5]."""
+        """[5] what a job requests in its partition ``job_part[k]``, and what it would be billed there."""
         return np.append(self.tres[self.request[j]], np.floor(self.known["part_billing"][k]))
 
     def arrays(self) -> dict[str, Any]:
-        """Return what the policy has of them."""
+        """Return the arrays of the policy about jobs."""
         return self.known | {
             "job_request": self.request,
             "job_first_part": np.concatenate(([0], np.cumsum([len(one) for one in self.parts]))),
@@ -127,7 +126,7 @@ def _parts(work: Workload, names: list[str]) -> list[list[int]]:
 
 
 def _nodes_allowed(policy: "Slurm", places: Places, parts: list[int], qos: str) -> tuple[int, int]:
-    """Return the fewest and the most nodes that the first partition of a job lets it have; 0: it does not say."""
+    """Return the fewest and the most nodes that the first partition of a job allows; 0: not limited."""
     return nodes_allowed(places.options[parts[0]] if parts else {}, policy.qos.get(qos, {}))
 
 
@@ -136,7 +135,7 @@ def _asked(one: Request) -> Asked:
 
 
 def _within(one: Request, least: int, most: int) -> Request:
-    """Return a request in a partition that lets jobs have a number of nodes; one by node has its own."""
+    """Return a request with the partition's limits on nodes applied; a request by node has its own number."""
     if one.is_by_node or (least, most) == (0, 0):
         return one
     return one._replace(
@@ -173,7 +172,7 @@ def _kind(one: Request, names: list[str]) -> int:
 
 
 def _least_us(work: Workload, limit_us: np.ndarray) -> np.ndarray:
-    """Return the shortest limits of jobs: what --time-min says, else the limit."""
+    """Return the shortest time limit of each job: --time-min if given, otherwise the limit."""
     least = limit_us.copy()
     for j, text in enumerate(work.words_of("time_min")):
         if text and (seconds := duration_s(text)):
@@ -207,7 +206,7 @@ def _job_arrays(work: Workload, policy: "Slurm", limit_us: np.ndarray) -> dict[s
 
 
 def _numbers(work: Workload, first: np.ndarray) -> np.ndarray:
-    """Return the number of each job; of one in an array, that of the array, which its last job keeps."""
+    """Return the number of each job; for the jobs of an array, the number of the array."""
     own = np.arange(work.n_jobs) if work.job_id is None else work.job_id
     least = own.copy()
     np.minimum.at(least, first, own)
@@ -215,19 +214,19 @@ def _numbers(work: Workload, first: np.ndarray) -> np.ndarray:
 
 
 def _batches(arrays: list[str]) -> np.ndarray:
-    """Return the first job of those that were submitted together, as an array or components, with each."""
+    """Return, for each job, the first job that was submitted together with it, as an array or as components."""
     first: dict[str, int] = {}
     return np.array([first.setdefault(array, j) if array else j for j, array in enumerate(arrays)], int)
 
 
 def wholes_of(work: Workload) -> list[str]:
-    """Return the heterogeneous job of each component, "" for other jobs; in a drawn workload one may come twice."""
+    """Return the heterogeneous job of each component, "" for other jobs. Resampled workloads may repeat one."""
     pairs = zip(work.words_of("component"), work.arrival_us.tolist(), strict=True)
     return [f"components of {number} at {us!r}" if number else "" for number, us in pairs]
 
 
 def _components(work: Workload) -> dict[str, Any]:
-    """Return which jobs are components of the same heterogeneous job, for the jobs that have several."""
+    """Return which jobs are components of the same heterogeneous job, if it has several."""
     groups = defaultdict[str, list[int]](list)
     for j, whole in enumerate(wholes_of(work)):
         if whole:
@@ -246,7 +245,7 @@ def _components(work: Workload) -> dict[str, Any]:
 
 
 def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str, Any]:
-    """Return what jobs had when they arrived, in a workload that begins in the middle: nodes, CPUs there, waits."""
+    """Return what jobs already held or had waited when they arrived, for a workload that begins during operation."""
     number = places.number_of
     first, nodes, cpus = [0], list[int](), list[int]()
     for text in work.words_of("runs_on"):
@@ -273,7 +272,7 @@ def _priorities(
     policy: "Slurm", places: Places, requests: list[Request], request: np.ndarray, parts: list[list[int]],
     tres: np.ndarray, limit_us: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what the size of a job adds to its priority, and its partitions with its resources."""
+    """Return what a job's size adds to its priority, and what each of its partitions adds, with its resources."""
     n_nodes, n_cpus = len(places.cpus), places.cpus.sum()
     asked = np.array([(max(1, one.least_nodes), one.n_cpus) for one in requests])[request]
     limit_min = np.maximum(limit_us / US_PER_MINUTE, 1.0)
@@ -291,7 +290,7 @@ def _priorities(
 
 
 def _of_attributes(policy: "Slurm", accounts: Accounts, association: list[int], qos: list[str]) -> dict[str, Any]:
-    """Return what the association and the QOS of each job add to its priority, and what the QOS says of usage."""
+    """Return what the association and the QOS of each job add to its priority, and the usage factor of its QOS."""
     of_each = accounts.priorities()
     own = np.array([of_each[i] if i >= 0 else 0.0 for i in association])
     given = {name: float(one.get("priority", 0.0)) for name, one in policy.qos.items()}
@@ -309,7 +308,7 @@ def _of_attributes(policy: "Slurm", accounts: Accounts, association: list[int], 
 
 
 def _licences(work: Workload, given: Mapping[str, float]) -> dict[str, Any]:
-    """Return which licences each job asks for; of those that the cluster does not count it may have any number."""
+    """Return the licences that each job requests. Licences that the cluster does not count are unlimited."""
     number = {name: i for i, name in enumerate(given)}
     first, licence, amounts = [0], list[int](), list[float]()
     for text in work.words_of("licenses"):
@@ -325,7 +324,7 @@ def _licences(work: Workload, given: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _dependencies(work: Workload) -> dict[str, Any]:
-    """Return which jobs each depends on."""
+    """Return the jobs that each job depends on."""
     members = work.jobs_by_number()
     names = work.words_of("name")
     last = dict[tuple[str, int], int]()

@@ -1,10 +1,10 @@
-"""Limits of QOS and associations: at which of them each job counts, and which of their limits are in force for it.
+"""Find the holders at which each job counts, and which of their limits apply to it.
 
-A job counts at the QOS of its partition, at its own, and at its association and the accounts above it. Of the same
-limit, of resources each for itself, the first of these holds: the partition's QOS, the job's QOS, associations. A job's
-QOS with OverPartQOS comes first. Associations in a line do not replace one another, but for the limits that users
-inherit. A partition's QOS has no say in whose age counts. While a job of several partitions is pending, it counts at
-the QOS of each. Source: the manual page "Resource Limits", and what Slurm 22.05 was seen to do.
+A job counts at the QOS of its partition, at its own QOS, and at its association and the accounts above it. If several
+set the same limit (each resource by itself), the first in this order applies: the partition's QOS, the job's QOS,
+associations. A job's QOS with OverPartQOS comes first. The limits of associations in a line all apply, except limits
+that users inherit. A partition's QOS does not affect whose age counts. While a job of several partitions is pending, it
+counts at the QOS of each. Source: the manual page "Resource Limits", and what Slurm 22.05 was seen to do.
 """
 
 import math
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
 
 def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) -> dict[str, Any]:
-    """Return the arrays of holders, and at which ones each job counts; ``holder_keys`` are who they are."""
+    """Return the arrays of holders, and the holders at which each job counts; ``holder_keys`` identifies them."""
     numbers, found = dict[tuple[object, ...], int](), list[Case]()
     of_part, of_job, never, denied = list[int](), list[int](), list[bool](), np.zeros(jobs.n, bool)
     together = {frozenset[int](): 0}
@@ -115,7 +115,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
 
 
 def _of_each(cases: Sequence[Case]) -> Case:
-    """Return at whom a pending job of several partitions counts: in each of them, with the smallest limits."""
+    """Return the holders of a pending job of several partitions: those of each partition, with the smallest limits."""
     found = dict[Key, Limits]()
     for key, own in (holder for case in cases for holder in case.holders):
         least = found.setdefault(key, {})
@@ -124,12 +124,12 @@ def _of_each(cases: Sequence[Case]) -> Case:
 
 
 def qos_of(places: Places, part: int) -> str:
-    """Return the QOS of a partition, "" if it has none."""
+    """Return the QOS of a partition, or "" if it has none."""
     return str(places.options[part].get("qos", ""))
 
 
 def case_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places, j: int, part: int) -> Case:
-    """Return at whom a job in a partition counts, and what is in force for it."""
+    """Return the holders of a job in a partition, and the limits that apply to it."""
     user, account, association = jobs.user_names[j], jobs.account[j], jobs.association[j]
     own, of_part = jobs.qos[j], qos_of(places, part)
     given = policy.qos.get(own, {})
@@ -163,7 +163,7 @@ def case_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places, j: 
 
 
 def _left(given: Mapping[str, Any], taken: Limits) -> Limits:
-    """Return limits without those that others have in their place; of resources, one by one."""
+    """Return limits without those that others override; resources one by one."""
     found: Limits = {}
     for name, value in given.items():
         others = [taken[other] for other in (name, *INSTEAD.get(name, ())) if other in taken]
@@ -175,7 +175,7 @@ def _left(given: Mapping[str, Any], taken: Limits) -> Limits:
 
 
 def _joined(taken: Limits, more: Limits) -> Limits:
-    """Return limits of two, of resources those of both."""
+    """Return the limits of two holders together, merging limits on resources."""
     both = {
         name: {**taken[name], **more[name]} for name in taken.keys() & more.keys() if isinstance(more[name], Mapping)
     }
@@ -187,7 +187,7 @@ def _chosen(given: Mapping[str, Any], names: Mapping[str, str]) -> Limits:
 
 
 def _inherited(accounts: Accounts, number: int, names: Mapping[str, str]) -> Limits:
-    """Return limits of an association; those that it has not are those of the account above it."""
+    """Return the limits of an association; a limit that it lacks comes from the account above it."""
     found: Limits = {}
     for above in accounts.line(number):
         found = _chosen(accounts.values[above], names) | found
@@ -195,12 +195,12 @@ def _inherited(accounts: Accounts, number: int, names: Mapping[str, str]) -> Lim
 
 
 def amounts_of(given: Any) -> list[float]:
-    """Return a limit by resource, infinite where there is none."""
+    """Return a limit for each resource; infinite where there is none."""
     return [float((given or {}).get(name, math.inf)) for name in COUNTED]
 
 
 def breaks_alone(case: Case, amounts: np.ndarray, limit_us: float) -> bool:
-    """Whether a job breaks a limit that is in force for it all by itself."""
+    """Whether a job breaks one of its limits all by itself."""
     return any(_is_beyond(amounts, own.get("tres")) or own.get("jobs", 1) < 1 for _, own in case.holders) or any(
         limit_us > float(own.get("max_wall_per_job", math.inf)) * US_PER_MINUTE
         or _is_beyond(amounts, own.get("max_tres_per_job"))

@@ -1,4 +1,4 @@
-"""Which nodes each request may have: those with its features that it does not exclude; and those that it names."""
+"""Find the nodes that each request may have: those with its features, less those it excludes, or those it names."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def nodes_of_requests(requests: Sequence[Request], places: Places) -> dict[str, Any]:
-    """Return the arrays of the sets of nodes. A request that names all of its nodes may have no others."""
+    """Return the arrays of the sets of nodes. A request that names all of its nodes may use no others."""
     numbers = places.number_of
     allowed, named = dict[tuple[str, str, str], int](), dict[str, int]()
     feature_nodes, named_nodes = list[np.ndarray](), list[np.ndarray]()
@@ -58,7 +58,8 @@ def _names_all(one: Request) -> bool:
 def lacks_named(
     requests: Sequence[Request], request: np.ndarray, parts: Sequence[Sequence[int]], places: Places
 ) -> np.ndarray:
-    """Return which jobs name nodes that none of their partitions has, without their features, or that they exclude."""
+    """Return which jobs name a node that they cannot have: it is in no partition of theirs, lacks a feature, or is
+    excluded."""
     numbers = places.number_of
     found, known = np.zeros(len(request), bool), dict[tuple[int, tuple[int, ...]], bool]()
     wishes = [hosts(one.nodelist) for one in requests]
@@ -75,7 +76,7 @@ def lacks_named(
 
 
 def unknown_names(requests: Sequence[Request], policy: "Slurm") -> list[Problem]:
-    """Return a problem for each name that is not in the option ``nodes``."""
+    """Return a problem for each named node that is not in the option ``nodes``."""
     known = dict.fromkeys(host for one in policy.nodes.values() for host in hosts(str(one.get("names", ""))))
     problems = dict[tuple[str, str], Problem]()
     for one in requests:

@@ -1,4 +1,4 @@
-"""Nodes and partitions of a scenario as the policy sees them."""
+"""Build the arrays of a site's nodes, partitions and reservations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.formats.slurm.requests import WHOLE
 from vinesim.formats.slurm.values import OF_TYPE, hosts
-from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.quantities import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem
 from vinesim.model.scenario import Scenario
@@ -53,7 +53,7 @@ class Places:
 
     @classmethod
     def of(cls, policy: "Slurm", scenario: Scenario, problems: list[Problem]) -> "Places":
-        """Read them; what is wrong is added to the problems."""
+        """Read the nodes of a scenario. What is wrong is added to ``problems``."""
         center = scenario.datacenter
         place = center.rack * np.int64(center.n_shelves) + center.shelf
         nodes, node = np.unique(place, return_inverse=True)
@@ -100,7 +100,7 @@ class Places:
         )  # fmt: skip
 
     def refusal(self, part: int, qos: Mapping[str, Any], asked: Asked, limit_us: float) -> tuple[str, str]:
-        """Return why a partition never takes a job of a QOS, in Slurm's word and ours; empty if it does."""
+        """Return why a partition never accepts a job of a QOS, in Slurm's words and VineSim's; empty if it does."""
         given, name = self.options[part], self.partitions[part]
         if limit_us > float(given.get("max_time", np.inf)) * US_PER_MINUTE and not qos.get("partition_time_limit"):
             return "PartitionTimeLimit", f"it asks for more time than partition {name} has"
@@ -113,7 +113,7 @@ class Places:
         return "", ""
 
     def arrays(self) -> dict[str, Any]:
-        """Return what the policy has of them."""
+        """Return the arrays of the policy about nodes."""
         known, rank = np.unique(self.weight, return_inverse=True)
         tiers = np.array([int(one.get("priority_tier", 1)) for one in self.options])
         spans = list(self.reservations.values())
@@ -138,7 +138,7 @@ class Places:
 
 
 def nodes_allowed(partition: Mapping[str, Any], qos: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the fewest and the most nodes that a job of a QOS may have in a partition; 0: it does not say."""
+    """Return the fewest and the most nodes that a job of a QOS may have in a partition; 0: not limited."""
     least = 0 if qos.get("partition_min_nodes") else int(partition.get("min_nodes", 0))
     return least, 0 if qos.get("partition_max_nodes") else int(partition.get("max_nodes", 0))
 
@@ -146,8 +146,8 @@ def nodes_allowed(partition: Mapping[str, Any], qos: Mapping[str, Any]) -> tuple
 def _of_runs(
     given: Mapping[str, Any], counts: list[int], problems: list[Problem]
 ) -> tuple[np.ndarray, list[frozenset[str]], list[str]]:
-    """Return the weight, features and name of each node. ``given`` lists runs of equal nodes, by their hosts, in the
-    order of the racks; ``counts`` are the nodes of each rack. Nodes that were added have no names."""
+    """Return the weight, features and name of each node. ``given`` lists groups of equal nodes by their host names, in
+    the order of the racks; ``counts`` are the nodes of each rack. Nodes that were added later have no names."""
     if given and len(given) != len(counts):
         expected, remedy = "the runs of equal nodes, one for each rack", "Import the site again."
         problems.append(

@@ -1,4 +1,4 @@
-"""Switches: a tree whose leaves are switches with nodes, as topology.conf lists them."""
+"""Build the arrays of switches: a tree as in topology.conf, whose leaves are switches with nodes."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def wrong_switches(topology: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """Return a problem for each switch that is no leaf or is above none, is not there, or is above itself."""
+    """Return the problems of a topology: switches with both nodes and switches, or neither; unknown ones; cycles."""
     return _tree(topology)[2]
 
 
 def switches_of(policy: "Slurm", node_names: list[str]) -> dict[str, Any]:
-    """Return the leaf of each node, and of each switch, the lowest level first, which nodes are below it. A node below
-    no switch has a leaf of its own. Without switches there are none."""
+    """Return the leaf of each node and the nodes below each switch, the lowest level first. A node below no switch is
+    its own leaf. Without switches there are no leaves."""
     given = policy.topology
     if not given:
         return {"node_leaf": np.zeros(len(node_names)), "n_leaves": [0], "switch_nodes": [], "switch_level": []}
@@ -51,7 +51,7 @@ def _look_below(
     name: str, given: Mapping[str, Mapping[str, Any]], below: dict[str, set[str]], level: dict[str, int],
     within: list[str], problems: list[Problem],
 ) -> None:  # fmt: skip
-    """Know the nodes below a switch, and its level: 0 of a leaf."""
+    """Find the nodes below a switch, and its level; a leaf has level 0."""
     if name in below:
         return
     place, one = ("policy", "options", "topology", name), given.get(name)

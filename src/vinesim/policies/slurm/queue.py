@@ -1,15 +1,15 @@
-"""The queue: pending jobs that are eligible, each once for each of its partitions, the most urgent first.
+"""The queue: eligible jobs, each once per partition, the most urgent first.
 
-A partition's tier comes before priority; of equal ones, the job that was submitted first. Priorities are computed when
-a job becomes eligible, and for all at the times of calculation. Source: what Slurm 22.05 was seen to do.
+The tier of the partition comes before the priority; jobs of equal priority are in the order of submission. The priority
+of a job is computed when it becomes eligible, and for all jobs at each calculation. Source: what Slurm 22.05 was seen
+to do.
 """
 
 from vinesim.policies.slurm.billing import place_of
 from vinesim.policies.slurm.codes import ELIGIBLE, N_COUNTED, US_PER_S
-from vinesim.policies.slurm.fair_share import classic, fair_tree
+from vinesim.policies.slurm.fair_share import add_up, classic, decayed, fair_tree, of_job
 from vinesim.policies.slurm.limits import count_accruing, may_accrue, use
 from vinesim.policies.slurm.priority import age, total
-from vinesim.policies.slurm.usage import add_up, decayed, of_job
 
 FIRST = 4294901760.0  # priority/basic: falling from here
 
@@ -32,7 +32,7 @@ def enter(s, options, job, now_us):
 
 
 def insert(s, job, part, priority):
-    """Put an entry at its place."""
+    """Insert an entry at its place in the order."""
     i = s.n_entries[0]
     while i > 0 and not comes_before(s, i - 1, job, part, priority):
         s.entry_job[i], s.entry_part[i] = s.entry_job[i - 1], s.entry_part[i - 1]
@@ -43,7 +43,7 @@ def insert(s, job, part, priority):
 
 
 def tidy(s):
-    """Take out the entries of jobs that are not pending any more."""
+    """Remove the entries of jobs that are no longer eligible."""
     n = 0
     for i in range(s.n_entries[0]):
         if s.job_state[s.entry_job[i]] == ELIGIBLE:
@@ -63,7 +63,7 @@ def find_priority(s, options, job, now_us):
 
 
 def fixed_share(s, job):
-    """What is constant of a job's priority in all of its partitions."""
+    """The constant part of a job's priority, equal in all of its partitions."""
     return s.size_share[job] + s.association_share[job] + s.qos_share[job]
 
 
@@ -75,7 +75,7 @@ def priority_in(s, options, job, k):
 
 
 def calculate(s, options, period_us, now_us):
-    """A time of calculation: usage decays, fair shares and priorities follow."""
+    """Let usage decay, and compute fair shares and priorities again."""
     period_s = period_us / US_PER_S
     kept = decayed(1.0, period_s, options.priority_decay_half_life)
     for i in range(s.usage.shape[0]):
@@ -97,7 +97,7 @@ def calculate(s, options, period_us, now_us):
 
 
 def refresh(s, options, job, part, before, now_us):
-    """Put a job into the queue again, with the priority that it has now, where the one before is not to stay."""
+    """Put a job into the queue again with its current priority; with ``incr_only``, a priority never falls."""
     if not s.job_accrues[job] and may_accrue(s, options, job):
         count_accruing(s, job, 1)
         s.job_eligible_us[job] = now_us
@@ -107,7 +107,7 @@ def refresh(s, options, job, part, before, now_us):
 
 
 def charge(s, options, job, now_us):
-    """Count what a job has used since it was last counted."""
+    """Charge a job for what it has used since it was last charged."""
     since_us = now_us - max(s.job_charged_us[job], s.job_start_us[job])
     s.job_charged_us[job] = now_us
     if since_us <= 0.0:

@@ -1,4 +1,4 @@
-"""Slurm's words for limits that keep a job from starting, with what is held of them."""
+"""Slurm's words for limits that keep a job from starting, and how much of them is in use."""
 
 from typing import Any
 

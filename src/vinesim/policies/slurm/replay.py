@@ -1,6 +1,6 @@
-"""What a job waited for, in Slurm's words: the policy's books are kept once more for a run whose starts are known.
+"""Explain in Slurm's words what a job waited for, by repeating the policy's bookkeeping for a run with known starts.
 
-At each event until the job started, its state, its limits and the queue say the reason, as ``squeue`` would show it.
+At each event until the job started, its state, its limits and the queue give the reason, as ``squeue`` would show it.
 """
 
 import math
@@ -15,11 +15,10 @@ from vinesim.policies.slurm.billing import place_of
 from vinesim.policies.slurm.codes import ELIGIBLE, HELD, US_PER_S
 from vinesim.policies.slurm.depth import is_passed_by
 from vinesim.policies.slurm.events import arrive, withdraw
-from vinesim.policies.slurm.licences import lacks_licences
-from vinesim.policies.slurm.limits import count_running, is_over
+from vinesim.policies.slurm.limits import count_running, is_over, lacks_licences
 from vinesim.policies.slurm.main_run import names_all
 from vinesim.policies.slurm.node_sets import put, remove
-from vinesim.policies.slurm.nodes import choose
+from vinesim.policies.slurm.nodes import choose, find_nodes
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs
 from vinesim.policies.slurm.prepare_limits import case_of, holders_of
@@ -28,7 +27,6 @@ from vinesim.policies.slurm.queue import calculate, tidy
 from vinesim.policies.slurm.reason_words import forbidden, full, over_limit
 from vinesim.policies.slurm.starting import begin, finish, is_on_nodes, leave, requeue
 from vinesim.policies.slurm.switches import is_named
-from vinesim.policies.slurm.times import find_nodes
 from vinesim.policies.slurm.waiting import check_held, is_satisfied
 from vinesim.state.scratch import plain_options
 

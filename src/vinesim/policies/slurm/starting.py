@@ -1,4 +1,4 @@
-"""What starts and ends: the policy's books, and what it wants of the engine."""
+"""Start and end jobs: change the policy's books, and note what the engine is to do."""
 
 from vinesim.policies.slurm.billing import count_held
 from vinesim.policies.slurm.codes import (
@@ -16,10 +16,10 @@ from vinesim.policies.slurm.codes import (
 )
 from vinesim.policies.slurm.cores import find_changes, take_cores
 from vinesim.policies.slurm.holding import enter_running, give, leave_running, take_back
-from vinesim.policies.slurm.licences import count_licences
 from vinesim.policies.slurm.limits import (
     count_accruing,
     count_in,
+    count_licences,
     count_running,
     count_submitted,
     is_refused,
@@ -32,13 +32,13 @@ from vinesim.policies.slurm.states import enter_state, is_array_full
 
 
 def want(s, kind, job):
-    """Want something of the engine; it is done in this order, at this instant."""
+    """Note an action for the engine. It does them in this order, at this instant."""
     s.wanted[s.n_wanted[0]], s.wanted_job[s.n_wanted[0]] = kind, job
     s.n_wanted[0] += 1
 
 
 def start(s, options, job, part, n_got, by, now_us):
-    """Start a job on the nodes that were found for it."""
+    """Start a job on the nodes chosen for it."""
     s.job_in[job], s.job_by[job] = part, by
     give(s, job, n_got)
     begin(s, options, job, part, now_us)
@@ -52,7 +52,7 @@ def start(s, options, job, part, n_got, by, now_us):
 
 
 def make_room(s, options, now_us):
-    """Preempt the ``victims``, those with a grace at its end. Returns whether all are gone."""
+    """Preempt the ``victims``; those with a grace leave at its end. Returns whether all are gone."""
     is_made = True
     for i in range(s.n_victims[0]):
         victim = s.victims[i]
@@ -66,7 +66,7 @@ def make_room(s, options, now_us):
 
 
 def warn_whole(s, job, now_us):
-    """Let a job, with the other components of its heterogeneous job, end with its grace, if it does not sooner."""
+    """Give a job its grace, and the other components of its heterogeneous job theirs."""
     member = s.job_member[job]
     if member < 0:
         warn(s, job, now_us)
@@ -78,7 +78,7 @@ def warn_whole(s, job, now_us):
 
 
 def warn(s, job, now_us):
-    """The same for one job."""
+    """Let one job end when its grace is over, unless it ends sooner."""
     end_us = now_us + s.class_grace_us[class_of(s, job, s.job_in[job])]
     if end_us < s.job_end_by_us[job]:
         leave_running(s, job)
@@ -87,7 +87,7 @@ def warn(s, job, now_us):
 
 
 def begin(s, options, job, part, now_us):
-    """A job begins to run in a partition: it counts at limits and licences, and ages no more."""
+    """Begin to run a job in a partition: it counts towards limits and licences, and stops aging."""
     s.job_in[job], s.job_must_leave[job] = part, False
     s.job_start_us[job], s.job_charged_us[job] = now_us, now_us
     s.job_end_by_us[job] = now_us + s.job_limit_us[job]
@@ -103,13 +103,13 @@ def begin(s, options, job, part, now_us):
 
 
 def stop_aging(s, job):
-    """Let the age of a job count no more, if it did."""
+    """Stop counting the age of a job."""
     if s.job_accrues[job]:
         count_accruing(s, job, -1)
 
 
 def hold_back(s, array):
-    """Let the jobs of an array that are eligible be so no more, until another one of it ends."""
+    """Hold the eligible jobs of an array, until another job of the array ends."""
     for i in range(s.n_entries[0]):
         job = s.entry_job[i]
         if s.job_array[job] == array and s.job_state[job] == ELIGIBLE:
@@ -118,7 +118,7 @@ def hold_back(s, array):
 
 
 def place(s, options, job, now_us):
-    """A job that has run before goes on at its nodes; where it has CPUs of lower jobs, these are suspended."""
+    """Continue a job that ran before on its nodes; lower jobs whose CPUs it has are suspended."""
     first = s.job_first_on[job]
     n_got = s.job_first_on[job + 1] - first
     for i in range(n_got):
@@ -132,7 +132,7 @@ def place(s, options, job, now_us):
 
 
 def suspend(s, job, now_us):
-    """Stop a job; one that was to start at this instant is not started at all."""
+    """Suspend a job. If it was to start at this instant, it does not start at all."""
     enter_state(s, job, SUSPENDED)
     s.job_suspended_us[job] = now_us
     if not forget_start(s, job):
@@ -140,7 +140,7 @@ def suspend(s, job, now_us):
 
 
 def forget_start(s, job):
-    """Do not start a job that was to start, or to go on, at this instant. Returns whether it was."""
+    """Cancel the start of a job at this instant. Returns whether it was about to start."""
     for i in range(s.wanted_at[0], s.n_wanted[0]):
         if s.wanted[i] == START and s.wanted_job[i] == job:
             s.wanted[i] = STOP  # of what does not run
@@ -149,15 +149,15 @@ def forget_start(s, job):
 
 
 def evict(s, options, job, way, now_us):
-    """Take a job from its nodes: it waits again, STOP, or is over, KILL."""
+    """Take a job from its nodes: it waits again (STOP) or is over (KILL)."""
     want(s, way, job)
     leave(s, options, job, now_us)
     settle(s, options, job, way, now_us)
 
 
 def evict_whole(s, options, job, is_lost, now_us):
-    """Take a job from its nodes, which are lost or wanted by others, and the other components of its heterogeneous
-    job from theirs."""
+    """Take a job from its nodes, because they are down or others need them, and with it the other components of its
+    heterogeneous job."""
     member = s.job_member[job]
     if member < 0:
         evict(s, options, job, way_of_loss(s, job) if is_lost else way_of(s, job), now_us)
@@ -170,7 +170,7 @@ def evict_whole(s, options, job, is_lost, now_us):
 
 
 def settle(s, options, job, way, now_us):
-    """Say what becomes of a job that was taken from its nodes."""
+    """Requeue or end a job that was taken from its nodes."""
     if way == STOP:
         requeue(s, options, job, now_us)
     else:
@@ -178,20 +178,20 @@ def settle(s, options, job, way, now_us):
 
 
 def requeue(s, options, job, now_us):
-    """Let a job wait again, as if it were submitted now; it is not eligible at once."""
+    """Requeue a job as if it were submitted now. It is not eligible at once."""
     s.job_known_us[job] = now_us
     hold_until(s, job, now_us + options.requeue_delay * US_PER_S)
     s.changed_us[0] = now_us
 
 
 def put_off(s, options, job, now_us):
-    """Let an eligible job wait as if it had been requeued."""
+    """Make an eligible job wait as if it had been requeued."""
     stop_aging(s, job)
     requeue(s, options, job, now_us)
 
 
 def leave(s, options, job, now_us):
-    """A job leaves its nodes, for whatever reason; jobs that are suspended for it go on."""
+    """Free the nodes of a job, for whatever reason; jobs that were suspended for it resume."""
     forget_start(s, job)
     charge(s, options, job, now_us)
     clear(s, job)
@@ -200,7 +200,7 @@ def leave(s, options, job, now_us):
 
 
 def change_over(s, options, now_us):
-    """Suspend jobs whose cores others run on, and let those go on that have all of theirs."""
+    """Suspend jobs whose cores others run on, and resume suspended jobs whose cores are all free."""
     find_changes(s, is_all_up)
     n, s.n_victims[0] = s.n_victims[0], 0
     for i in range(n):
@@ -218,7 +218,7 @@ def change_over(s, options, now_us):
 
 
 def clear(s, job):
-    """Let a job hold nothing any more, and count at no limit."""
+    """Release everything that a job holds, and stop counting it towards limits."""
     take_back(s, job)
     leave_running(s, job)
     count_running(s, job, -1)
@@ -226,7 +226,7 @@ def clear(s, job):
 
 
 def resume(s, job, now_us):
-    """A suspended job goes on where it was; its limit does not count the time between."""
+    """Resume a suspended job where it was. Its limit does not count the time in between."""
     leave_running(s, job)
     enter_state(s, job, RUNNING)
     s.job_charged_us[job] = now_us
@@ -236,7 +236,7 @@ def resume(s, job, now_us):
 
 
 def lose(s, options, job, now_us):
-    """A suspended job cannot go on, as a node of it is down: it ends like those that ran there."""
+    """End a suspended job that cannot resume because one of its nodes is down, like the jobs that ran there."""
     way = way_of_loss(s, job)
     want(s, way, job)
     clear(s, job)
@@ -244,7 +244,7 @@ def lose(s, options, job, now_us):
 
 
 def way_of_loss(s, job):
-    """What becomes of a job that has lost a node."""
+    """What to do with a job that has lost a node."""
     return STOP if s.job_requeue[job] else KILL
 
 
@@ -259,7 +259,7 @@ def is_all_up(s, job):
 
 
 def finish(s, job, failed, now_us):
-    """A job is over, and others may have waited for it."""
+    """Mark a job as over; others may have waited for it."""
     stop_aging(s, job)
     if s.job_state[job] != ABSENT:
         count_submitted(s, job, -1)
@@ -269,12 +269,12 @@ def finish(s, job, failed, now_us):
 
 
 def kill(s, options, job, now_us):
-    """A running job has reached its limit."""
+    """End a running job that has reached its limit."""
     evict(s, options, job, KILL, now_us)
 
 
 def submit(s, job):
-    """A job is submitted: it is refused, and over, or it is pending. Returns whether it is pending."""
+    """Submit a job: it becomes pending, or is refused and over. Returns whether it is pending."""
     s.job_is_refused[job] = is_refused(s, job)
     if s.job_is_refused[job]:
         s.job_failed[job] = True
@@ -286,14 +286,14 @@ def submit(s, job):
 
 
 def hold_until(s, job, us):
-    """Let a job be pending, but not eligible before a time."""
+    """Make a job pending, but not eligible before a time."""
     be_held(s, job)
     s.job_held_until_us[job], s.job_ages_from_us[job] = us, -1.0
     s.recheck[0] = True
 
 
 def be_held(s, job):
-    """Put a job among those that are pending, but not eligible."""
+    """Put a job among those that are pending but not eligible."""
     enter_state(s, job, HELD)
     s.held[s.n_held[0]] = job
     s.n_held[0] += 1

@@ -1,10 +1,10 @@
-"""The states of jobs, and how many of each array run: its limit counts them."""
+"""The states of jobs, and the number of running jobs of each array, which its limit counts."""
 
 from vinesim.policies.slurm.codes import ELIGIBLE, RUNNING, SUSPENDED
 
 
 def enter_state(s, job, state):
-    """Let a job be in a state. Those that wait for what has happened, if there are any, are looked at again."""
+    """Change the state of a job. Jobs that wait for it, if there are any, are checked again."""
     array = s.job_array[job]
     if array >= 0:
         s.array_running[array] += is_running(state) - is_running(s.job_state[job])
@@ -20,12 +20,13 @@ def is_running(state):
 
 
 def is_array_full(s, job):
-    """Whether as many jobs of an array run as may."""
+    """Whether an array already runs the largest number of jobs that it may."""
     return s.job_throttle[job] > 0 and s.array_running[s.job_array[job]] >= s.job_throttle[job]
 
 
 def may_join(s, options, job):
-    """Whether a job may be eligible as far as the limit of its array goes. No more of it are than can be planned."""
+    """Whether the limit of its array lets a job be eligible. No more jobs of an array are eligible than can be
+    planned."""
     if s.job_throttle[job] == 0:
         return True
     left = s.job_throttle[job] - s.array_running[s.job_array[job]]

@@ -1,9 +1,10 @@
-"""Nodes below switches: a job has as few leaf switches as possible.
+"""Choose nodes below switches, so that a job spans as few leaf switches as possible.
 
-Of the switches below which there are enough nodes, one of the lowest level is taken, of these the one with the fewest
-usable nodes, and below it leaves: those of nodes that the job names, then that with the fewest usable nodes that
-suffices for what is left, else the one with the most. A job that asks for a number of switches waits for them for a
-time, and takes what there is then. Source: the manual page of topology.conf, and what Slurm 22.05 was seen to do.
+Among the switches with enough nodes below them, the lowest level wins, then the fewest usable nodes. Below the chosen
+switch, leaves are taken one after another: first those of nodes that the job names, then the leaf with the fewest
+usable nodes that suffices for what is left, or else the leaf with the most. A job that requests a number of switches
+waits some time for them, and then takes what there is. Source: the manual page of topology.conf, and what Slurm 22.05
+was seen to do.
 """
 
 from vinesim.policies.slurm.codes import US_PER_S
@@ -26,7 +27,7 @@ def is_named(s, request, node):
 
 
 def keep_below_one(s, request, n, need, least, most):
-    """Keep, of n usable nodes, those below the switch to take. Returns whether there is one."""
+    """Keep only those of n usable nodes that are below the best switch. Returns whether there is such a switch."""
     n_words, found, found_n = s.may.shape[0], -1, 0
     for switch in range(s.switch_level.shape[0]):
         if found >= 0 and s.switch_level[switch] > s.switch_level[found]:
@@ -48,7 +49,7 @@ def keep_below_one(s, request, n, need, least, most):
 
 
 def best_leaf(s, n, left_cpus, left_nodes, most):
-    """The leaf to take next, of n usable nodes; -1: none has any."""
+    """The leaf to take next, given n usable nodes; -1: none is left."""
     for leaf in range(s.n_leaves[0]):
         s.leaf_nodes[leaf], s.leaf_cpus[leaf], s.leaf_largest[leaf] = 0, 0, 0
     for i in range(n):
@@ -72,7 +73,7 @@ def best_leaf(s, n, left_cpus, left_nodes, most):
 
 
 def choose_below_switches(s, request, n, need, least, most, free_cpus):
-    """Take nodes for a job, of n usable ones. Returns how many; 0: there is no room."""
+    """Choose nodes for a job from n usable ones. Returns how many; 0: there is no room."""
     if not keep_below_one(s, request, n, need, least, most):
         return 0
     n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
@@ -105,7 +106,8 @@ def is_among(s, n_got, leaf):
 
 
 def take_named(s, request, n, left_cpus, left_nodes):
-    """Take the nodes that a request names, of n usable ones. Returns how many, and the CPUs and nodes that are left."""
+    """Take the nodes that a request names, of n usable ones. Returns how many, and how many CPUs and nodes the job
+    still needs."""
     n_got = 0
     for i in range(n):
         if s.use_is_in[i] and is_named(s, request, s.use_node[i]):
@@ -115,8 +117,8 @@ def take_named(s, request, n, left_cpus, left_nodes):
 
 
 def take(s, request, i, n_got, left_cpus, left_nodes):
-    """Take the i-th usable node as the next one. Returns how many of its CPUs the job gets: it has a task at least at
-    each node that is left."""
+    """Take the i-th usable node as the next one. Returns how many of its CPUs the job gets; at least one task is left
+    for each further node."""
     s.use_is_in[i] = False
     cpus = s.use_cpus[i]
     if s.request_per_node[request] == 0:
@@ -127,8 +129,8 @@ def take(s, request, i, n_got, left_cpus, left_nodes):
 
 
 def next_in_leaf(s, n, leaf, cpus, free_cpus):
-    """The node of a leaf to take next, as an index of usable nodes: of the lowest weight; of these the one with the
-    fewest free CPUs that has as many as are left, else the first."""
+    """The node of a leaf to take next, as an index of usable nodes: one of the lowest weight, and among these the one
+    with the fewest free CPUs that suffices for the rest of the job, or else the first."""
     found, found_holds = -1, False
     for i in range(n):
         node = s.use_node[i]

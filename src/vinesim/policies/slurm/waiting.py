@@ -1,4 +1,4 @@
-"""Jobs that are pending, but not eligible yet: of a later time, dependent on others, or throttled in their array."""
+"""Pending jobs that are not eligible yet: their time has not come, they depend on others, or their array is full."""
 
 from vinesim.policies.slurm.codes import ABSENT, AFTER, AFTER_NOT_OK, AFTER_OK, HELD, OVER, RUNNING, SUSPENDED
 from vinesim.policies.slurm.events import want_event_run
@@ -9,7 +9,7 @@ NEVER = 1e300
 
 
 def check_held(s, options, now_us):
-    """Make those eligible that may be, in their order."""
+    """Make each held job eligible if nothing holds it any more, in order."""
     n, s.recheck[0], s.held_wake_us[0] = 0, False, NEVER
     for i in range(s.n_held[0]):
         job = s.held[i]
@@ -27,8 +27,7 @@ def check_held(s, options, now_us):
 
 
 def is_free(s, options, job, now_us):
-    """Whether neither a time nor a dependency nor the limit of its array holds a job. It ages from when only the last
-    one does."""
+    """Whether no time, dependency or limit of its array holds a job. It ages from when only the array holds it."""
     if s.job_held_until_us[job] > now_us:
         return False
     for i in range(s.job_first_dependency[job], s.job_first_dependency[job + 1]):

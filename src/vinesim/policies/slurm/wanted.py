@@ -1,4 +1,4 @@
-"""What the policy wants of the engine, as actions: one task after another."""
+"""Turn what the policy wants into actions of the engine, one task after another."""
 
 from vinesim.policies.slurm.codes import KILL, START
 from vinesim.state.layout import PENDING
@@ -35,7 +35,7 @@ def next_action(model, state, s):
 
 
 def unit_for(model, state, s, job, task):
-    """The unit that a task starts on: at the node of the job's row that is next, one where it has room."""
+    """The unit that a task starts on: one with room, at the node of the job's next row."""
     at = s.wanted_at
     row = s.job_row[job]
     for _ in range(at[ROW]):
