@@ -168,7 +168,7 @@ def _overall(found: dict[str, Any]) -> "Table":
 
 
 def _s(value: float | None) -> str:
-    """Return seconds with as many digits as mean something."""
+    """Return seconds rounded to the digits that mean something."""
     return "-" if value is None else f"{value:,.1f}" if abs(value) < WHOLE_S else f"{value:,.0f}"
 
 

@@ -35,7 +35,8 @@ OF_RUNS = ("baseline", "better", "confidence", "correction")  # and with two run
 def compare_two(
     ctx: typer.Context, folders: tuple[Path, Path], by: str | None, of: str | None, given: dict[str, Any], as_json: bool
 ) -> None:
-    """Print the comparison of two folders in a number, or in those that their page has. Raises :class:`InputError`."""
+    """Print the comparison of two folders in one number, or in the numbers that their page shows. Raises
+    :class:`InputError`."""
     if are_sweeps(*folders):
         _refuse(ctx, OF_SWEEPS, "Two sweeps are compared point by point.")
         _two_sweeps(folders, by, of, given, as_json)

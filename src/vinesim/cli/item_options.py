@@ -15,7 +15,7 @@ class WithItemOptions(TyperCommand):
     """A command whose ``ctx.obj`` holds the inputs of items that were given, by name."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return its parameters, those of the items among them."""
+        """Return the parameters of the command, including the inputs of items."""
         return [*_options(), *super().get_params(ctx)]
 
     def invoke(self, ctx: Any) -> Any:
@@ -49,7 +49,7 @@ def _parameter(name: str, kind: type, text: str) -> inspect.Parameter:
 
 @cache
 def _options() -> list[Any]:
-    """The same, as Typer makes them."""
+    """The inputs of all items, as options that Typer has made."""
 
     def declared(**_: Any) -> None:
         pass

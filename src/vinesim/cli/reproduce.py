@@ -49,7 +49,8 @@ def reproduce(
 
 
 def _with_files(wanted: list[Any], named: list[str], given: dict[str, Any]) -> list[Any]:
-    """Return the items without those that need files of which none is given, unless they are named; say which."""
+    """Return the items without those that need files that were not given, unless they are named; print which are left
+    out."""
     from vinesim.reproduction.inputs import files_of
 
     found = []

@@ -46,7 +46,7 @@ def of_file(
     period: str | None,
     seed: int | None,
 ) -> RunRequest:
-    """Read a scenario file, or that of a result folder, with the changes from the command line."""
+    """Read a scenario file, or the scenario of a result folder, with the changes from the command line."""
     only_one_source(file, changes, inputs)
     settings = scenario_settings(changes, option, policy=policy, period=period, seed=seed)
     percentiles = RunRequest.percentiles

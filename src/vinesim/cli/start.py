@@ -32,7 +32,8 @@ def _leave(*_: Any) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Open those that the caller has closed, else the next file would get their numbers, and messages would go there.
+    """Open standard streams that the caller has closed. Otherwise the next file would get their numbers, and messages
+    would go there.
 
     Characters that the terminal's encoding lacks are written as escapes.
     """

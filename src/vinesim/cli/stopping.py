@@ -41,8 +41,8 @@ def raising_on(*signals: signal.Signals) -> Iterator[None]:
 
 @contextmanager
 def heard(kind: signal.Signals = signal.SIGINT) -> Iterator[None]:
-    """Let a signal, which raises KeyboardInterrupt, come again where Python loses what it raised: in a callback of
-    the compiler's or of the garbage collector's."""
+    """Deliver a signal again, which raises KeyboardInterrupt, if Python loses the exception: in a callback of the
+    compiler or of the garbage collector."""
     report_lost, again = sys.unraisablehook, list[threading.Timer]()
 
     def lose(lost: Any) -> None:
@@ -63,5 +63,6 @@ def heard(kind: signal.Signals = signal.SIGINT) -> Iterator[None]:
 
 
 def heeded() -> list[signal.Signals]:
-    """Return the signals that end a command, without those that its caller ignores: under nohup, or in a background."""
+    """Return the signals that end a command, without those that its caller ignores, as under nohup or in the
+    background."""
     return [kind for kind in SIGNALS if signal.getsignal(kind) is not signal.SIG_IGN]

@@ -187,7 +187,7 @@ def blockers(
 
 
 def _add(found: list[Blocker], one: Blocker) -> None:
-    """Add a time, or make the last one longer if it is about the same job."""
+    """Add a time, or extend the last one if it is about the same job."""
     last = found[-1] if found else None
     if last is not None and (last.job, last.end_us) == (one.job, one.begin_us):
         found[-1] = Blocker(last.begin_us, one.end_us, one.why, one.job, one.starts_us, max(last.n_more, one.n_more))
@@ -214,7 +214,7 @@ def _first(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
 
 
 def _next(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
-    """Return the task that starts next on one of these nodes, of those that could, and how many others there are."""
+    """Return the task that starts next on one of these nodes among those that could, and how many others could."""
     found = list(_pending(queue, at_us, lambda one: bool(queue.nodes(one) & nodes)))
     if not found:
         return None, 0

@@ -122,7 +122,7 @@ def _parts(found: Waiting) -> list[Span]:
 
 
 def _sample(waits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows to explain, and the share of all waiting that each stands for."""
+    """Return which rows to explain, and the share of all waiting that each represents."""
     if len(waits) <= MAX_EXPLAINED:
         return np.arange(len(waits)), waits / waits.sum()
     at = (np.arange(MAX_EXPLAINED) + 0.5) / MAX_EXPLAINED * waits.sum()

@@ -84,7 +84,7 @@ def rest_of(whole: np.ndarray, part: np.ndarray, rate: Series | None) -> np.ndar
 
 
 def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like: np.ndarray) -> np.ndarray:
-    """Energy of the moves, charged to the units that the tasks left; the shape is that of ``like``."""
+    """Energy of the moves, charged to the units that the tasks left, in the shape of ``like``."""
     moved = segments.ended_by(MOVED)
     left, at_us = segments.unit[..., moved], segments.end_us[..., moved]
     if not left.size:

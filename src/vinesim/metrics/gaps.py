@@ -25,8 +25,8 @@ def gaps_us(job: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray, n_jobs: i
 def waits_us(
     init_us: np.ndarray, eligible_us: np.ndarray, task: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray
 ) -> np.ndarray:
-    """[..., N] us: how long each task waited until its last start, given its earlier runs, which those of a task have
-    by time: the sum of the times between, so that it is 0, and not nearly 0, of a task that never waited."""
+    """[..., N] us: how long each task waited until its last start, given its earlier runs, ordered by time for each
+    task. The times between runs are summed up, so that a task that never waited gets exactly 0."""
     found_us = init_us - eligible_us
     if len(task):
         order = np.argsort(task, kind="stable")

@@ -73,7 +73,7 @@ class UnitRoom:
 
 @dataclass
 class Place:
-    """Where the waiting task could start: one unit, or those units of a node of which it would hold some.
+    """Where the waiting task could start: one unit, or the units of one node that it would hold.
 
     The task holds ``n_units`` of the first of its parts, the lead, and one unit of each other part, a companion.
     """

@@ -98,7 +98,8 @@ class PeriodAccounts:
         self._count(Row(*counts, energy, slav, bound, optimum))
 
     def _known(self, time_us: np.ndarray) -> np.ndarray:
-        """Return the times, with the period instead of those that are not known; infinite stays: it cannot run."""
+        """Return the times, with the period in place of unknown ones. Infinite times stay, because the task cannot run
+        there."""
         return np.where(time_us == FOREVER_US, self.period_us, time_us)
 
     def repeat(self, n: int) -> None:
@@ -165,7 +166,7 @@ class PeriodAccounts:
         return float((beyond * within[tasks]).sum() / US_PER_S)
 
     def _bound(self, demand: np.ndarray, elsewhere: Callable[[slice], np.ndarray]) -> float:
-        """Return the bound in J, some tasks at a time, because there may be as many types as units."""
+        """Return the bound in J, computed for some tasks at a time, because there may be as many types as units."""
         codes, period = self.codes, self.period_us / US_PER_S
         powers = self.awake_w[codes], self.per_demand_w[codes], self.asleep_w[codes]
         step = max(1, BOUND_ENTRIES // len(codes))

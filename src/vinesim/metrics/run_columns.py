@@ -65,8 +65,8 @@ class StoredColumns:
         return waits_us(until_us, eligible_us, earlier["task"], earlier["begin_us"], earlier["end_us"])
 
     def segments(self) -> Segments:
-        """Return which task held how much of which unit from when to when, without a row for tasks that never had one;
-        first the units that tasks ran on."""
+        """Return which task held how much of which unit, from when until when. The units that tasks ran on come first;
+        tasks that never had a unit have no row."""
         found = self._result.columns(_SEGMENTS, {"outcomes": list(OUTCOMES)})
         key = found["task"].astype(np.int64) * (int(found["segment"].max(initial=0)) + 1) + found["segment"]
         return Segments(
@@ -86,8 +86,8 @@ class StoredColumns:
         )
 
     def given_up(self, first: int = 0, end: int = EVERY_TASK) -> tuple[np.ndarray, np.ndarray]:
-        """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us; of those
-        from ``first`` to before ``end``."""
+        """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us, for
+        tasks ``first`` to ``end`` - 1."""
         known = {
             name: self._result.has(table, name) for table, name in (("tasks", "dropped_us"), ("jobs", "withdraw_us"))
         }

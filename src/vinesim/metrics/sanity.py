@@ -68,8 +68,8 @@ def _times_us(work: Workload, affinity: np.ndarray) -> np.ndarray:
 
 
 def _durations(work: Workload, times_us: np.ndarray) -> list[Finding]:
-    """Of jobs: the longest of its tasks, each on its fastest type; without those that are withdrawn, if any are not, as
-    they hardly run."""
+    """The duration of each job: the longest of its tasks, each on its fastest type. Withdrawn jobs hardly run, and are
+    left out unless all are withdrawn."""
     fastest = np.fmin.reduce(times_us, axis=1)
     jobs_us = np.maximum.reduceat(np.nan_to_num(fastest), work.job_first[:-1])[work.stays]
     limit_us = None if work.limit_us is None else work.limit_us[work.stays]
@@ -141,7 +141,7 @@ def _never(work: Workload, is_never: np.ndarray) -> Finding:
 
 
 def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) -> list[Finding]:
-    """Jobs whose number another one has, and jobs that are as another one in all that counts."""
+    """Jobs with the number of another job, and jobs that are equal to another job in everything that matters."""
     first = work.job_first[:-1]
     found = []
     arrays = work.words_of("array")

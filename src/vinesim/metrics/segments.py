@@ -22,8 +22,8 @@ Stretches = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # unit, begin
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """S rows: first that of the last segment of each task, in trace order, then those of the earlier ones, then one for
-    each further unit that a task held in one of these.
+    """S rows: first the last segment of each task, in trace order, then the earlier segments, then one row for each
+    further unit that a task held in one of these.
 
     For K runs that all finished, with one segment per task, [..., S] means [K, S]. Units index ``capacity``.
     """

@@ -11,7 +11,7 @@ from vinesim.state.layout import FULL, OVERFULL
 
 @dataclass(frozen=True)
 class Fragmentation:
-    """A time when there was room enough for the task in total, at places that can run it, but at no single one."""
+    """A time when there was enough room for the task in total, at places that can run it, but at no single one."""
 
     time_us: float  # how long this lasted
     at_us: float  # when the total room was largest

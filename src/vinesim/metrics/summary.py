@@ -111,7 +111,7 @@ def measure(
 
 
 def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Record) -> dict[str, Any]:
-    """The numbers of jobs; distributions are of those from ``start`` on, after the warm-up if one is cut off."""
+    """The numbers of jobs. Distributions cover the jobs from ``start`` on, after the warm-up if there is one."""
     work, runs = tables.scenario.workload, tables.outcome.task_finish_us.shape[:-1]
     found: dict[str, Any] = {}
     if record("jobs.count"):
@@ -144,7 +144,7 @@ def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Reco
 
 
 def _tasks(tables: Tables, kept: slice, spread: Spread, record: Record) -> dict[str, Any]:
-    """The numbers of tasks; distributions are of those that are kept."""
+    """The numbers of tasks. Distributions cover the tasks that are kept."""
     outcome, runs = tables.outcome, tables.outcome.task_finish_us.shape[:-1]
     finish = outcome.task_finish_us
     found: dict[str, Any] = {}

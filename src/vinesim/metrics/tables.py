@@ -195,7 +195,7 @@ class Tables:
 
     @cached_property
     def segments(self) -> Segments:
-        """Which task held how much of which unit from when to when."""
+        """Which task held how much of which unit, from when until when."""
         demand = self.scenario.workload.demand
         return segments_of(self.outcome, ONE_SLOT if demand is None else demand, self.capacity)
 

@@ -102,7 +102,7 @@ def longest(result: ResultTables, count: int) -> list[int]:
 
 
 def _of_tasks(wanted: np.ndarray, task: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of the wanted tasks, NaN of those that have none; both are in order."""
+    """Return the values of the wanted tasks, NaN for tasks without a value; both are in order."""
     found = np.full(len(wanted), math.nan)
     is_known = np.isin(wanted, task)
     found[is_known] = values[np.searchsorted(task, wanted[is_known])]

@@ -334,7 +334,7 @@ def shortage(lack: Shortage, found: Waiting) -> str:
 
 
 def fragmentation(lack: Fragmentation, found: Waiting) -> str:
-    """Say for how long there was room enough in all, but at no single place."""
+    """Say for how long there was enough room in total, but at no single place."""
     if found.holds_several:
         return f"Fragmentation: enough of everything in all, but on no single node, for {time_or_dash(lack.time_us)}."
     most = f"{lack.room:g} was free on {lack.units:,} units, at most {lack.largest:g} on one"

@@ -18,7 +18,7 @@ MAX_RACKS = 10_000_000
 
 
 def _row(given: Any) -> tuple[str, float, float] | None:
-    """Return the type, rack and shelf of a row, numbers also from texts; None if it is no such row."""
+    """Return the type, rack and shelf of a row; numbers may be texts. None if it is not such a row."""
     try:
         name, rack, shelf = given
         return (name, float(rack), float(shelf)) if isinstance(name, str) else None
@@ -164,7 +164,7 @@ class Datacenter:
 
     @property
     def unit_capacity(self) -> np.ndarray:
-        """[N] each unit's capacity: its own, or that of its type."""
+        """[N] each unit's capacity: its own, or its type's."""
         return self._type_capacity if self.capacity is None else self.capacity
 
     @property

@@ -36,8 +36,8 @@ def wrong_after(first: np.ndarray, after: np.ndarray, name_of: Callable[[int], s
 
 
 def cycles(first: np.ndarray, after: np.ndarray) -> list[list[int]]:
-    """Return cycles, each as a list of jobs of which each waits for the next; no two have a job in common, and without
-    their jobs there is none left."""
+    """Return cycles as lists of jobs, in which each job waits for the next. No two share a job, and without their jobs
+    there is no cycle."""
     n_jobs = len(first) - 1
     if (after < np.repeat(np.arange(n_jobs), np.diff(first))).all():
         return []  # each waits for earlier jobs only
@@ -68,7 +68,7 @@ def cycles(first: np.ndarray, after: np.ndarray) -> list[list[int]]:
 
 
 def successors(first: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the jobs that wait for each job, in order: where those of each begin, [J + 1], and the jobs."""
+    """Return the jobs that wait for each job, in order: where the jobs of each begin, [J + 1], and the jobs."""
     n_jobs = len(first) - 1
     job = np.repeat(np.arange(n_jobs), np.diff(first))
     order = np.argsort(after, kind="stable")

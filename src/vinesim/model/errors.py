@@ -61,7 +61,7 @@ class InputError(VineSimError):
 
     @property
     def lines(self) -> list[str]:
-        """A line for each problem, and one for those that are not listed."""
+        """One line per problem, and one for problems that are not listed."""
         hidden = self.n_problems - len(self.problems)
         return [*map(str, self.problems), *([f"... and {hidden} more"] if hidden > 0 else [])]
 

@@ -18,7 +18,7 @@ Kind = Literal["exponential", "weibull", "constant"]
 
 @dataclass(frozen=True)
 class Times:
-    """A distribution of times with a mean, us; ``shape`` is that of the Weibull distribution."""
+    """A distribution of times with a mean, us; ``shape`` is the Weibull distribution's."""
 
     # fmt: off
     mean_us: float = field(metadata=attribute("Its mean.", TIME))

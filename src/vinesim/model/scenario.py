@@ -145,7 +145,7 @@ class Scenario:
 
     @property
     def has_changes(self) -> bool:
-        """Whether nodes or jobs change at times of their own: outages, failures, reservations, withdrawn jobs."""
+        """Whether nodes or jobs change at their own times: outages, failures, reservations, withdrawn jobs."""
         is_withdrawn = self.workload.withdraw_us is not None
         return bool(self.outages or self.failures or self.reservations) or is_withdrawn
 
@@ -201,6 +201,7 @@ class Scenario:
 
     @property
     def prices(self) -> np.ndarray:
-        """[P] of one unit of each type, NaN if unknown; what runs nothing and has no price is in that of its node."""
+        """[P] price of one unit of each type, NaN if unknown. A type that runs nothing and has no price is part of its
+        node's."""
         price = np.array([np.nan if p.price is None else p.price for p in self.datacenter.processor_types])
         return np.where(np.isnan(price) & ~self.affinity.any(axis=1), 0.0, price)

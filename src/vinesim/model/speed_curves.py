@@ -13,7 +13,7 @@ Rates = Curve | Mapping[str, Curve]  # of all tasks, or by task type
 
 
 def plain_rates(rates: Any) -> Rates:
-    """Return rates as numbers: those of all tasks as one curve, even if they were given by task type."""
+    """Return rates as numbers: one curve if it applies to all task types, even if given by task type."""
     if not isinstance(rates, Mapping):
         return _numbers(rates)
     curves = {name: _numbers(curve) for name, curve in rates.items()}

@@ -204,7 +204,7 @@ def axis_title(column: str) -> Title:
 def _of_nodes(
     rack: str | None, nodes: str | None, node: str | None, count: str | None, memory: str | None, kind: str, part: str
 ) -> str:
-    """Say how many racks or nodes an axis is about, or how much of what a node or a unit has."""
+    """Say how many racks or nodes an axis counts, or how much of what a node or a unit has."""
     if count and nodes is None:
         return "racks" if rack in (None, "0") else f"racks of kind {rack}"
     here = "" if nodes is None else " in a node"

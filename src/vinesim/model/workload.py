@@ -225,7 +225,7 @@ class Workload:
             object.__setattr__(self, "partition_names", ())
 
     def _as_tables(self, problems: list[Problem]) -> None:
-        """Convert what is no column of one dimension to its type."""
+        """Convert fields that are not one-dimensional columns to their types."""
         n_tasks = np.size(self.operations)
         if self.times_us is not None:
             times = np.ascontiguousarray(self.times_us, np.float64)
@@ -289,8 +289,8 @@ class Workload:
         return [words[code] for code in self.attributes[attribute].tolist()]
 
     def jobs_by_number(self) -> dict[str, list[int]]:
-        """Return the jobs of each number: that of a job, of an array, or of a heterogeneous job, from 0 if there are no
-        numbers."""
+        """Return the jobs with each number: the number of a job, an array, or a heterogeneous job, counted from 0 if
+        the workload has no numbers."""
         numbers = map(str, range(self.n_jobs) if self.job_id is None else self.job_id.tolist())
         found: dict[str, list[int]] = {}
         for j, own in enumerate(zip(numbers, self.words_of("array"), self.words_of("component"), strict=True)):
@@ -306,7 +306,7 @@ class Workload:
 
     @property
     def longest_us(self) -> np.ndarray:
-        """[J] float64: the longest that tasks of each job can run, by its limit and its withdrawal, us."""
+        """[J] float64: the longest that tasks of each job can run, given its limit and its withdrawal, us."""
         limit_us = np.full(self.n_jobs, math.inf) if self.limit_us is None else self.limit_us
         if self.withdraw_us is None:
             return limit_us
@@ -314,7 +314,8 @@ class Workload:
 
     @property
     def stays(self) -> np.ndarray:
-        """[J] bool: which jobs are not withdrawn, as the others hardly run; all jobs if every one is."""
+        """[J] bool: which jobs are not withdrawn, because withdrawn ones hardly run; all jobs if every job is
+        withdrawn."""
         if self.withdraw_us is None or np.isfinite(self.withdraw_us).all():
             return np.ones(self.n_jobs, bool)
         return np.isinf(self.withdraw_us)

@@ -23,7 +23,7 @@ LONG_OPTION = 200  # letters of the options that are shown
 
 
 def write_backtest_page(output: Path, found: Backtest, steps: Waterfall | None, name: str) -> None:
-    """Write the page of a back-test; ``name`` is that of what was tested."""
+    """Write the page of a back-test; ``name`` is what was tested."""
     write_page(backtest_page(found, steps, name), output)
 
 

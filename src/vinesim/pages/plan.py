@@ -88,7 +88,7 @@ def _data(answer: Row, folder: Path) -> dict[str, Any]:
 
 
 def _name(of: str, number: str) -> dict[str, Any]:
-    """Return what a picture calls an objective, and its unit: that of its number, if it is one."""
+    """Return what a picture calls an objective, and its unit, if it is a number."""
     title = number_title(number)
     return {"name": of, "title": title.words if of == number else of, "unit": title.unit}
 
@@ -182,7 +182,7 @@ def _tables(answer: Row) -> str:
 
 
 def _at_load(each: Row, titles: dict[str, str]) -> list[str]:
-    """Return how the limits fare under a load, and the point that keeps them if the recommendation does not."""
+    """Say whether the limits hold under a load, and which point keeps them if the recommendation does not."""
     if each["why_not"]:
         return [f"not known: {each['why_not']}", "-"]
     judged = [(judgement["limit"]["number"], judgement) for judgement in each["judgements"]]

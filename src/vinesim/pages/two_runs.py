@@ -123,7 +123,7 @@ def _what_differs(names: list[str], one: ResultTables, other: ResultTables) -> s
 
 
 def numbers_of_both(one: ResultTables, other: ResultTables, of: Sequence[str] = SHOWN) -> Table:
-    """Return those of some numbers that two runs have: ``number``, ``first``, ``second``, ``difference``, ``ratio``."""
+    """Return the numbers that both runs have: ``number``, ``first``, ``second``, ``difference``, ``ratio``."""
     known = [numbers(result.summary) for result in (one, other)]
     rows = []
     for name in of:

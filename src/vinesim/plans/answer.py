@@ -209,7 +209,7 @@ def runners(board: Board, best: Candidate) -> tuple[Row, ...]:
 
 
 def evaluated(board: Board) -> list[Row]:
-    """Return all points that were run, by number, with why those that do not hold do not."""
+    """Return all points that were run, by number, with the reason for each point that does not hold."""
     found = [board.candidates[point] for point in sorted(board.candidates)]
     return [row_of(board, c, "" if c.verdict is Verdict.HOLDS else why_failed(c)) for c in found]
 
@@ -296,7 +296,7 @@ def notes(board: Board, best: Candidate | None) -> tuple[str, ...]:
 
 
 def front(board: Board) -> list[Candidate]:
-    """Return the points that hold and are not dominated in all objectives by another one, by the first objective.
+    """Return the points that hold and that no other point dominates in all objectives, ordered by the first objective.
 
     Of points that are the same in all objectives, only one is there.
     """
@@ -311,7 +311,7 @@ def front(board: Board) -> list[Candidate]:
 
 
 def front_row(board: Board, candidate: Candidate) -> Row:
-    """Return a point of the front as a row that names the points which are the same in all objectives."""
+    """Return a point of the front as a row that also names the points with equal objectives."""
     here = board.space.label(candidate.point)
     same = []
     for other in _holding(board):

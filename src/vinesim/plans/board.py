@@ -152,7 +152,7 @@ class Board:
             self.course.append(Step(self.runs.n_asked, self.stage, self.best.value(), self.best.point))
 
     def _rule_out(self, candidate: Candidate) -> None:
-        """Rule out points with no more of the choices of which, as the plan says, more is always better."""
+        """Rule out points with no more of the choices for which the plan says that more is always better."""
         names = self.plan.more_is_better
         if not names or candidate.why or candidate.verdict is not Verdict.FAILS:
             return

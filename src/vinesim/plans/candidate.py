@@ -76,6 +76,6 @@ def difference(one: Candidate, other: Candidate, k: int = 0, confidence: float =
 
 
 def are_same(one: Candidate, other: Candidate) -> bool:
-    """Whether two points have the same objectives in all replications that both have, up to rounding."""
+    """Whether two points have equal objectives, up to rounding, in all replications that both have."""
     n = min(one.n, other.n)
     return bool(np.isclose(one.objectives[:, :n], other.objectives[:, :n], rtol=SAME, atol=0.0).all())

@@ -70,7 +70,8 @@ def _corners(space: Space, first: int) -> list[int]:
 
 
 def _wrong_numbers(plan: Plan, space: Space, point: int, tries: bool) -> list[Problem]:
-    """Return problems with numbers that the scenario does not have, those of functions if it ``tries`` them."""
+    """Return problems with numbers that the scenario does not have. With ``tries``, numbers of functions are checked by
+    calling them."""
     others = () if tries else {split_file(name)[1].removeprefix(":") for name in functions(plan.space.record)}
     names = [name for name in plan.names if not is_own(name) and name.partition(".")[0] not in others]
     known = _probe(plan, space, point, tries)

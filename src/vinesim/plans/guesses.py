@@ -23,7 +23,7 @@ RUNS_PER_POINT, MAX_SCATTERED = 15, 40  # points all over the space: one for thi
 
 
 def first_guess(board: Board) -> None:
-    """Look for the tightest guess that holds; if none does, for any point that holds."""
+    """Look for the tightest guess that holds; if there is none, look for any point that holds."""
     board.stage = "first guess"
     if len(np.unique(board.screened.bound[board.screened.left, 0])) <= 1:
         race(board, _anywhere(board), LOOK)
@@ -60,7 +60,7 @@ def _at_once(board: Board, most: int) -> int:
 
 
 def _anywhere(board: Board) -> list[int]:
-    """Return points all over the space, for objectives of which no bound is known."""
+    """Return points all over the space, for objectives without a known bound."""
     n = min(MAX_SCATTERED, board.plan.budget.runs // RUNS_PER_POINT)
     return np.random.default_rng(board.plan.space.seed).permutation(board.screened.left)[:n].tolist()
 
@@ -83,7 +83,7 @@ def _rungs(board: Board) -> list[list[int]]:
 
 
 def _ways(board: Board, point: int) -> list[int]:
-    """Return the point and those that differ from it only in choices that are not ordered, or in their options."""
+    """Return the point and the points that differ from it only in unordered choices or in the options of these."""
     choices, row = board.space.choices, board.space.positions[point]
     others = [c for c, choice in enumerate(choices) if not choice.is_ordered]
     if not others:

@@ -24,7 +24,7 @@ SECTION = "datacenter"
 
 @dataclass(frozen=True, eq=False)
 class Hardware:
-    """The units of a datacenter: ``count`` [P] by type, ``by_rack`` [R, P], and their capacity, in all and of one."""
+    """The units of a datacenter: ``count`` [P] by type, ``by_rack`` [R, P], and their capacity, total and per unit."""
 
     count: np.ndarray
     by_rack: np.ndarray
@@ -74,7 +74,8 @@ class Hardwares:
 
 
 def unit_sizes(center: Datacenter, types: Sequence[ProcessorType]) -> tuple[np.ndarray, np.ndarray]:
-    """[P] the capacity of the smallest and of the largest unit of each type; that of the type if there is none."""
+    """[P] the capacity of the smallest and of the largest unit of each type; the type's own capacity if it has no
+    units."""
     of_type = np.array([p.capacity for p in types])
     smallest, largest = np.full(len(of_type), np.inf), np.zeros(len(of_type))
     np.minimum.at(smallest, center.unit_type, center.unit_capacity)

@@ -22,7 +22,7 @@ UNKNOWN = Interval(math.nan, math.nan, math.nan, 0.95, 0)
 
 
 def settle(board: Board) -> None:
-    """Decide the neighbours of the best point, and go on from a better one that holds."""
+    """Decide the neighbours of the best point, and continue from a better one that holds."""
     board.stage, board.is_settling = "neighbours", True
     try:
         for _ in range(MOST_MOVES):
@@ -38,7 +38,7 @@ def settle(board: Board) -> None:
 
 
 def neighbors(board: Board, best: Candidate) -> tuple[Neighbor, ...]:
-    """Return one step more and less of each ordered choice; those that cannot be better get a few runs now."""
+    """Return one step more and less of each ordered choice. Neighbours that cannot be better get only a few runs."""
     found = []
     for choice, point in _steps(board, best.point):
         label = board.space.label(point)[choice.name]
@@ -56,7 +56,7 @@ def neighbors(board: Board, best: Candidate) -> tuple[Neighbor, ...]:
 
 
 def _known(board: Board, point: int, best: Candidate) -> tuple[Candidate | None, str]:
-    """Return a neighbour, run now if it cannot be better than the best point, and what else there is to say of it."""
+    """Return a neighbour, run now if it cannot be better than the best point, and what else to say about it."""
     if point in board.candidates:
         return board.candidates[point], "not confirmed on fresh seeds" if point in board.rejected else ""
     if point in board.screened.why:

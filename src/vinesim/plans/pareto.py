@@ -31,7 +31,7 @@ IDLE = 6  # rounds in a row without a gain, after which smaller gains count
 
 
 def trace_front(board: Board) -> None:
-    """Search for points that no other one beats in all objectives."""
+    """Search for points that no other point beats in all objectives."""
     random = np.random.default_rng(board.plan.space.seed)
     board.stage = "spread"
     _race(board, _spread(board, random))
@@ -137,7 +137,7 @@ def _normal(values: np.ndarray) -> np.ndarray:
 
 
 def _race(board: Board, points: list[int], most: int = MOST_RUNS) -> None:
-    """Judge the limits of these points; those that hold get enough runs for their place on the front."""
+    """Judge the limits of these points. Points that hold get enough runs for their place on the front."""
     left = list(points)
     for n in board.plan.looks:
         if not left or n > most:
@@ -154,7 +154,7 @@ def _undecided(board: Board) -> list[int]:
 
 
 def is_beaten(board: Board, candidate: Candidate) -> bool:
-    """Whether a point on the front is as good in all objectives, by the means over the same seeds."""
+    """Whether a point on the front is as good in all objectives, judged by the means over the same seeds."""
     return any(
         all(
             other.objectives[k, : candidate.n].mean() <= candidate.objectives[k, : other.n].mean()

@@ -24,8 +24,8 @@ def race(board: Board, points: Iterable[int], most: int | None = None) -> None:
 
 
 def promising(board: Board, points: Iterable[int]) -> list[Candidate]:
-    """Return the undecided points that seem to keep all limits and would be better than the best one, those that are
-    nearest to certainty first."""
+    """Return the undecided points that seem to keep all limits and to be better than the best one, the most certain
+    first."""
     known = [board.candidates[point] for point in points if point in board.candidates]
     found = [c for c in known if c.verdict is Verdict.UNDECIDED and c.shortfall < 0 and board.is_open(c)]
     return sorted((c for c in found if c.value() < board.goal), key=lambda c: (c.doubt, c.point))

@@ -33,7 +33,7 @@ FORMAT = 3  # of plan.json
 
 
 def write_answer(answer: Answer, folder: Path) -> None:
-    """Write the files; those of an earlier answer are removed."""
+    """Write the files, and remove those of an earlier answer."""
     head = {"format": FORMAT, "study": study_digest(folder)}
     _write(folder / PLAN_JSON, to_json({**head, **as_document(answer), "checksum": BLANK}))
     (folder / RECOMMENDATION).unlink(missing_ok=True)
@@ -81,14 +81,14 @@ def as_document(answer: Answer) -> dict[str, Any]:
 
 
 def of_the_search(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return what a stored answer says of the search, without what is about its file and the runs found there."""
+    """Return what a stored answer says about the search, without what is about its file and the runs found there."""
     counts = {name: n for name, n in answer["counts"].items() if name != "runs_done_now"}
     about = ("format", "study", "checksum")
     return {**{name: value for name, value in answer.items() if name not in about}, "counts": counts}
 
 
 def scenario_text(answer: Answer, row: Row, folder: Path, name: str) -> str:
-    """Return the scenario of a point as YAML, with file names relative to ``folder``; ``name`` is that of the file."""
+    """Return the scenario of a point as YAML, with file names relative to ``folder``; ``name`` is the file's name."""
     space = answer.plan.space
     settings: dict[str, Any] = {}
     number = row.point
@@ -123,7 +123,7 @@ def without_empty(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _filled(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a rack or a node without types of which it has no units, unless it has none at all."""
+    """Return a rack or a node without types of which it has no units, unless it has no units at all."""
     units = {
         name: n for name, n in (part.get("units") or {}).items() if (n.get("count") if isinstance(n, dict) else n) != 0
     }

@@ -77,7 +77,7 @@ class Runs:
         self.n_asked = self.n_beyond = self.n_done = 0
 
     def _own_ids(self, files: Sequence[Path]) -> set[str]:
-        """Return the ids of stored runs that are those of this space."""
+        """Return the ids of stored runs that belong to this space."""
         found = set()
         for run_id, (point, replication) in stored_places(files).items():
             if point < self.space.n and self.space.points.runs(point, [replication])[0].run_id == run_id:
@@ -130,7 +130,7 @@ class Runs:
 
     @property
     def used(self) -> set[str]:
-        """The ids of all runs that were asked for and did not fail: those of the search and those that confirm."""
+        """The ids of all successful runs that were requested: by the search and for the confirmation."""
         return self._asked & self._known.keys()
 
     def values(self, point: int, replications: range, names: Iterable[str]) -> dict[str, np.ndarray]:
@@ -160,7 +160,7 @@ G_PER_TONNE = 1e6
 
 
 def with_costs(run: Numbers, known: dict[str, float], costs: Costs | None) -> Numbers:
-    """Return the numbers of a run with those of the plan.
+    """Return the numbers of a run together with the costs of the plan.
 
     Electricity, carbon and tokens of the years are those of the run, as if the years consisted of such runs.
     """

@@ -122,7 +122,7 @@ def _reason(plan: Plan, load: float, known: Mapping[str, float], is_rate: bool) 
 
 
 def _prices(scenario: Scenario, hardware: Hardware) -> dict[str, float]:
-    """Return the prices of the types of which there are units, where they are known."""
+    """Return the known prices of the types with units."""
     types = zip(scenario.datacenter.processor_types, hardware.count, scenario.prices, strict=True)
     return {kind.name: float(price) for kind, n, price in types if n and not np.isnan(price)}
 

@@ -14,7 +14,7 @@ NOT_MADE = -1  # position of a choice whose condition does not hold
 
 
 class Space:
-    """The points of a plan, numbered as those of its study; a point has a position on each choice."""
+    """The points of a plan, numbered as in its study; a point has a position on each choice."""
 
     def __init__(self, plan: Plan):
         self.plan, self.choices = plan, plan.choices
@@ -46,7 +46,7 @@ class Space:
         return number
 
     def _fitting(self, cell: list[int], group: list[Any]) -> tuple[int, ...]:
-        """Return the cell without choices that are not made, and with the first position of those that are."""
+        """Return the cell without choices that are not made, and with the first position of choices that are."""
         labels: dict[str, Any] = {}
         found = []
         for choice, position in zip(group, cell, strict=True):

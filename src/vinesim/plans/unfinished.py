@@ -20,7 +20,7 @@ ENDED = {
 
 
 def why_broken(numbers: Numbers, names: Iterable[str]) -> str:
-    """Return why a run breaks a point whose limits and objectives are on ``names``; empty if it does not."""
+    """Return why a run rules its point out, given the ``names`` in limits and objectives; empty if it does not."""
     names = tuple(names)
     if n_unfinished(numbers) > _n_counted(numbers, names):
         if numbers.get("exit_reason") not in ENDED and number_of(numbers, REFUSED) > 0:
@@ -40,7 +40,7 @@ def n_unfinished(numbers: Numbers) -> float:
 
 
 def _n_counted(numbers: Numbers, names: tuple[str, ...]) -> float:
-    """Return how many jobs these names count as missed, those that never finish among them."""
+    """Return how many jobs these names count as missed, including jobs that never finish."""
     if set(FINISHED) & set(names):
         return math.inf
     counted = [0.0]

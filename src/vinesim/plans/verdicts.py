@@ -120,7 +120,7 @@ def _judged_share(limit: Limit, values: np.ndarray, error: float, is_random: boo
 
 
 def share_bounds(kept: int, n: int, error: float) -> tuple[float, float]:
-    """Return bounds on a share of which ``kept`` of ``n`` were seen; each is wrong with at most ``error``."""
+    """Return bounds on a share after ``kept`` of ``n`` were observed; each errs with probability ``error`` or less."""
     from scipy.special import betaincinv
 
     low = 0.0 if kept == 0 else float(betaincinv(kept, n - kept + 1, error))

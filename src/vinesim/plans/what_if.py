@@ -47,7 +47,7 @@ def _at(board: Board, best: Candidate, load: float, out: Path | None, choice: tu
 def _judgements(
     board: Board, point: int, load: float, out: Path | None, choice: tuple[Any, ...]
 ) -> tuple[Judgement, ...]:
-    """Return how the limits that depend on the runs fare at a point under a load. Raises :class:`InputError`."""
+    """Return whether the limits that depend on the runs hold at a point under a load. Raises :class:`InputError`."""
     plan, settings = board.plan, board.space.settings(point)
     workload = scenario_source(plan.space).changed(settings).data.get("workload") or {}
     now = float(workload.get("load") or 1.0)

@@ -210,7 +210,7 @@ def _mark_closed(
     axes: Any, folder: Path, units: dict[str, np.ndarray], x: Display, span_us: tuple[float, float]
 ) -> list[Any]:
     """Shade the rows of nodes while they were down, hatch them while they were reserved, and name the reservations;
-    return what stands for each of the two in a legend."""
+    return the legend entries of both."""
     outages, reservations = read_closed(folder)
     place = np.stack([units["rack"], units["shelf"]], axis=1)
 

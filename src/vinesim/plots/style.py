@@ -129,7 +129,7 @@ def set_scale(axes: Any, which: str, scale: str) -> None:
 
 
 def show_dates(axes: Any) -> None:
-    """Let the x axis, in days since 1970, show dates."""
+    """Make the x axis, in days since 1970, show dates."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     locator = AutoDateLocator()

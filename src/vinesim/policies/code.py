@@ -83,8 +83,8 @@ def code_of_class(kind: type) -> Any:
 
 
 def defaults_in_file(path: Path, name: str) -> dict[str, Any]:
-    """Return the defaults of a class's options, as far as the file gives them as literals; its code is read, not run.
-    Without a ``name``, those of the file's only class."""
+    """Return the defaults of a class's options that the file gives as literals. The code is read, not run. Without a
+    ``name``, the file's only class is used."""
     tree = _parsed(read_bytes(path))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)} if tree is not None else {}
     if not name and len(classes) == 1:

@@ -17,7 +17,7 @@ COUNTED = {"deadline": " Missed deadlines are counted all the same."}
 
 
 def reads_column(kind: type[Policy], column: str) -> bool:
-    """Return whether a policy looks at a column: by the query, as a group, as an array, or as declared."""
+    """Return whether a policy reads a column: by the query, as a group, as an array, or as declared."""
     query = READ_BY[column]
     if column in (*kind.reads, *getattr(kind, "groups", ())):
         return True
@@ -27,7 +27,7 @@ def reads_column(kind: type[Policy], column: str) -> bool:
 
 
 def ignored_columns(scenario: Scenario, kind: type[Policy], part: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each column that the policy ignores, of those that the user wrote into the workload's table.
+    """Yield a sentence for each column that the user wrote into the workload's table and that the policy ignores.
 
     ``part`` is the document's section ``workload``. A log's table is Parquet, or a table with ``columns`` in ``part``.
     """
@@ -49,7 +49,7 @@ def ignored_columns(scenario: Scenario, kind: type[Policy], part: Mapping[str, A
 
 
 def functions_of_policy(kind: type[Policy]) -> set[Any]:
-    """Return the functions of a policy's class and of those that it extends, and all that they call."""
+    """Return the functions of a policy's class and its base classes, and all functions that they call."""
     found: set[Any] = set()
     for each in kind.__mro__:
         if each not in (Policy, OnlinePolicy, BatchPolicy, object):

@@ -112,7 +112,7 @@ class Policy:
 
 
 def title_of(policy: Policy) -> str:
-    """Return what messages call a policy: its name, or that of its class if it has none."""
+    """Return what messages call a policy: its name, or the name of its class if it has none."""
     return policy.name or type(policy).__name__
 
 

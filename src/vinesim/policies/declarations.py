@@ -187,7 +187,7 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def rules_of(kind: type[OnlinePolicy]) -> list[Any]:
-    """Return the functions that an online policy's author writes: ``decide``, or those of a score policy."""
+    """Return the functions that the author of an online policy writes: ``decide``, or those of a score policy."""
     if issubclass(kind, ScorePolicy) and kind.decide.__code__ is rule_of_scores.__code__:
         return [kind.score, kind.choose]
     return [kind.decide]

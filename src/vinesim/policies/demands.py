@@ -69,7 +69,7 @@ def _may_share(scenario: Scenario) -> bool:
 
 
 def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
-    """Find what does not go with jobs whose tasks start together."""
+    """Find what cannot be combined with jobs whose tasks start together."""
     problems, remedy = [], _remedy(policy)
     is_online = isinstance(policy, OnlinePolicy) and policy.takes_gangs and not policy.plans
     if not is_online or policy.may_overcommit:
@@ -88,7 +88,7 @@ def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
 
 
 def against_shared_speed(center: Datacenter, types: Iterable[int], whose: str, remedy: str) -> list[Problem]:
-    """Find those of these types whose tasks share a unit's speed, for a policy that cannot take that."""
+    """Find the types whose tasks share a unit's speed, for a policy that does not support this."""
     expected = f"tasks that do not share a unit's speed, for the policy {whose}"
     return [
         Problem(("processor_types", center.processor_types[p].name), expected, "tasks that do", remedy)
@@ -98,7 +98,7 @@ def against_shared_speed(center: Datacenter, types: Iterable[int], whose: str, r
 
 
 def _against_batch(scenario: Scenario, policy: BatchPolicy) -> list[Problem]:
-    """Find what does not go with the powers of units that a batch policy, or the energy of its periods, looks at."""
+    """Find what cannot be combined with the powers of units that a batch policy, or the energy of its periods, uses."""
     center, problems = scenario.datacenter, []
     used = distinct(center.unit_type).tolist()
     unknown = [p.name for p in (center.processor_types[code] for code in used) if p.dynamic_power_w is None]
@@ -124,7 +124,7 @@ def _why_not_on_engines(policy: Policy) -> str:
 
 
 def _why_not_with_roles(policy: Policy) -> str:
-    """Say what a policy does that does not go with engines that only prefill or decode; empty if nothing."""
+    """Say what a policy does that cannot be combined with engines that only prefill or decode; empty if nothing."""
     if isinstance(policy, OnlinePolicy):
         if policy.keeps_tasks:
             return "keeps tasks in its scratch, and a request that was prefilled is pending again"

@@ -249,7 +249,8 @@ def _ignored_columns(source: YamlSource, scenario: Scenario, loads_files: bool) 
 
 
 def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:
-    """Whether the inter-arrival time is that of batches, because of the generator or of a table that counts periods."""
+    """Whether the inter-arrival time is the time between batches, because of the generator or a table that counts
+    periods."""
     if workload.get("generator") is not None:
         spec = known_generator(workload["generator"], folder)
         return spec is not None and spec.in_batches

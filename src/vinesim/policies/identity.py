@@ -45,7 +45,7 @@ def policy_content(
     folder: Path = Path(),
     code_of: Callable[[Path], Any] = code_of_file,
 ) -> list[Any]:
-    """Return what counts of a policy and its options: class, code, options. No code of a file is run.
+    """Return what identifies a policy and its options: class, code, options. No code of a file is run.
 
     The name of a policy's file is relative to ``folder``. A name that is not a policy's stands for itself.
     """
@@ -76,7 +76,7 @@ def _defaults(kind: type[Policy]) -> dict[str, Any]:
 
 
 def _not_default(options: Any, defaults: Mapping[str, Any]) -> Any:
-    """Return the options without those that have their default values."""
+    """Return the options whose values differ from their defaults."""
     if not isinstance(options, Mapping):
         return options or {}
     plain = {name: _plain(name, value, defaults.get(name)) for name, value in options.items()}

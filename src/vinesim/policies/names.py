@@ -58,7 +58,7 @@ def wrong_names(policy: Policy) -> list[Problem]:
 
 
 def _functions(kind: type, rule: Any) -> set[Any]:
-    """Return the rule and all functions that it refers to, those of its class included."""
+    """Return the rule and all functions that it refers to, including those of its class."""
     found: set[Any] = set()
     ahead = functions_of(rule)
     while ahead:

@@ -164,7 +164,7 @@ class PointIds:
     """Computes the digests of points by section, each section once for the positions that decide it."""
 
     def __init__(self, source: YamlSource, folder: Path, settings: list[tuple[Mapping[str, Any], ...]]):
-        """``settings`` are those of each axis, by position."""
+        """``settings`` are the settings of each axis, by position."""
         self._source, self._content, self._settings = source, Content(folder), settings
         touched = [{_section_of(key) for setting in axis for key in setting} for axis in settings]
         names = sorted({"policy", *map(_section, map(str, source.data))}.union(*touched))

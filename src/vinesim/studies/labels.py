@@ -73,7 +73,7 @@ def by_label(sweep: "Sweep", axis: str) -> "Sweep":
 
 
 def number_of_a_label(number: str) -> str:
-    """Return the number of a run of which the same is better; the name itself for any other number."""
+    """Return the number of a run that is better in the same direction; for any other number, the name itself."""
     last = number.rpartition(".")[2] if number.startswith(BY) else number
     return _RUN_NUMBERS.get(re.sub(r"_p[0-9.]+_us$", "_us", last), number)
 

@@ -175,7 +175,7 @@ def _copy(staged: Path, folder: Path) -> None:
 
 
 def read_origin(folder: Path, what: str = "") -> dict[str, Any]:
-    """Return what ``origin.json`` says of a run, a sweep or a plan, after checking that every input is there as it was.
+    """Return what ``origin.json`` says about a run, a sweep or a plan, after checking that every input is unchanged.
 
     Raises :class:`InputError` with everything that is missing; other versions give a warning.
     """

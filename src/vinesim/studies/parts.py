@@ -42,7 +42,7 @@ class Header:
         return cls(found["chunk"], tuple(found["axes"]), found["points"], tuple(found["record"]))
 
     def has_layout(self, layout: Layout) -> bool:
-        """Whether its rows have the same meaning as those of the layout."""
+        """Whether its rows have the meaning that the layout describes."""
         return (self.axes, self.points, self.record) == (tuple(layout.kinds), layout.points, layout.record)
 
 

@@ -91,7 +91,7 @@ def _faults(scenario: Scenario, policy: Policy, is_alike: bool) -> Iterator[str]
 
 
 def _differ(one: Result, other: Result) -> int:
-    """Return 1 + the first task whose unit or times differ, 0 if none does."""
+    """Return 1 + the first task whose unit or times differ, or 0 if all are equal."""
     columns = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
     pairs = [(getattr(one.outcome, name), getattr(other.outcome, name)) for name in columns]
     is_other = np.any([(a != b) & ~((a != a) & (b != b)) for a, b in pairs], axis=0)

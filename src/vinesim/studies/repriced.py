@@ -59,7 +59,7 @@ def _costs(before: Scenario, scenario: Scenario, rows: Mapping[str, np.ndarray])
 
 
 def costs_of(before: Scenario, scenario: Scenario, run: Numbers) -> Numbers:
-    """Return the numbers of one run that depend on prices only, under those of another scenario."""
+    """Return the numbers of one run that depend only on prices, under the prices of another scenario."""
     rows = {name: np.array([value]) for name, value in run.items() if isinstance(value, float)}
     return {name: float(values[0]) for name, values in _costs(before, scenario, {"point": np.zeros(1), **rows}).items()}
 

@@ -49,7 +49,8 @@ class ServingFit:
         return self.measured_us.shape[1]
 
     def statistics(self, *, seen: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the statistics [M, 4] of measured and of fitted times, of those that were seen or of the others."""
+        """Return the statistics [M, 4] of measured and of fitted times, for the requests seen by the fit or for the
+        others."""
         part = slice(0, self.n_seen) if seen else slice(self.n_seen, None)
         return statistics(self.measured_us[:, part]), statistics(self.fitted_us[:, part])
 

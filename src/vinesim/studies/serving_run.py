@@ -70,7 +70,7 @@ def _times(requests: Requests, first_us: np.ndarray, last_us: np.ndarray) -> np.
 
 
 def statistics(times_us: np.ndarray) -> np.ndarray:
-    """[M, 4] the mean and percentiles of times [M, N], each of those that are known; NaN: none is."""
+    """[M, 4] the mean and percentiles of times [M, N], over the times that are known; NaN if none is."""
     found = np.full((len(times_us), len(STATISTICS)), np.nan)
     for row, times in enumerate(times_us):
         known = times[np.isfinite(times)]

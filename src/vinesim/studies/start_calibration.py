@@ -108,7 +108,8 @@ def _factors(alike: Earlier) -> tuple[float, float]:
 
 
 def _quantile(values: np.ndarray, is_known: np.ndarray, p: float) -> float:
-    """Return a quantile of values of which some are only known to be larger: the largest one, if it lies behind it."""
+    """Return a quantile of values some of which are only known to be larger; the largest value, if the quantile lies
+    beyond it."""
     order = np.argsort(values, kind="stable")
     left = np.cumprod(1 - is_known[order] / np.arange(len(values), 0, -1))
     reached = np.flatnonzero(1 - left > max(p - 1e-9, 0.0))

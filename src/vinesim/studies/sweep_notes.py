@@ -20,7 +20,7 @@ MOST_POINTS = 5  # named in a sentence
 
 
 class Stalled(NamedTuple):
-    """A point of which runs stalled."""
+    """A point with runs that stalled."""
 
     point: dict[str, Any]  # its labels by axis
     stalled: int
@@ -90,7 +90,7 @@ def equal_note(sweep: Sweep) -> str | None:
 
 
 def equal_words(is_equal: np.ndarray) -> str | None:
-    """Return what to tell of points, [P], some of which have several replications that are all equal."""
+    """Return what to say about points, [P], if the replications of some of them are all equal."""
     if not is_equal.any():
         return None
     where = "" if is_equal.all() else f" of {is_equal.sum():,} of {len(is_equal):,} points"
@@ -98,14 +98,14 @@ def equal_words(is_equal: np.ndarray) -> str | None:
 
 
 def notes_of(sweep: Sweep) -> list[str]:
-    """Return what a reader of comparisons within a sweep must know of it."""
+    """Return what a reader of comparisons within a sweep must know about it."""
     stalled = stalled_note(stalled_points(sweep))
     notes = (stalled, overload_note(sweep), equal_note(sweep), same_workload(sweep.study), error_note(sweep.study))
     return [said for said in notes if said]
 
 
 def notes_of_both(sweeps: Mapping[str, Sweep]) -> list[str]:
-    """Return what a reader must know of sweeps, by their names: what holds for all of them once."""
+    """Return what a reader must know about two sweeps, by their names; what holds for both comes once."""
     found = {name: notes_of(sweep) for name, sweep in sweeps.items()}
     said = dict.fromkeys(note for notes in found.values() for note in notes)
     of = {note: [name for name, notes in found.items() if note in notes] for note in said}

@@ -41,7 +41,7 @@ class Waterfall:
 
     @property
     def unexplained(self) -> float:
-        """The same, as a part of the error without any mechanism."""
+        """The unexplained error, relative to the error without any mechanism."""
         return self.unexplained_s / self.none.error_s if self.none.error_s else 0.0
 
     def nearer_without(self, job: int, error_s: float) -> str:

@@ -136,7 +136,7 @@ def _valid_results(
 
 
 def _with_twins(results: Mapping[str, T], firsts: Mapping[str, list[Run]]) -> dict[str, T]:
-    """Return results by run id, those of a run that stands for others for these too."""
+    """Return results by run id, copying the result of a run to the runs that are identical to it."""
     return {
         twin: found for own, found in results.items() for twin in (own, *(run.run_id for run in firsts.get(own, ())))
     }
@@ -146,7 +146,7 @@ _studies: dict[bytes, Study] = {}  # studies in this process, by their names in 
 
 
 def know(study: Study, name: bytes) -> None:
-    """Let work items in this process refer to a study by name, so that it is not copied."""
+    """Register a study under a name, so that work items in this process refer to it without a copy."""
     _studies[name] = study
 
 

@@ -84,7 +84,7 @@ class WorkerPool:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write to the folder only while it is that of this sweep, so that results never end up elsewhere."""
+        """Write to the folder only while it belongs to this sweep, so that results never end up elsewhere."""
         where = f"--out {self.store.folder}"
         try:
             if self._backend is not None:

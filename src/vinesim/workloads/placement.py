@@ -42,7 +42,7 @@ class Placement:
         return self.data_bytes > 0 and len(self._choices()) > 1
 
     def draw(self, n_tasks: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return rack and shelf of each task's data, [N] int32 each; without data those of the first node."""
+        """Return the rack and shelf of each task's data, [N] int32 each; without data, those of the first node."""
         nodes = self._choices()
         drawn = rng.integers(len(nodes), size=n_tasks) if self.is_random else np.zeros(n_tasks, np.int64)
         chosen = nodes[drawn]

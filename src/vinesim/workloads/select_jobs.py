@@ -60,7 +60,7 @@ def merged(parts: Sequence[Workload]) -> Workload:
 
 
 def _side_by_side(parts: Sequence[Workload]) -> Workload:
-    """Return the jobs of one part after those of another, all arriving at 0."""
+    """Return the jobs of all parts, one part after the other, all arriving at 0."""
     n_before = np.concatenate(([0], np.cumsum([part.n_tasks for part in parts])))
     n_named = np.concatenate(([0], np.cumsum([len(part.application_names) for part in parts])))
     has_demand = any(part.demand is not None for part in parts)

@@ -15,7 +15,7 @@ SHOWN = 20  # applications in a message
 
 
 def with_token_limit(work: Workload, column: str, limits_us: Mapping[str, float]) -> Workload:
-    """Return the workload with a column of limits, us, by application; ``*`` stands for all that are not named.
+    """Return the workload with a column of limits, us, by application; ``*`` is for all applications not named.
 
     Requests without a limit have none. Raises :class:`InputError` for unknown names, and if there are no tokens.
     """

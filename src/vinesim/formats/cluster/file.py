@@ -71,7 +71,7 @@ def read_cluster(
 
 
 def _names(source: YamlSource, document: ClusterDocument, bad: set[str], folder: Path) -> Names | None:
-    """The types by code, read as those of a scenario that adds nothing to them."""
+    """The types by code, read like those of a scenario file."""
     if {"processor_types", "task_types"} & bad:
         return None
     tasks = document.task_types or list(dict.fromkeys(a.task_type or a.name for a in document.applications))

@@ -46,7 +46,7 @@ def steps_of(source: TableSource) -> str:
 def sorted_out(
     log: Path, source: TableSource, match: Mapping[str, tuple[str, float]], steps: str, first_line: int = 2
 ) -> tuple[ImportReport, str]:
-    """Return the report, with the rows that are dropped, and the SQL condition of those that are kept.
+    """Return the report with the dropped rows, and the SQL condition that the kept rows satisfy.
 
     A row is dropped for the first reason that it gives; ``first_line`` is the line of the first row.
     Raises :class:`InputError` if none is left.

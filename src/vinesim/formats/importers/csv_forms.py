@@ -139,7 +139,7 @@ def _dates(source: TableSource, names: list[str], given: str) -> tuple[dict[str,
 
 
 def _orders(source: TableSource, name: str) -> dict[str, int]:
-    """Count the dates of a column with numbers for the year last, and those whose day is certain."""
+    """Count the dates of a column that have a numeric year last, and how many of them have a day that is certain."""
     cell = source.columns[name]
     is_date = f"regexp_matches({cell}, {text_of(_DATE)})"
     one, two = (f"TRY_CAST(regexp_extract({cell}, {text_of(_DATE)}, {i}) AS INTEGER)" for i in (1, 2))

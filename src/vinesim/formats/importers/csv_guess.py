@@ -52,7 +52,8 @@ class Rival(NamedTuple):
 
 
 def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS) -> dict[str, Guess]:
-    """Return what each column is; ``given`` says it for some, and ``unit`` is that of times whose names say none."""
+    """Return the meaning of each column. ``given`` are the meanings that the user set; ``unit`` is the unit of times
+    whose names give none."""
     found = {name: Guess(meaning, "as given") for name, meaning in given.items()}
     taken = {stem_of(meaning): name for name, meaning in given.items() if meaning != IGNORE}
     by_stem: dict[str, list[Rival]] = {}
@@ -81,7 +82,7 @@ def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS
 
 
 def _settle_time(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> None:
-    """A column that is only called time is the arrival if there is no other, else the duration."""
+    """Decide what a column called just "time" is: the arrival if no other column is, otherwise the duration."""
     plain = [rival for rival in by_stem.get("time", []) if rival.column.name.lower() in ("time", "date")]
     for rival in plain:
         if "arrival" not in by_stem and "arrival" not in taken:
@@ -168,7 +169,7 @@ def _memory(column: Column, unit: str) -> Guess:
 def _with_units(
     found: Mapping[str, Guess], taken: Mapping[str, str], columns: Mapping[str, Column], unit: str
 ) -> dict[str, Guess]:
-    """Settle the units that no name says, and doubt those that make no sense together."""
+    """Choose units for columns whose names give none, and mark units that make no sense together as doubtful."""
     bare = {stem: columns[name] for stem, name in taken.items() if found[name].meaning == BARE}
     known = {
         stem: Known(columns[name], found[name].meaning.removeprefix(stem).lstrip("_"))

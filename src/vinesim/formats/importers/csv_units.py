@@ -39,8 +39,8 @@ class Known(NamedTuple):
 
 
 class Units:
-    """Judges the columns of a log without a unit, ``bare``, by those with one, ``known``; both by our names. If there
-    is no ``known`` time, times are in ``unit`` where that is likely."""
+    """Guesses the units of the columns ``bare``, whose names give none, from the columns ``known``, whose names do;
+    both by VineSim's names. If no time is ``known``, times are in ``unit``, provided that is plausible."""
 
     def __init__(self, known: Mapping[str, Known], bare: Mapping[str, Column], unit: str = SECONDS):
         self.known, self.bare = known, bare

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def started_s(start_s: np.ndarray) -> dict[str, Any]:
-    """Return the attribute ``start_s``, for a workload: [J] s after the first arrival; NaN where it is not known."""
+    """Return the attribute ``start_s`` for a workload: [J] s after the first arrival; NaN if unknown."""
     known = np.isfinite(start_s)
     if not known.any():
         return {}
@@ -21,7 +21,7 @@ def started_s(start_s: np.ndarray) -> dict[str, Any]:
 
 
 def coded(rows: Sequence[Mapping[str, str]]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
-    """Return the attributes as codes and words; those that no job has are left out."""
+    """Return the attributes as codes and words. Attributes that no job has are left out."""
     codes, words = {}, {}
     for name in dict.fromkeys(name for row in rows for name in row):
         texts = [row.get(name, "") for row in rows]

@@ -133,7 +133,7 @@ def wanted_gpus(spec: Any) -> str:
 
 
 def keeps_apart(item: Any, spec: Any) -> str:
-    """Return the group of the pod of which at most one may be at a node; nothing if there is none."""
+    """Return the group of the pod if at most one pod of that group may be at a node; empty otherwise."""
     labels = texts(item, "metadata", "labels")
     rules = "requiredDuringSchedulingIgnoredDuringExecution"
     for term in each(spec, "affinity", "podAntiAffinity", rules):

@@ -72,7 +72,7 @@ def _at_node(work: Workload) -> np.ndarray:
 
 
 def _widest(work: Workload, mine: np.ndarray) -> int:
-    """Return how many nodes the tasks of one job need at once, among those that are ``mine``; at least 1."""
+    """Return how many of the nodes ``mine`` the tasks of one job need at once; at least 1."""
     if work.tasks_per_node is None:
         return 1
     of_job = np.add.reduceat(mine.astype(np.int64), work.job_first[:-1])
@@ -80,7 +80,7 @@ def _widest(work: Workload, mine: np.ndarray) -> int:
 
 
 def _of_gangs(work: Workload, held: Mapping[str, np.ndarray], largest: Mapping[str, float]) -> int:
-    """Return how many nodes the gang needs that needs most, if its tasks share nodes only with those that are alike."""
+    """Return how many nodes the largest gang needs, if its tasks share nodes only with equal tasks."""
     if work.gang_within is None:
         return 1
     at_once = np.full(work.n_tasks, np.inf)  # how many tasks like each a node holds

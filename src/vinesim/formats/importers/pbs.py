@@ -246,7 +246,7 @@ def _bytes(text: str) -> float | None:
 
 
 def _second(date: str) -> str:
-    """Return a date such as 05/01/2024 08:00:00, s since 1970 as records write it; nothing for what is no date."""
+    """Return a date such as 05/01/2024 08:00:00 in s since 1970, as text; empty if it is not a date."""
     try:
         found = datetime.datetime.strptime(date, "%m/%d/%Y %H:%M:%S").replace(tzinfo=datetime.UTC)
     except ValueError:
@@ -255,7 +255,7 @@ def _second(date: str) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Return a duration such as 26:03:00, or a number of seconds; None if it is neither."""
+    """Return the seconds of a duration such as 26:03:00, or of a number; None if it is neither."""
     if (plain := whole(text)) is not None:
         return float(plain)
     clock = _CLOCK.fullmatch(text)

@@ -69,8 +69,8 @@ def with_prefixes(
 
 
 def _size(log: Path, prompts: Sequence[Sequence[str]], tokens: Sequence[float]) -> int:
-    """Return how many tokens a block has: a power of two with which every prompt has its number of blocks, the last of
-    which may have fewer tokens, or be left out. Raises :class:`InputError`."""
+    """Return how many tokens a block has: a power of two for which each prompt has its number of blocks. The last block
+    of a prompt may be shorter, or missing. Raises :class:`InputError`."""
     pairs = [(len(ids), int(n)) for ids, n in zip(prompts, tokens, strict=True) if n >= 1 and ids]
     for size in (2**power for power in range(20, -1, -1)):
         if all(n == -(-most // size) for n, most in pairs) or all(n == most // size for n, most in pairs):
@@ -94,7 +94,8 @@ def _paths(prompts: Sequence[Sequence[str]]) -> list[list[int]]:
 
 
 def _shared(paths: Sequence[Sequence[int]]) -> Shared:
-    """Return the prefix of each request: the end of the path that it shares and most of the others go on on."""
+    """Return the prefix of each request: the end of the path that it shares, extended along the branch that most others
+    take."""
     count = Counter(node for path in paths for node in path)
     next_of: dict[int, int] = {}  # of a node, the shared one after it that most requests have; the first among equals
     for path in paths:

@@ -50,7 +50,7 @@ class StepTimes(NamedTuple):
 
 
 def read_serving_log(path: Path) -> Requests | StepTimes:
-    """Read a log; its columns say of what it is. Raises :class:`InputError` with every problem."""
+    """Read a log of requests or of steps; its columns say which. Raises :class:`InputError` with every problem."""
     with folder_for(path) as folder:
         source, first_line = open_log(path, folder)
         header = list(source.columns)
@@ -71,7 +71,7 @@ def read_serving_log(path: Path) -> Requests | StepTimes:
 
 
 def _names(path: Path, header: list[str], is_steps: bool) -> dict[str, str]:
-    """Return the log's name of each column. Raises :class:`InputError` for those it lacks."""
+    """Return the log's name of each column. Raises :class:`InputError` for missing columns."""
     known = {name: (name,) for name in STEP_COLUMNS} if is_steps else TIMES
     found = {name: next((own for own in owns if own in header), "") for name, owns in known.items()}
     if not is_steps:

@@ -62,7 +62,7 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
 
 
 def _with_other_gpus(site: Site, nodes: Nodes) -> int:
-    """Return how many nodes have other GPUs in gres.conf, of those that it lists one by one."""
+    """Return how many of the nodes that gres.conf lists one by one have other GPUs there."""
     listed = dict[str, Counter[str]]()
     rows = [entry.values for kind in ("nodename", "name") for entry in site.gres.entries.get(kind, [])]
     for row in rows:

@@ -73,7 +73,7 @@ def site_jobs(
 
 
 def _whole(jobs: Sequence[SlurmJob], kept: list[SiteJob], drop: Callable[[str, int], object]) -> list[SiteJob]:
-    """Return the jobs without components of heterogeneous jobs of which another component was dropped."""
+    """Return the jobs without components of a heterogeneous job if another of its components was dropped."""
     n_all = Counter(job.component[0] for job in jobs if job.component is not None)
     n_kept = Counter(one.job.component[0] for one in kept if one.job.component is not None)
     if n_all == n_kept:
@@ -100,7 +100,7 @@ def _fits(job: SlurmJob, held: Held, request: Request, nodes: Sequence[SiteNode]
 
 
 def _usual_limits_s(partition: Mapping[str, str]) -> tuple[float, float]:
-    """Return the limits in a partition of jobs that ask for none, and of those that ask for as much as there is."""
+    """Return the time limits that a partition gives to jobs that request none, and to jobs that request the maximum."""
     longest_s = duration_s(partition.get("maxtime", ""))
     longest_s = LONGEST_S if longest_s is None or not math.isfinite(longest_s) else longest_s
     return min(duration_s(partition.get("defaulttime", "")) or longest_s, longest_s), longest_s
@@ -220,7 +220,7 @@ def workload_of(jobs: Sequence[SiteJob], nodes: Nodes, begin_s: float) -> Worklo
 
 
 def _lead(one: SiteJob, types: tuple[str, ...]) -> int:
-    """Return the set of types that the tasks of a job run on: CPUs, any GPUs, or those of one type."""
+    """Return the set of types that the tasks of a job run on: CPUs, any GPUs, or GPUs of one type."""
     if not one.held.gpus:
         return 0
     return 2 + types.index(one.request.gpu_type) if one.request.gpu_type in types else 1

@@ -49,7 +49,7 @@ class Nodes(NamedTuple):
         return sorted({kind for node in self.nodes for kind, _ in node.gpus})
 
     def groups(self) -> list[tuple[str, list[SiteNode]]]:
-        """Return the nodes in runs of equal ones, each with the name of its kind: that of its first node's letters."""
+        """Return the nodes in runs of equal ones. Each run is named after the letters of its first node's name."""
         names: dict[tuple[object, ...], str] = {}
         for node in self.nodes:
             if _kind(node) not in names:
@@ -141,8 +141,8 @@ def _node(name: str, row: dict[str, str]) -> SiteNode:
 
 
 def racks_of(nodes: Nodes) -> list[dict[str, object]]:
-    """Return the nodes as a scenario has them, in Slurm's order: a rack for each run of equal ones, so that a rack may
-    get more or fewer nodes and those of the others keep their places."""
+    """Return the nodes as a scenario has them, in Slurm's order, with one rack per run of equal nodes. A rack may then
+    get more or fewer nodes, and the nodes of other racks keep their places."""
     made: list[dict[str, object]] = []
     for group, run in nodes.groups():
         node = run[0]

@@ -76,7 +76,7 @@ _KNOWN = {name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()
 
 
 def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
-    """Return the options, those of things with names as mappings by name."""
+    """Return the options. Things with names, such as QOS, are mappings by name."""
     settings, scheduler = site.config.settings, site.config.list_of("schedulerparameters")
     found: dict[str, Any] = {
         name: int(scheduler[name]) for name in SCHEDULER if is_usable(name, scheduler.get(name, ""))
@@ -157,7 +157,7 @@ def has_switches(site: Site) -> bool:
 
 
 def counted(text: str, known: Collection[str] = COUNTED) -> dict[str, float]:
-    """Return a list of resources without those that the policy does not count."""
+    """Return a list of resources, leaving out those that the policy does not count."""
     return {name: amount for name, amount in tres(text).items() if name in known}
 
 

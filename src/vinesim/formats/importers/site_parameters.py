@@ -21,7 +21,7 @@ def _last_word(text: str) -> object:
 
 
 def _flags(text: str) -> object:
-    """Return what they set, and those that set nothing; the fair tree is the default."""
+    """Return the options that the flags set, and the flags that set nothing. The fair tree is the default."""
     flags = set(priority_flags({"priorityflags": text})) - {"FAIR_TREE"}
     options: dict[str, Any] = {}
     for flag in flags & PRIORITY_FLAGS.keys():

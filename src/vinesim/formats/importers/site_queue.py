@@ -207,7 +207,7 @@ def _eligible_s(known: SlurmJob | None, submit_s: float, now_s: float) -> float:
 
 
 def _on_nodes(found: Sequence[Queued], nodes: Nodes, tiers: dict[str, int], dropped: Counter[str]) -> list[Queued]:
-    """Say how many CPUs each running job has at each of its nodes; those that cannot be there are left out.
+    """Say how many CPUs each running job has at each of its nodes; jobs that cannot be there are left out.
 
     ``tiers`` of partitions whose jobs may have the CPUs of suspended jobs of others; empty where none may.
     """
@@ -251,7 +251,8 @@ def _has_equal_parts(one: Queued) -> bool:
 
 
 def _cpus_at(request: Request, free: list[int]) -> list[int] | None:
-    """Return the CPUs of a job at its nodes: equal ones where it asks for that, else as many as are free in turn."""
+    """Return the CPUs of a job at each of its nodes: equal parts if it requests that, otherwise as many as are free, in
+    turn."""
     if request.exclusive:
         return free
     if request.is_by_node:

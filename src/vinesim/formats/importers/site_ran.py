@@ -18,8 +18,8 @@ Row = Mapping[str, str]
 def ran_s(
     row: Row, now_s: float, rows: Sequence[Row], before: Sequence[tuple[float, Sequence[Row]]], tiers: Mapping[str, int]
 ) -> float:
-    """Return how long a job has run. ``rows`` are of the same snapshot, ``before`` are the earlier ones with their
-    times, the last one first, ``tiers`` are those of partitions."""
+    """Return how long a job has run. ``rows`` is its snapshot, ``before`` the earlier snapshots with their times, the
+    last one first, and ``tiers`` the tier of each partition."""
     if (used_s := duration_s(row.get("TIME", ""))) is not None:
         return used_s
     began_s = _began_s(row, now_s)
@@ -35,7 +35,7 @@ def ran_s(
 
 
 def _began_s(row: Row, now_s: float) -> float:
-    """Return when a job would have begun had it never been suspended."""
+    """Return when a job would have begun if it had never been suspended."""
     start_s, end_s, limit_s = time_s(row["START"]), time_s(row.get("END", "")), duration_s(row["LIMIT"])
     if start_s is None:
         return now_s
@@ -44,7 +44,7 @@ def _began_s(row: Row, now_s: float) -> float:
 
 
 def _upper_starts_s(row: Row, rows: Sequence[Row], began_s: float, tiers: Mapping[str, int]) -> list[float]:
-    """Return when the jobs of upper tiers started that are on nodes of a job, and came after it."""
+    """Return when jobs of higher tiers started on nodes of a job, after the job began."""
     nodes, tier = set(readable_hosts(row["NODELIST"])), tiers.get(row["PARTITION"], 1)
     upper = [one for one in rows if one["STATE"] in ("RUNNING", "R") and tiers.get(one["PARTITION"], 1) > tier]
     starts_s = [time_s(one["START"]) for one in upper if not nodes.isdisjoint(readable_hosts(one["NODELIST"]))]

@@ -12,8 +12,8 @@ _GRES = re.compile(r"gpu(?::([A-Za-z]\w*))?(?::(\d+))?(?:\(.*\))?$")
 
 
 def request_of(job: SlurmJob, hosts_known: Collection[str]) -> Request:
-    """Return what a job asks for: its options, or else what sacct says of it. Of the nodes that it names and excludes
-    those count that are known."""
+    """Return what a job requests: its options, or else what sacct shows. Unknown nodes that it names or excludes are
+    ignored."""
     options, asked = job.options, job.requested
     least, most = _range(options.get("nodes", ""))
     if not least and "ntasks" not in options and "ntasks-per-node" not in options and asked.get("node", 1) > 1:

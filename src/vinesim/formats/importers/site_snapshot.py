@@ -66,8 +66,8 @@ def write_snapshot(
 
 
 def _later(site: Site, nodes: Nodes, now_s: float) -> tuple[float, list[SiteJob]]:
-    """Return for how long jobs come again, and the jobs: those of the day before, or of as much of it as the log has,
-    at the same distances after now."""
+    """Return how long further jobs arrive, and these jobs: those of the day before, or of as much of it as the log
+    covers, at the same distances after now."""
     past = [job for job in site.jobs.jobs if now_s - DAY_S < job.records[0].submit_s <= now_s]
     past = [job for job in past if job.records[0].eligible_s is not None]
     span_s = now_s - min((job.records[0].submit_s for job in past), default=now_s)

@@ -105,7 +105,7 @@ def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], list[Task
 
 
 def _describe(report: ImportReport, kept: Sequence[SlurmJob], tasks: Sequence[Tasks], least: str) -> None:
-    """Put into the report what the jobs are; ``least`` has the memory of those that took all of their nodes'."""
+    """Describe the jobs in the report; ``least`` has the memory of jobs that took all of their nodes'."""
     days = (kept[-1].arrival_s - kept[0].arrival_s) / 86400
     n_gangs, n_withdrawn = sum(one.n > 1 for one in tasks), sum(job.withdrawn_s < np.inf for job in kept)
     report.made = f"{len(kept):,} jobs over {format_time_us(days * 86400e6)}, {n_gangs:,} of them on several nodes"

@@ -47,7 +47,7 @@ def rounding_bytes(text: str) -> float:
 
 
 def array_size(job_id: str) -> int | None:
-    """Return how many jobs a line such as 300_[201-300%50] stands for, 1 if it is of no array; None if unreadable."""
+    """Return how many jobs a line such as 300_[201-300%50] describes; 1 if it is not an array, None if unreadable."""
     if "[" not in job_id:
         return 1
     match = _ARRAY.fullmatch(job_id)

@@ -108,7 +108,7 @@ def equally(part: Part) -> Tasks:
 
 
 def on_nodes(part: Part, mine: Kinds) -> Tasks | None:
-    """Return the tasks of a part of a job on some of these nodes; None if it does not fit."""
+    """Return the tasks of one part of a job on some of these nodes; None if it does not fit."""
     if len(part.gpus) < 2:
         found = equally(part)
         if sum(n for node, n in mine.items() if _holds(node, found.tasks[0])) >= part.n_nodes:

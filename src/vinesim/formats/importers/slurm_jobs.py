@@ -86,7 +86,7 @@ def zone_of(n_dates: int, n_without_zone: int) -> str:
 
 
 def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[SlurmJob]:
-    """Yield the jobs, those of several parts last; the other lines go to the report. Raises :class:`InputError`."""
+    """Yield the jobs, those with several parts last; other lines go to the report. Raises :class:`InputError`."""
     header, others = None, list[str]()
     lines = dict[str, list[_Line]]()
     for number, line in enumerate(lines_of(path), 1):
@@ -127,7 +127,7 @@ class _Line(NamedTuple):
 
 
 def _jobs_of(lines: dict[str, list[_Line]], report: ImportReport) -> Iterator[SlurmJob | str]:
-    """Yield each job once, whatever records it has, and the heterogeneous jobs of which a part is none."""
+    """Yield each job once, however many records it has, and report heterogeneous jobs with a part that is not a job."""
     n_dates = n_without_zone = n_requeued = 0
     for of_number in lines.values():
         again = list[_Line]()
@@ -192,7 +192,7 @@ def _joined(jobs: list[SlurmJob]) -> SlurmJob:
 
 
 def _whole_of(row: dict[str, str]) -> str:
-    """Return the number of the heterogeneous job of which a line is a part; empty if it is of none."""
+    """Return the number of the heterogeneous job that a line is a part of; empty if it is not."""
     match = _PART.fullmatch(row.get(ID, ""))
     return match[1] if match else ""
 

@@ -33,7 +33,7 @@ class SlurmNode(NamedTuple):
 
     @property
     def has_types(self) -> bool:
-        """Whether it says of which type its GPUs are."""
+        """Whether the type of its GPUs is given."""
         return any(kind != ANY_GPU for kind, _ in self.gpus)
 
     def most_gpus(self, gpu_type: str) -> int:

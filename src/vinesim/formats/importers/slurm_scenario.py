@@ -89,7 +89,7 @@ def _attributes(job: SlurmJob, begin_s: float) -> dict[str, str]:
 
 
 def _lead(task: Task, gpu_types: tuple[str, ...]) -> int:
-    """Return the set of types that a task runs on: CPUs, any GPUs, or those of one type."""
+    """Return the set of types that a task runs on: CPUs, any GPUs, or GPUs of one type."""
     if not task.n_gpus:
         return 0
     return 2 + gpu_types.index(task.gpu_type) if task.gpu_type in gpu_types else 1
@@ -109,7 +109,7 @@ def scenario_of(
     workload: Path,
     start: datetime | None,
 ) -> dict[str, Any]:
-    """Return the scenario of the nodes and jobs, the first of which arrives at the date ``start``, if it is known."""
+    """Return the scenario of the nodes and jobs. ``start`` is the date at which the first job arrives, if known."""
     units = [p.name for p in types if p.name != MEMORY]
     groups = [list(same) for _, same in groupby(nodes, lambda node: node._replace(name="", is_off=False))]
     partitions = [

@@ -55,7 +55,7 @@ class SwfHeader:
 
     @property
     def is_unequal(self) -> bool:
-        """Whether the number of processors is no multiple of that of the nodes."""
+        """Whether the number of processors is not a multiple of the number of nodes."""
         return len(self.clusters) > 1
 
     @property

@@ -89,7 +89,7 @@ def _count_unused(report: ImportReport, fields: list[bytes]) -> None:
 
 
 def _job(fields: list[bytes], processors: str) -> SwfJob | None:
-    """Return the job of a line; None if its fields are no numbers."""
+    """Return the job of a line; None if its fields are not numbers."""
     try:
         job_id, submit, run, allocated, requested = (float(fields[i]) for i in (0, 1, 3, 4, 7))
     except ValueError:

@@ -166,5 +166,5 @@ def _decimal(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray
 
 
 def _narrow(value: np.ndarray) -> np.ndarray:
-    """The same whole numbers in the smallest unsigned type."""
+    """Return the whole numbers in the smallest unsigned type that holds them."""
     return value.astype(np.min_scalar_type(int(value.max(initial=0))))

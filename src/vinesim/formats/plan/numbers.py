@@ -23,7 +23,8 @@ def is_own(name: str) -> bool:
 
 
 def wrong_number(name: str, functions: Collection[str] = ()) -> Problem | None:
-    """Return a problem if there is no number of that name: VineSim's, or of the functions that the plan records."""
+    """Return a problem if no number has this name, neither one of VineSim nor one of the functions that the plan
+    records."""
     if is_own(name) or is_number(name) or name.partition(".")[0] in functions:
         return None
     expected = "a number of a run or of a plan, such as jobs.latency_us.p99, energy_j or cost.total"

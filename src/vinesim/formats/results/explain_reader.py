@@ -34,7 +34,7 @@ def read_closed(folder: Path) -> tuple[list[tuple[int, int, float, float]], list
 
 
 def _of_another_run(record: ExplainRecord, result: ResultTables) -> list[Problem]:
-    """Return in what a record cannot be that of the run: its rows, its codes, or its types."""
+    """Return what shows that a record belongs to another run: its rows, its codes, or its types."""
     problems = []
     n_tasks = int(result.rows("SELECT count(*) FROM tasks")[0][0])
     again = "Run it again with vinesim run ... --explain --out DIR."

@@ -129,8 +129,8 @@ def _replace(target: Path, draft: Path) -> None:
 
 
 def _end_replacement(target: Path) -> None:
-    """After a replacement, complete or stopped between its two renames: put the old result back if there is no new one,
-    otherwise remove it."""
+    """Finish a replacement that may have stopped between its two renames: restore the old result if there is no new
+    one, otherwise remove it."""
     old = _set_aside(target)
     if old.exists():
         if target.exists():

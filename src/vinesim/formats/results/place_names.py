@@ -18,7 +18,7 @@ class PlaceNames:
 
     @classmethod
     def of(cls, rack: np.ndarray, shelf: np.ndarray, names: Mapping[str, np.ndarray]) -> Self:
-        """Return the names that columns of units give: ``node`` and ``rack_name``, of those that there are."""
+        """Return the names in the columns of units: ``node`` and ``rack_name``, if they exist."""
         racks, shelves = rack.tolist(), shelf.tolist()
         nodes = zip(zip(racks, shelves, strict=True), names.get("node", [""] * len(racks)), strict=True)
         in_racks = dict(zip(racks, names["rack_name"], strict=True)) if "rack_name" in names else {}

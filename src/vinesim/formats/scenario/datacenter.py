@@ -118,7 +118,7 @@ def _counted(source: YamlSource, part: DatacenterPart, names: Names) -> Columns 
 
 
 def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, UnitPart | UnitsPart, int]]:
-    """Yield every count of units: its path, the type's name, its declaration, and how many units it makes in all."""
+    """Yield every count of units: its path, the type's name, its declaration, and how many units it makes in total."""
     for i, unit in enumerate(part.units or []):
         yield ("datacenter", "units", i, "type"), unit.type, unit, unit.count
     for i, rack in enumerate(part.racks or []):

@@ -28,7 +28,7 @@ class _Sized(Part):
 
     @property
     def size(self) -> float | None:
-        """The capacity of each; None: that of the type."""
+        """The capacity of each unit; None: the type's capacity."""
         return self.capacity if self.cores is None else self.cores
 
 

@@ -41,7 +41,7 @@ def _type_of(one: Declared) -> Any:
 
 
 def declared_by(part: Any, model: type, **models: type) -> dict[str, Any]:
-    """Return what a part says of the model's attributes, by their names there; without those that it leaves out.
+    """Return the attributes that a part gives, by their names in the model. Attributes that it leaves out are missing.
 
     ``models`` are the classes of those attributes, by name, that are parts themselves.
     """

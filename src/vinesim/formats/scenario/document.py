@@ -31,7 +31,7 @@ from vinesim.model.scenario import PERIOD_US
 
 
 def _or_file(schema: dict[str, Any]) -> None:
-    """Let editors take the name of a file too; what it says is merged before the document is checked."""
+    """Let editors accept the name of a file too. The file's content is merged in before the document is checked."""
     words = {key: schema.pop(key) for key in ("enum", "type") if key in schema}
     schema["anyOf"] = [words, {"type": "string", "pattern": r"\.ya?ml$"}]
 

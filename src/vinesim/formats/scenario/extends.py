@@ -17,7 +17,7 @@ KEY = "extends"
 
 
 def extended(root: yaml.Node, path: str | os.PathLike[str], above: tuple[Path, ...] = ()) -> yaml.Node:
-    """Return the nodes of a scenario file, merged into those of the file that it extends, if it does.
+    """Return the nodes of a scenario file, merged into the file that it extends, if any.
 
     Mappings are merged key by key; other values replace those of the other file, and ``null`` removes them. File names
     of the other file start from its own folder. Raises :class:`InputError`.
@@ -51,7 +51,7 @@ def with_extended_scenario(root: yaml.Node, path: str | os.PathLike[str]) -> yam
 
 
 def _without(root: yaml.Node) -> yaml.MappingNode:
-    """Return the mapping without its ``extends``: that of the other file counts."""
+    """Return the mapping without its ``extends``; the other file's counts."""
     return yaml.MappingNode(
         root.tag, [(key, value) for key, value in root.value if key.value != KEY], root.start_mark, root.end_mark
     )
@@ -72,7 +72,7 @@ def _merged(base: yaml.Node, own: yaml.Node) -> yaml.Node:
 
 
 def _move(node: yaml.Node, steps: Steps, old: Path, new: Path, seen: set[int]) -> None:
-    """Let the file names in the nodes start from another folder; nodes of aliases are met several times."""
+    """Make the file names in the nodes relative to another folder. Nodes of aliases are visited several times."""
     if id(node) in seen:
         return
     seen.add(id(node))

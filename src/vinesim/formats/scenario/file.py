@@ -149,7 +149,7 @@ class _Builder:
         workloads: Workloads,
         check_demands: Callable[[Scenario], object] | None,
     ) -> Scenario | None:
-        """Put the sections together with the keys that stand for themselves; None if they do not go together."""
+        """Build the scenario from its sections and single keys; None if they do not fit together."""
         document = self.document
         try:
             made = Scenario(
@@ -192,7 +192,7 @@ class _Builder:
         return policy_name(self.source, name, self.document.options, self.folder, check if is_read else None)
 
     def _applications(self) -> tuple[Application, ...] | None:
-        """The listed applications; None if there is no list."""
+        """The listed applications; None without a list."""
         if self.document.applications is None:
             return None
         found = []

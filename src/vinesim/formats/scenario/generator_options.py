@@ -31,7 +31,7 @@ class OptionsReader:
     def read(
         self, spec: GeneratorSpec, given: Mapping[str, Any], path: Steps, not_here: Sequence[str] = OF_ARRIVALS
     ) -> dict[str, Any]:
-        """Return the options by name; ``not_here`` are those that are set elsewhere."""
+        """Return the options by name; ``not_here`` are options that are set elsewhere in the file."""
         known = {name: option for name, option in spec.options.items() if name not in not_here}
         values: dict[str, Any] = {}
         for name, value in given.items():

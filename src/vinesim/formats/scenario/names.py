@@ -46,7 +46,7 @@ class Names:
 
 
 def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Names:
-    """The types by code: those of the generator if it adds its own, else the document's."""
+    """Return the types by code: those of the generator if it brings its own, otherwise those of the document."""
     names = Names(_processor_types(source, document), _task_types(source, document), folder)
     spec = generator_with_types(document, folder)
     if spec is not None:

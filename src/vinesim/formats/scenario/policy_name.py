@@ -12,7 +12,8 @@ Check = Callable[[Any, Mapping[str, Any]], object]
 
 
 def policy_name(source: YamlSource, name: Any, options: Mapping[str, Any], folder: Path, check: Check | None) -> Any:
-    """Return the name with a policy's file made relative to ``folder``; report what ``check`` says of name, options."""
+    """Return the policy's name, with a file name made relative to ``folder``, and report what ``check(name, options)``
+    finds."""
     file, rest = split_file(name) if isinstance(name, str) else ("", "")
     if file:
         path = folder / file

@@ -74,7 +74,7 @@ def _by_task(value: Any) -> Any:
 
 
 def _or_one(schema: dict[str, Any]) -> None:
-    """Let editors take one for all task types too."""
+    """Let editors also accept one value for all task types."""
     by_task = {key: schema.pop(key) for key in ("type", "additionalProperties", "minProperties")}
     schema["anyOf"] = [by_task["additionalProperties"], by_task]
 

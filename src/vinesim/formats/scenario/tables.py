@@ -151,7 +151,7 @@ def check_task_types(source: YamlSource, parts: Sequence[ProcessorTypePart] | No
 def consolidated(
     source: YamlSource, part: ConsolidatedTimesPart | None, names: Names, affinity: np.ndarray | None
 ) -> np.ndarray | None:
-    """Return the times of consolidated tasks [P, T, B]; None if there are none. NaN beyond the end of each table.
+    """Return the times of consolidated tasks [P, T, B], NaN beyond the end of each table; None without tables.
 
     A row for any task type is for those that the processor type can run.
     """

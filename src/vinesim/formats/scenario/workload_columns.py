@@ -132,7 +132,7 @@ def right_of(name: str) -> Values:
 
 
 def word_of_infinity(name: str) -> str:
-    """Return the word that stands for infinity in a column of text, by our name; "" for none."""
+    """Return the word for infinity in a column of text, given VineSim's name of the column; "" if there is none."""
     return BY_TABLE[name].infinity if name in BY_TABLE else ""
 
 

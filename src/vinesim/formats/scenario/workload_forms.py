@@ -89,7 +89,7 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
 
 
 def _arrival(form: str) -> str:
-    """Return what is expected of arrivals; 0 s since 1970, or less, is no time of a log."""
+    """Return what is expected of arrivals; a time of 0 s since 1970 or less cannot be in a log."""
     if form == "date":
         return "a date such as 2024-05-01T12:00:00+02:00, later than the beginning of 1970"
     own = f"arrival_{form.removeprefix('epoch_')}"
@@ -150,7 +150,7 @@ def _all_of_a_node(source: TableSource, size: str) -> str:
 
 
 def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
-    """Return a task's cores in SQL; null if there is no such column."""
+    """Return a task's cores in SQL; null without such a column."""
     cells = {is_: source.columns[name] for name, is_ in meanings.items()}
     if f"cores_{KUBERNETES}" in cells:
         return kubernetes_cores(cells[f"cores_{KUBERNETES}"])

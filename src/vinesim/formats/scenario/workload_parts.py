@@ -102,7 +102,7 @@ class WorkloadPart(Part):
 
 
 class TokenLogPart(Part):
-    """A log of requests whose tokens are drawn, each time those of one request."""
+    """A log of requests from which tokens are drawn, each time those of one whole request."""
 
     file: FileName = Field(description="A log with columns input_tokens and output_tokens: CSV, JSON Lines or Parquet.")
 

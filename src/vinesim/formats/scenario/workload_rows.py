@@ -161,7 +161,7 @@ def _second_values(source: TableSource, column: str, values: np.ndarray, is_firs
 
 
 def _names_of(names: Mapping[str, Sequence[str]], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that the codes of columns stand for, by their fields; none for numbered applications."""
+    """Return the names for the codes of columns, by their fields; none for applications given as numbers."""
     given = {name: names.get(name, ()) if name in columns else () for name in NAMED}
     if _is_numbered(given["application"]):
         given["application"] = ()
@@ -223,8 +223,8 @@ def _is_numbered(names: Sequence[str]) -> bool:
 
 
 def item_of(problem: Problem, job_first: np.ndarray) -> tuple[str, int] | None:
-    """Return the workload's column, "" for no single one, and the task, of a job the first one, that a problem is
-    about; None if it is about none."""
+    """Return the column and the task that a problem with a workload is about; None if it is about neither. The column
+    is "" if it is not about a single column; for a job, the task is its first."""
     if len(problem.path) < 3 or problem.path[0] != "workload" or isinstance(problem.path[-1], str):
         return None
     _, *columns, number = problem.path

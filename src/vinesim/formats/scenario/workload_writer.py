@@ -82,7 +82,7 @@ def write_workload(
 
 
 def _names_of(workload: Workload, processor_types: Sequence[ProcessorType]) -> dict[str, list[str]]:
-    """Return the names that the codes of columns stand for."""
+    """Return the names for the codes of columns."""
     names = {
         "task_type": [one.name for one in workload.task_types],
         "preferred_type": [one.name for one in processor_types],

@@ -92,7 +92,7 @@ def read_dump(path: Path, unread: Unread) -> list[Association]:
 
 
 def _values(text: str) -> dict[str, str]:
-    """Return the ``Name=value`` parts of a line of a dump, some of which are quoted."""
+    """Return the ``Name=value`` parts of a line of a dump; some values are quoted."""
     parts = (part.partition("=") for part in _PART.split(text.lstrip(":")) if "=" in part)
     return {name.strip(":"): value.strip("'") for name, _, value in parts}
 

@@ -24,7 +24,7 @@ class Numbers:
             self(name)
 
     def __call__(self, name: str) -> str:
-        """Return what stands for a name; nothing and root stay as they are."""
+        """Return the replacement for a name; an empty name and root stay as they are."""
         return self._found.setdefault(name, f"{self._word}{len(self._found) - 1}")
 
 

@@ -72,7 +72,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def read_events(path: Path, unread: Unread) -> list[NodeEvent]:
-    """Read the events of nodes; those of the whole cluster are left out."""
+    """Read the events of single nodes; events of the whole cluster are left out."""
     found = list[NodeEvent]()
     for line, row in read_rows(path, unread):
         if not row.get("NodeName"):

@@ -14,7 +14,7 @@ _FIELD = re.compile(r"(?:^|\s)([A-Za-z][\w/:.]*)=")
 
 
 def read_blocks(path: Path, first: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield what the file says of each thing: the line at which it begins, and its fields.
+    """Yield each object that the file describes: the line at which it begins, and its fields.
 
     ``first`` is the field with which each begins, such as NodeName. Snapshots are yielded one after another.
     """

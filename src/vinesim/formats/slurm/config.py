@@ -26,7 +26,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Config:
-    """What a file, with those that it includes, says."""
+    """The settings of a file and of the files that it includes."""
 
     settings: dict[str, str] = field(default_factory=dict)  # by lower-case name
     entries: dict[str, list[Entry]] = field(default_factory=dict)  # by kind, such as "nodename"

@@ -77,7 +77,7 @@ class SlurmJob:
 
     @property
     def key(self) -> tuple[int, int | None]:
-        """The number of the job, or that of its array or heterogeneous job, and its place in that: see ``keys_of``."""
+        """The number of the job, or of its array or heterogeneous job, and its place in that: see ``keys_of``."""
         if self.component is not None:
             return self.component
         return (self.number, None) if self.array is None else (self.array, self.index)
@@ -116,7 +116,7 @@ def read_jobs(*paths: Path) -> JobTable:
 
 
 def _unknown(jobs: list[SlurmJob], known: set[tuple[int, int | None, float]], table: JobTable) -> list[SlurmJob]:
-    """Return the tasks of an array that no other line has: a later file has some of those that were pending before."""
+    """Return the tasks of an array that no other line has; a later file has some of those that were pending before."""
     if not jobs or jobs[0].array is None:
         return jobs
     keys = [(*job.key, job.records[0].submit_s) for job in jobs]
@@ -128,7 +128,7 @@ def _unknown(jobs: list[SlurmJob], known: set[tuple[int, int | None, float]], ta
 
 
 class Identity(NamedTuple):
-    """Which job a record is of, among those of its number, which one of the job's records it is, and its state."""
+    """Which of the jobs with its number a record belongs to, which of that job's records it is, and its state."""
 
     user: str
     name: str  # of the job
@@ -178,9 +178,10 @@ def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
 
 
 def by_job(rows: Iterable[R], of: Callable[[R], Identity], drop: Callable[[R], object]) -> list[list[R]]:
-    """Return the records of each job of a number: numbers are used again. ``drop`` gets those that are there again.
+    """Return the records of each job with a number, because Slurm reuses numbers. ``drop`` gets duplicate records.
 
-    The first of equal records counts, or a later one where that says how an unfinished one went on."""
+    The first of equal records counts, or a later one where that says how an unfinished one went on.
+    """
     jobs: dict[tuple[str, str], dict[str, R]] = {}
     for row in rows:
         user, name, submit, _ = of(row)
@@ -214,7 +215,8 @@ def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
 
 
 def keys_of(name: str) -> list[tuple[int, int | None]]:
-    """Return what a JobID stands for: number, or that of the array or heterogeneous job, and place in it; [] for none.
+    """Return the (number, place) pairs of a JobID: the number of the job, array or heterogeneous job, and its place
+    there.
 
     ``12`` is (12, None), ``12_3`` and ``12+3`` are (12, 3), and ``12_[3-5%2]`` are (12, 3), (12, 4) and (12, 5).
     """

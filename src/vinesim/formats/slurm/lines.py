@@ -9,7 +9,7 @@ from vinesim.model.errors import InputError
 
 
 class Unread(defaultdict[str, list[int]]):
-    """The lines of a file that are left out, or of which a value is, by what cannot be read of them."""
+    """The lines of a file that are left out, wholly or with one value, by what cannot be read in them."""
 
     def __init__(self) -> None:
         super().__init__(list)

@@ -74,7 +74,7 @@ class Held(NamedTuple):
 
 
 def parse(text: str) -> Request:
-    """Return the request that a text stands for. Raises ValueError for one that is none."""
+    """Return the request that a text describes. Raises ValueError if it describes none."""
     words = dict(word.split("=", 1) for word in text.split())
     unknown = set(words) - {"nodes", "tasks", "cpus", "per_node", "mem_cpu", "mem_node", "gpus", "gpu_type",
                             "exclusive", "constraint", "switches", "switch_wait", "nodelist", "exclude"}  # fmt: skip

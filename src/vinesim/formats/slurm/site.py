@@ -27,7 +27,7 @@ COMMAND = (
 
 @dataclass
 class Site:
-    """What the files say; what there is no file of is empty."""
+    """The contents of a site's files; empty where a file is missing."""
 
     folder: Path
     config: Config = field(default_factory=Config)  # slurm.conf; without one, the settings that scontrol shows
@@ -78,7 +78,7 @@ def kind_of(path: Path) -> str:
 
 
 def read_site(folder: Path) -> Site:
-    """Read a site's folder. Raises :class:`InputError` where it is no folder, or has neither jobs nor a queue."""
+    """Read a site's folder. Raises :class:`InputError` if it is not a folder, or has neither jobs nor a queue."""
     if not folder.is_dir():
         raise InputError([Problem(str(folder), "a folder with the files of a Slurm site", "none", "Check the path.")])
     site = Site(folder)
@@ -126,7 +126,7 @@ def _read_kind(site: Site, kind: str, paths: list[Path]) -> None:
 
 
 def check_jobs(site: Site) -> None:
-    """Raise :class:`InputError` where there are no jobs, with what there is in their place."""
+    """Raise :class:`InputError` if there are no jobs, naming what was found instead."""
     if site.jobs.jobs:
         return
     found = [f"{name} ({kind})" for kind, name in site.files.items()]
@@ -137,7 +137,7 @@ def check_jobs(site: Site) -> None:
 
 
 def _preferred(paths: list[Path]) -> list[Path]:
-    """Return the files of a kind: slurm.conf and the like first, then that of the shortest name, so nodes.txt before
+    """Return the files of one kind: slurm.conf and the like first, then by the length of the name, so nodes.txt before
     nodes_end.txt."""
     return sorted(paths, key=lambda path: (path.name.removesuffix(".gz") not in NAMED, len(path.name), path.name))
 
@@ -172,7 +172,8 @@ def _associations(site: Site, path: Path, unread: Unread) -> None:
 
 
 def _show_config(site: Site, path: Path, _: Unread) -> None:
-    """Amounts are followed by their units, which are those of slurm.conf; what is not set is (null) and the like."""
+    """Read the output of scontrol show config. Units follow the amounts and are those of slurm.conf; unset values are
+    (null) or similar."""
     pairs = (line.partition("=") for line in text_lines(path) if "=" in line)
     found = {_INDEX.sub("", name.strip().lower()): _AMOUNT.sub(r"\1", value.strip()) for name, _, value in pairs}
     site.shown_config = found

@@ -14,7 +14,7 @@ BARRED = ("Constraints", "SubmitLine", "FEATURES")  # columns whose values may h
 
 
 def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:
-    """Yield each row: its line, and its values by column; in their place the number of fields, if that is wrong."""
+    """Yield each row: its line, and its values by column, or the number of its fields if that is wrong."""
     header = None
     for number, text in enumerate(text_lines(path), 1):
         if not text.strip():

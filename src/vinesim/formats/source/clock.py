@@ -62,7 +62,7 @@ class Clock:
         return f"from {begin} to {end}"
 
     def window_us(self, begin: float | str, end: float | str | None, end_us: float = math.inf) -> tuple[float, float]:
-        """Read the begin and end of a part of a run, which ends at ``end_us``; no end is that of the run. Raises
+        """Read the begin and end of a part of a run that ends at ``end_us``, the default end. Raises
         :class:`InputError`."""
         since_us = self.time_us(begin, "--from")
         until_us = end_us if end in (None, math.inf) else min(self.time_us(end, "--to"), end_us)

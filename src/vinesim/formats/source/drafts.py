@@ -40,7 +40,7 @@ def remove_drafts(target: Path) -> None:
 
 @cache
 def _place() -> str:
-    """Return what stands for this machine and its container: 6 hex digits."""
+    """Return an identifier of this machine and its container: 6 hex digits."""
     namespace = ""
     with suppress(OSError):
         namespace = os.readlink("/proc/self/ns/pid")

@@ -257,7 +257,8 @@ def _is_number(value: Any) -> bool:
 
 
 def labels_of(values: Sequence[Any]) -> list[Any]:
-    """Return the names of a key's values in the rows: numbers, or texts if any value is no number and no quantity."""
+    """Return the names of a key's values in the rows: numbers, or texts if any value is neither a number nor a
+    quantity."""
     given = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in given):
         return list(values)

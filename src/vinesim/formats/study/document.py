@@ -37,7 +37,7 @@ def _number(name: str) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Whether a name may be that of one number of a run."""
+    """Whether a name may be the name of one number of a run."""
     return name != "exit_reason" and any(f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)
 
 

@@ -29,7 +29,7 @@ def find_candidates(model: Any, state: Any, view: Any, task: int, may_reclaim: b
 
 
 def find_others(model: Any, state: Any, view: Any, task: int) -> int:
-    """Find those of other queues; return how many they are."""
+    """Find candidates in other queues; return how many there are."""
     scratch, own, n_lend, n = view.scratch, queue_of(model, task), 0, 0
     for queue in range(len(scratch.lends)):
         scratch.lends[queue] = int(queue != own and borrows_any_wanted(model, view, queue))
@@ -55,7 +55,7 @@ def has_own(model: Any, state: Any, view: Any, task: int) -> bool:
 
 
 def find_own(model: Any, state: Any, view: Any, task: int, n: int) -> int:
-    """Find those of the same queue, besides n others; return how many they are together."""
+    """Find candidates in the same queue, after the n others; return how many there are together."""
     scratch = view.scratch
     put_in_order(model, state, view)
     i = int(scratch.first_of_queue[queue_of(model, task)]) - 1
@@ -130,7 +130,7 @@ def uses_what_is_wanted(model: Any, state: Any, view: Any, other: int) -> bool:
 
 
 def borrows_what_is_wanted(model: Any, state: Any, view: Any, task: int, other: int) -> bool:
-    """Whether a task of another queue uses a quota of which its queue borrows what is wanted."""
+    """Whether a task of another queue uses a quota of which its queue borrows the wanted amounts."""
     account = account_of(model, other)
     if account < 0 or account_of(model, task) < 0:
         return False

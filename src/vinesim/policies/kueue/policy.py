@@ -14,27 +14,30 @@ from vinesim.state.queries import fastest_free, is_within_quotas, more_at_once, 
 
 @dataclass(frozen=True)
 class Kueue(OnlinePolicy):
-    """Each partition is a queue; its tasks start while its quotas, and what its cohort lends, leave room.
+    """Each partition is a queue. Its tasks start while its quotas, and what its cohort lends, leave room.
 
-    A queue's tasks are tried by priority, the older first among equals. One that cannot start is passed over; with
-    ``queueing_strategy`` strict_fifo it holds up those behind it. Of the first tasks of all queues, those that need not
-    borrow come first, then the more urgent, then the older; with ``fair_sharing`` that of the queue with the lowest
-    share, counted with the task: the largest, over the names of its quota, of what it borrows by what the cohort can
-    lend, divided by the queue's weight.
+    The tasks of a queue are tried by priority, older tasks first among equals. A task that cannot start is passed over;
+    with ``queueing_strategy`` strict_fifo it holds up the tasks behind it. Among the first tasks of all queues, tasks
+    that need not borrow come first, then the more urgent, then the older. With ``fair_sharing``, the queue with the
+    lowest share comes first. The share counts the task: it is the largest, over the names of the queue's quota, of what
+    the queue borrows relative to what the cohort can lend, divided by the queue's weight.
 
-    A task that cannot start may preempt running ones: of its own queue as ``within_cluster_queue`` says, and of queues
-    of its cohort that borrow what it lacks as ``reclaim_within_cohort`` says. They are tried in this order: those of
-    other queues, of the lowest priority, that started last. As many leave as let it start, and of these those stay,
-    from the last on, without whom it starts too. It takes from other queues only if it need not borrow then; with
-    ``borrow_within_cohort`` lower_priority also to borrow, from less urgent ones of a priority up to
-    ``max_priority_threshold``. One that asks for more than its queue's quota preempts nobody without that. With
-    ``fair_sharing``, which replaces that, tasks leave the queue with the highest share first, and only by
-    ``preemption_strategies``: final_share, if the share of the preempting queue, with the task, is no larger than that
-    of the other without the one that leaves; initial_share, if it is smaller than that of the other before; both, one
-    after the other. Nobody leaves at the instant at which it started.
+    A task that cannot start may preempt running tasks: those of its own queue according to ``within_cluster_queue``,
+    and those of queues in its cohort that borrow what it lacks, according to ``reclaim_within_cohort``. Victims are
+    tried in this order: tasks of other queues first, then lower priorities, then later starts. Tasks leave until it can
+    start; of these, tasks that turn out not to be needed stay, beginning with the last. It takes from other queues only
+    if it then need not borrow. With ``borrow_within_cohort`` lower_priority it may also borrow, from less urgent tasks
+    with a priority up to ``max_priority_threshold``; a task that requests more than its queue's quota preempts nobody
+    otherwise.
+
+    With ``fair_sharing``, which replaces these rules, tasks leave the queue with the highest share first, and only as
+    ``preemption_strategies`` allows. final_share: the share of the preempting queue, with the task, is no larger than
+    the other's without the task that leaves. initial_share: it is smaller than the other's share before. With both, one
+    is tried after the other. A task never leaves at the instant at which it started.
 
     A gang is one task. Ties: fastest type first, then (rack, shelf). Cost per decision: O(groups); if a task finds no
-    room and may preempt any, also the running tasks; and for each that leaves, about log n trials of the n that may.
+    room and may preempt any, also the running tasks, and for each task that leaves about log n trials among n
+    candidates.
     """
 
     name: ClassVar[str] = "kueue"

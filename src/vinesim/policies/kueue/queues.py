@@ -43,7 +43,7 @@ def note_change(view: Any) -> None:
 
 
 def park(model: Any, state: Any, view: Any, task: int) -> None:
-    """Let a task, and those of its group, wait for the next change."""
+    """Let the tasks of a group wait for the next change."""
     of = group(model, state, task)
     view.scratch.parked[of] = task + 1
     view.scratch.parked_at[of] = view.scratch.n_changes[0]
@@ -87,7 +87,7 @@ def line_up(model: Any, state: Any, view: Any) -> None:
 
 
 def pass_over_parked(model: Any, state: Any, view: Any, queue: int) -> None:
-    """Let the first task of a queue that is not parked be its head; with ``strict_fifo`` none is after a parked one."""
+    """Make the first task of a queue that is not parked its head; with ``strict_fifo``, none follows a parked one."""
     scratch, head = view.scratch, int(view.scratch.head[queue])
     while head > 0 and is_parked(view, group(model, state, head - 1), head - 1):
         if view.options.queueing_strategy.strict_fifo:

@@ -39,7 +39,7 @@ def find_victims(model: Any, state: Any, view: Any, task: int) -> bool:
 
 
 def choose(model: Any, state: Any, view: Any, task: int) -> int:
-    """Choose by the first of these ways that makes room; return how many leave, 0 if none does."""
+    """Choose victims in the first of these ways that makes room; return how many leave, 0 if none makes room."""
     scratch, n, is_below = view.scratch, 0, is_below_nominal(model, view)
     scratch.borrows[0] = 1
     if scratch.n_others[0] > 0:

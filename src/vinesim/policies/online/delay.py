@@ -13,9 +13,9 @@ from vinesim.state.shortcuts import is_room_alike
 
 @dataclass(frozen=True)
 class Delay(OnlinePolicy):
-    """Each task goes to a good idle unit; ``wait_us`` after its arrival it takes the fastest idle one.
+    """Each task waits up to ``wait_us`` for a good unit, then takes the fastest idle one.
 
-    ``wait_for`` says which units are good: those of its preferred ``type`` (any, if it has none), at the ``node`` of
+    ``wait_for`` says which units are good: units of its preferred ``type`` (any, if it has none), at the ``node`` of
     its data, or in the ``rack`` of its data. Ties: first in (rack, shelf) order.
 
     Cost per decision: task types x log(groups of tasks: type x preference x place of the data), and for ``node`` and

@@ -37,15 +37,15 @@ HELD: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Drf(OnlinePolicy):
-    """The next task is one of the user with the lowest dominant share.
+    """The next task belongs to the user with the lowest dominant share.
 
-    A user's share of a processor type is what its tasks hold of all units of that type; its dominant share is the
-    largest of these, whether CPUs, GPUs or memory. A user none of whose tasks has room is passed over. Of a user's
-    tasks the oldest that has room starts, on the fastest type. Tasks without a user count as those of one more user. A
-    gang is one task.
+    A user's share of a processor type is what its tasks hold of all units of that type. Its dominant share is the
+    largest of these, whether CPUs, GPUs or memory. A user without any task that has room is passed over. The user's
+    oldest task that has room starts, on the fastest type. Tasks without a user count as those of one more user. A gang
+    is one task.
 
-    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: what users ask for that is
-    pending, each kind of demand once, and the processor types.
+    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: the classes of demands that each
+    user has pending, and the processor types.
     """
 
     name: ClassVar[str] = "drf"
@@ -116,7 +116,7 @@ def count_changes(model: Any, state: Any, view: Any) -> None:
 
 
 def count_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
-    """Count a task that has started, and those that started with it."""
+    """Count a task that has started, and the tasks that started with it."""
     for member in range(task, end_of_members(model, state, task)):
         unit = state.task_unit[member]
         if unit >= 0 and view.scratch.lead_type[member] == 0:
@@ -129,7 +129,7 @@ def count_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
 
 
 def leave_out_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
-    """Leave out a task that is pending again, and those that wait with it."""
+    """Leave out a task that is pending again, and the tasks that wait with it."""
     for member in range(task, end_of_members(model, state, task)):
         if state.task_unit[member] < 0:
             leave_out(model, state, view, member)

@@ -27,7 +27,7 @@ from vinesim.state.scratch import TASK_COUNT, TASK_ID_PLUS_1
 
 @dataclass(frozen=True)
 class EarliestCompletion(OnlinePolicy):
-    """On arrival, each task joins the queue of the unit that is expected to finish it first, even if it is busy now.
+    """On arrival, each task joins the queue of the unit that is expected to finish it first, even if that unit is busy.
 
     It runs after what runs on the unit and what is committed to it, in order; only units that can run the task and meet
     its requests are considered. Each unit's queue is first in, first out; only outages send tasks to other units, and
@@ -137,7 +137,7 @@ def update(model: Any, state: Any, view: Any) -> None:
 
 
 def forget_withdrawn(model: Any, state: Any, scratch: Any) -> None:
-    """Forget the tasks that have left because their jobs are withdrawn; the queues of their units may go on."""
+    """Forget tasks whose jobs were withdrawn, so that the queues of their units can continue."""
     task = first_withdrawn(model, state)
     while task >= 0:
         unit = int(scratch.on_unit[task]) - 1
@@ -162,7 +162,7 @@ def no_unit_for(scratch: Any, task: int) -> None:
 
 
 def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
-    """Let tasks that were interrupted, committed to units that are down, or without a unit be committed again."""
+    """Commit tasks again that were interrupted, that were committed to units that are down, or that have no unit."""
     task = first_interrupted(model, state)
     while task >= 0:
         if scratch.on_unit[task] > 0 and state.task_unit[task] == PENDING and scratch.is_running[task] == 1:

@@ -13,7 +13,7 @@ from vinesim.state.queries import first_free, next_pending, nothing, oldest_pend
 class Flat(OnlinePolicy):
     """Each task goes to an idle unit that can run it, whatever its type and place.
 
-    ``order`` is the order in which the units are tried: ``per_task`` draws a random one for each task, ``once`` draws
+    ``order`` is the order in which the units are tried: ``per_task`` draws a random order for each task, ``once`` draws
     one for the whole run, ``xy`` is (rack, shelf) order. Cost per decision: O(1); with ``per_task`` a count of words.
     """
 

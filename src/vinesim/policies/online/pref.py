@@ -17,11 +17,11 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class Pref(OnlinePolicy):
-    """Each task goes to an idle unit of its preferred type; one without a preference, to the fastest idle unit.
+    """Each task goes to an idle unit of its preferred type; a task without a preference goes to the fastest idle unit.
 
     ``mode``: with ``only`` the task waits for its type, with ``first`` it falls back to the fastest idle unit. A task
-    that finds no unit is skipped; with ``in_order`` it holds up all later tasks.
-    Ties: first in (rack, shelf) order. Cost per decision: the number of processor types.
+    that finds no unit is skipped; with ``in_order`` it holds up all later tasks. Ties: first in (rack, shelf) order.
+    Cost per decision: the number of processor types.
     """
 
     name: ClassVar[str] = "pref"

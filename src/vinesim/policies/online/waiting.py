@@ -157,7 +157,8 @@ def oldest_over(model: Any, scratch: Any, kind: int) -> int:
 
 
 def oldest_for_type(model: Any, state: Any, view: Any) -> int:
-    """Return the oldest task that waits for the type of the unit that became free; the number of tasks if none does."""
+    """Return the oldest task that waits for the type of the unit that became free; the number of tasks if there is
+    none."""
     scratch, n_wanted, found = view.scratch, len(model.affinity) + 1, len(model.task_operations)
     p = int(model.unit_type[view.unit])
     for own_type in range(len(model.ranking)):

@@ -136,7 +136,7 @@ class WholeTimes:
 
 
 def _common_step(values_us: np.ndarray, longest_us: float) -> float | None:
-    """Return the largest number of which all values are multiples, if they are whole ns and it is not too small."""
+    """Return the largest common divisor of all values, if they are whole ns and it is not too small."""
     ns = values_us * NS_PER_US
     if ns.max(initial=0.0) >= 2.0**52 or (np.abs(ns - np.rint(ns)) > 1e-9 * np.maximum(ns, 1.0)).any():
         return None

@@ -113,7 +113,7 @@ class Search:
             self.best, self.value_us = schedule, value
 
     def _end(self) -> int:
-        """Return the step by which every schedule better than the best one ends."""
+        """Return the step by which every schedule better than the best one must end."""
         reached = int(self.best.finish_us.max() // self.whole.step_us) + 1
         if self.objective == "makespan":
             return reached
@@ -123,7 +123,7 @@ class Search:
         return max(reached, int(earliest.max()) + slack)
 
     def _improve(self, end: int, limit_s: float) -> None:
-        """Let the solver look for a better schedule that ends by ``end``, and for a better bound."""
+        """Ask the solver for a better schedule that ends by ``end``, and for a better bound."""
         cp = cp_sat()
         model = ScheduleModel(self.instance, self.whole, self.objective, self.best, self.bound, end)
         solver = new_solver(limit_s, self.workers)

@@ -33,7 +33,7 @@ def new_solver(limit_s: float, workers: int) -> Any:
 
 @contextmanager
 def set_by_ctrl_c(event: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C set an event, and do nothing else, where it is handled at all: not in the workers of a sweep."""
+    """Let Ctrl-C set an event and do nothing else. Workers of a sweep do not handle it at all."""
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT) if is_main else None
     if before is None or before is signal.SIG_IGN:

@@ -13,7 +13,7 @@ from vinesim.policies.demands import against_shared_speed
 
 @dataclass(frozen=True)
 class Placing(BatchPolicy):
-    """Places every task, on a full server if necessary; ``realloc`` says whether running tasks are placed again too.
+    """Places every task, on a full server if necessary. ``realloc`` says whether running tasks are placed again too.
 
     ``order`` then says which come first: the oldest tasks (old_first), or the new ones, then those of the last period
     and so on (new_first).

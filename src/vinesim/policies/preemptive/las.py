@@ -19,16 +19,16 @@ NEARLY = 1.0 - 1e-9  # of a threshold: times do not add up exactly
 
 @dataclass(frozen=True)
 class Las(OnlinePolicy):
-    """The tasks of least attained service that fit run; nothing needs to be known about how long they take.
+    """The tasks of least attained service that fit run; their run times need not be known.
 
-    The service of a task is the time that it has held units times how much of them it held: 8 GPUs for an hour are 8
-    GPU hours. A gang is one task. Tasks below ``quantum_us`` of service are of the first of ``levels`` levels; each
-    further level is for ``factor`` times as much, the last for all others. The lower level comes first, and within a
-    level the task that was first to start, so that only tasks of another level take its units. A task that reaches the
-    next level may be preempted then. Otherwise as ``priority``.
+    The service of a task is the time for which it has held units, times how much of them it held: 8 GPUs for an hour
+    are 8 GPU hours. A gang is one task. Tasks with less than ``quantum_us`` of service are on the first of ``levels``
+    levels. Each further level covers ``factor`` times as much, and the last level everything else. Lower levels come
+    first. Within a level, the task that started first comes first, so that only tasks of another level take its units.
+    A task that reaches the next level may then be preempted. Otherwise as ``priority``.
 
-    Ties: order of arrival, of tasks that have never started; fastest type first, then (rack, shelf). Cost per decision:
-    as ``priority``.
+    Ties: order of arrival among tasks that have never started; fastest type first, then (rack, shelf). Cost per
+    decision: as ``priority``.
     """
 
     name: ClassVar[str] = "las"

@@ -11,14 +11,14 @@ from vinesim.state.queries import priority
 
 @dataclass(frozen=True)
 class Priority(OnlinePolicy):
-    """The tasks of highest priority that fit run, the older first among equals; others are preempted for them.
+    """The tasks of highest priority that fit run, older tasks first among equals; others are preempted for them.
 
-    A task that has room starts, on the fastest type. If it has none, running tasks that come after it in this order
-    are preempted: as few as suffice, the last ones first. A task that would find no room even so does not hold up
-    others. A gang is one task.
+    A task that has room starts, on the fastest type. If it has none, running tasks that come after it in this order are
+    preempted: as few as suffice, the last ones first. A task that would find no room even then does not hold up others.
+    A gang is one task.
 
-    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending + log
-    running); if a task finds no room, also for each running task that is tried, and for all of higher rank in vain.
+    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending + log running); if
+    a task finds no room, also each running task that is tried, and all of higher rank if this is in vain.
     """
 
     name: ClassVar[str] = "priority"

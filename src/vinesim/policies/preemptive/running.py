@@ -47,7 +47,7 @@ Rise = Callable[[Any, Any, Any, int], tuple[float, float]]
 
 
 def forget_running(scratch: Any) -> None:
-    """Let the order be made again when it is next asked for."""
+    """Rebuild the order when it is next needed."""
     scratch.most_entered[0] = 0
 
 
@@ -172,7 +172,7 @@ def enter_risen(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise) ->
 
 
 def first_rise_us(model: Any, state: Any, view: Any, rise_us: Rise) -> float:
-    """Return when the rank of any running task rises next; infinite if none does."""
+    """Return when the rank of a running task next rises; infinite if no rank will."""
     scratch, first_us, i = view.scratch, math.inf, 0
     drop_risen(model, state, view, rise_us)
     while True:  # all that may be the first, down the heap
@@ -203,7 +203,7 @@ def drop_risen(model: Any, state: Any, view: Any, rise_us: Rise) -> None:
 
 
 def drop_outdated(model: Any, state: Any, scratch: Any) -> None:
-    """Let only those stand that run and have this rank."""
+    """Keep only tasks that still run with this rank."""
     n = 0
     for i in range(scratch.n_standing[0]):
         task, value = running_of(model, state, int(scratch.standing[i])), scratch.standing_rank[i]

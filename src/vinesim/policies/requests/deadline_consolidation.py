@@ -29,14 +29,14 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class DeadlineConsolidation(OnlinePolicy):
-    """The application whose first request must start soonest starts as one the requests that are on time for it.
+    """The application whose first request must start soonest consolidates the requests that will still be on time.
 
-    It uses the first type, fastest first, on which it will be on time, by the true times without noise; on a unit that
-    shares its speed, with as many as run there now. A request that no type can finish on time is dropped; one that only
-    a busy type can finish on time waits for it.
+    It uses the first type, fastest first, on which the first request will be on time, by the true times without noise.
+    On a unit that shares its speed, this counts the tasks that run there now. A request that no type can finish on time
+    is dropped; a request that only a busy type can finish on time waits for that type.
 
-    Requests of an application wait in queues of their own if they demand different things, count against different
-    quotas, or are admitted by different reservations. They never start as one.
+    Requests of an application wait in separate queues if they demand different things, count against different quotas,
+    or are admitted by different reservations. They never start as one.
 
     Ties: first application, then (rack, shelf). Cost per decision: applications with pending requests x processor
     types, and the requests that are consolidated.

@@ -40,9 +40,9 @@ from vinesim.state.queries import (
 class Edf(OnlinePolicy):
     """The request with the nearest deadline starts first, on the fastest type with room: a CPU if all GPUs are busy.
 
-    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the node
-    with the fewest running tasks is used. With ``consolidate`` yes the order within an application is kept: its oldest
-    request represents it and is consolidated with those that follow, up to the limit. With overtaking, as without
+    There is one queue: while the first request finds no unit, all requests wait. Among the units of a type, one on the
+    node with the fewest running tasks is used. With ``consolidate`` yes, the order within an application is kept: its
+    oldest request represents it and is consolidated with the next ones, up to the limit. With overtaking, as without
     consolidation, the request with the nearest deadline comes first; it is consolidated with others only if it is the
     oldest of its application.
 
@@ -71,9 +71,8 @@ class Edf(OnlinePolicy):
 class EdfDrop(Edf):
     """As ``edf``, but a request that can no longer be on time is dropped instead of started.
 
-    That is, if even the fastest type, started now and alone, would finish after the deadline, by the true times without
-    noise.
-    With ``consolidate`` as in ``edf``.
+    A request cannot be on time if even the fastest type, started now and alone, would finish after the deadline, by the
+    true times without noise. With ``consolidate`` as in ``edf``.
 
     Ties: order of arrival. Cost per decision: as ``edf``.
     """
@@ -124,8 +123,8 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
-    """Put the requests that have just arrived into the queue; and those that waited for a quota, once it may have room
-    again."""
+    """Put the requests that have just arrived into the queue, and requests that waited for a quota once it may have
+    room again."""
     if view.event != ARRIVAL:
         queue_take_back(view.scratch)
     if view.options.consolidate.yes:
@@ -138,7 +137,7 @@ def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
 
 
 def urgency(model: Any, state: Any, task: int, by_laxity: bool) -> float:
-    """Return the number by which requests are ordered; the smallest comes first."""
+    """Return the number that orders requests; the smallest comes first."""
     due = deadline_us(model, state, task)
     return due - fastest_us(model, state, task) if by_laxity and due < math.inf else due
 

@@ -21,12 +21,12 @@ from vinesim.state.queries import (
 class Fcfs(OnlinePolicy):
     """Requests start in the order of arrival, on the fastest type with room: on a CPU only if all GPUs are busy.
 
-    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the node
-    with the fewest running tasks is used. With ``consolidate`` the first request is consolidated with those that follow
-    it in its application, up to the limit.
+    There is one queue: while the first request finds no unit, all requests wait. Among the units of a type, one on the
+    node with the fewest running tasks is used. With ``consolidate`` the first request is consolidated with the next
+    ones of its application, up to the limit.
 
-    Ties: fastest type first in the order of codes, then (rack, shelf). Cost per decision: processor types, and
-    the nodes that have changed.
+    Ties: fastest type first in the order of codes, then (rack, shelf). Cost per decision: processor types, and the
+    nodes that have changed.
     """
 
     name: ClassVar[str] = "fcfs"

@@ -10,15 +10,15 @@ from vinesim.policies.resource_based.schedule import schedule
 
 @dataclass(frozen=True)
 class RbLjfBa(ResourceBased):
-    """As rb_ljf, by waiting time + estimate; a node that got nothing relaxes requests, by half at each call.
+    """As rb_ljf, but ordered by waiting time + estimate; a node that gets nothing halves the requests at each call.
 
-    A node with a free device counts the calls that gave it nothing, and takes the shortest job of which 0.5^calls of
-    the requests fits. ``count_empty``: calls also count while no job waits; without it a call counts if a job was
-    waiting when it began, at every node that gets nothing. ``two_phase``: all nodes are tried strictly before any
+    A node with a free device counts the calls that gave it nothing, and takes the shortest job that would fit with
+    0.5^calls of its requests. ``count_empty``: calls also count while no job waits; without it a call counts if a job
+    was waiting when it began, at every node that gets nothing. ``two_phase``: all nodes are tried strictly before any
     relaxes. Ties: the older job. Cost per decision: as rb_ljf. ``node_rule`` fit, or fastest (no free device of the
-    kind is faster); ``kind`` best, or acc (for accelerators where one can run it); ``sharing`` of devices by demand;
+    kind is faster); ``kind`` best, or acc (for accelerators if one can run it); ``sharing`` of devices by demand;
     ``polling_us`` between calls, 0: at each instant of arrivals and completions; ``estimate`` given, or learned from
-    what has ended.
+    jobs that have ended.
     """
 
     name: ClassVar[str] = "rb_ljf_ba"

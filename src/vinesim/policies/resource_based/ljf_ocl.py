@@ -10,15 +10,15 @@ from vinesim.policies.resource_based.schedule import schedule
 
 @dataclass(frozen=True)
 class RbLjfOcl(ResourceBased):
-    """As rb_ljf_ba; a CPU without a job of its own runs an accelerator job that is fast enough there.
+    """As rb_ljf_ba, but a CPU without a job of its own runs an accelerator job that is fast enough there.
 
-    Fast enough: its time on this CPU is at most that of the first accelerator job that fits the node, on the node's
-    fastest accelerator that it fits. The node must be optimal for the job: with ``node_rule`` fastest no other free CPU
-    is faster for it. ``scan``: the end of the queue at which the search begins. ``count_empty`` and ``two_phase`` as in
-    rb_ljf_ba. Ties: the older job. Cost per decision: as rb_ljf, and the jobs passed over.
-    ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
-    one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
-    completions; ``estimate`` given, or learned from what has ended.
+    A job is fast enough if its time on this CPU is at most the time of the first accelerator job that fits the node, on
+    the node's fastest accelerator that it fits. The node must be optimal for the job: with ``node_rule`` fastest, no
+    other free CPU is faster for it. ``scan``: the end of the queue at which the search begins. ``count_empty`` and
+    ``two_phase`` as in rb_ljf_ba. Ties: the older job. Cost per decision: as rb_ljf, and the jobs passed over.
+    ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators if one
+    can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
+    completions; ``estimate`` given, or learned from jobs that have ended.
     """
 
     name: ClassVar[str] = "rb_ljf_ocl"

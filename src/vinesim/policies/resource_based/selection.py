@@ -113,8 +113,8 @@ def accelerator_us(model: Any, state: Any, task: int, processor_type: int) -> fl
 
 
 def limit_of_node(model: Any, state: Any, scratch: Any, first: int, end: int) -> float:
-    """Return the limit on the time of a job that moves to the node's CPU: that of the first job that fits an
-    accelerator of the node, busy or not, on the fastest one that it fits; -1 if there is none."""
+    """Return the time limit for a job that moves to the node's CPU: the time of the first job that fits an accelerator
+    of the node, busy or not, on the fastest one that it fits; -1 if there is none."""
     job = 0
     for unit in range(first, end):
         head = int(scratch.head[model.unit_type[unit]])

@@ -10,13 +10,13 @@ from vinesim.policies.resource_based.schedule import schedule
 
 @dataclass(frozen=True)
 class RbSjf(ResourceBased):
-    """As rb_fifo, the queues in order of estimate, shortest first.
+    """As rb_fifo, with the queues in order of estimate, shortest first.
 
-    Node by node, a free CPU takes the first such job of cpu_jobs, each free accelerator, more SMs first, of acc_jobs.
-    Ties: the older job. Cost per decision: log(pending) + processor types x groups of tasks (type x requests).
-    ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
-    one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
-    completions; ``estimate`` given, or learned from what has ended.
+    Nodes are visited in order. At each, a free CPU takes the first such job of cpu_jobs, and each free accelerator,
+    more SMs first, the first of acc_jobs. Ties: the older job. Cost per decision: log(pending) + processor types x
+    groups of tasks (type x requests). ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind``
+    best, or acc (for accelerators if one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls,
+    0: at each instant of arrivals and completions; ``estimate`` given, or learned from jobs that have ended.
     """
 
     name: ClassVar[str] = "rb_sjf"

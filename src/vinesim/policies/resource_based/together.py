@@ -16,7 +16,7 @@ def n_together(model: Any, state: Any, task: int) -> int:
 
 
 def n_dropped(model: Any, state: Any, task: int) -> int:
-    """Return how many of a task and those that started with it are dropped."""
+    """Return how many are dropped of a task and the tasks that started with it."""
     n = 0
     for member in range(task, end_of_members(model, state, task)):
         n += state.task_unit[member] == DROPPED

@@ -14,7 +14,7 @@ PLAIN = 4  # parameters of score and choose without the view
 
 @dataclass(frozen=True)
 class ScorePolicy(OnlinePolicy):
-    """Starts the oldest pending task at the node with the highest score of those where it can start.
+    """Starts the oldest pending task at the node with the highest score among the nodes where it can start.
 
     ``score(model, state, task, node)`` is a whole number of 32 bits; of equal nodes the first in (rack, shelf) order is
     taken. A score is kept until its node changes, and is that of all tasks of the same type that demand the same: it

@@ -16,7 +16,7 @@ NO_CLASS, SHARE = 0, 1  # classes of pods; whole GPUs: one more than their numbe
 
 @dataclass(frozen=True)
 class GpuClustering(GpuScorePolicy):
-    """Takes a node with GPU pods of the same class only, then one with such and others, then one without any.
+    """Takes a node with GPU pods of the same class only, then one with others as well, then one without any.
 
     Classes are a share of a GPU, one whole GPU, two, and so on. Within each kind of node it takes the one with most of
     its GPUs in use. Pods without GPUs score 0 everywhere. Ties: (rack, shelf) order. Of the GPUs it takes the tightest

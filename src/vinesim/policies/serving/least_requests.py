@@ -11,10 +11,10 @@ from vinesim.state.queries import can_start, next_pending, nothing, oldest_pendi
 
 @dataclass(frozen=True)
 class LeastRequests(OnlinePolicy):
-    """Each request goes to the engine with the fewest requests, in steps or in its queue.
+    """Each request goes to the engine with the fewest requests, running or in its queue.
 
-    The affinity of an engine's type is its weight: the engine is chosen whose (requests + 1) / affinity is least, so
-    that one with twice the affinity gets twice the requests. Equal affinities count requests alone.
+    The affinity of an engine's type is its weight. The engine with the least (requests + 1) / affinity is chosen, so an
+    engine with twice the affinity gets twice the requests. With equal affinities, only requests count.
 
     Ties: first in (rack, shelf) order. Cost per decision: the number of units.
     """

@@ -20,11 +20,10 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class LeastTokens(OnlinePolicy):
-    """Each request goes to the engine with the fewest tokens: those in its memory, and those of prompts that it still
-    has to compute. What an engine will generate is not known and does not count.
+    """Each request goes to the engine with the fewest tokens: tokens in its memory, and prompt tokens still to compute.
 
-    The affinity of an engine's type is its weight: the engine is chosen whose tokens, with the prompt of the request,
-    are fewest relative to the affinity.
+    What an engine will generate is unknown and does not count. The affinity of an engine's type is its weight: the
+    engine is chosen whose tokens, with the prompt of the request, are fewest relative to the affinity.
 
     Ties: first in (rack, shelf) order. Cost per decision: the number of units.
     """

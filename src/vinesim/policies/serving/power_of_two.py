@@ -18,12 +18,12 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class PowerOfTwo(OnlinePolicy):
-    """Each request goes to the one with fewer requests of two different engines that are drawn at random.
+    """Each request draws two different engines at random and goes to the one with fewer requests.
 
-    So a router needs the loads of two engines only, and several routers that do not know of each other send their
-    requests to different ones. The affinity of an engine's type is its weight, as in ``least_requests``.
+    A router needs only the loads of two engines, and several routers that do not know about each other send their
+    requests to different engines. The affinity of an engine's type is its weight, as in ``least_requests``.
 
-    Ties: the one that was drawn first. Cost per decision: the number of units, to find those that are drawn.
+    Ties: the engine drawn first. Cost per decision: the number of units, to find the drawn ones.
     """
 
     name: ClassVar[str] = "power_of_two"

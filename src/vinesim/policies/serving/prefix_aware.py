@@ -12,11 +12,11 @@ from vinesim.state.queries import can_start, next_pending, nothing, oldest_pendi
 
 @dataclass(frozen=True)
 class PrefixAware(OnlinePolicy):
-    """Each request goes to the engine that has the most tokens of its prefix in memory, of those with at most
-    ``margin`` requests more than the one with the fewest; to that one if none has any.
+    """Each request goes to the engine with the most tokens of its prefix in memory, unless that engine is too loaded.
 
-    The affinity of an engine's type is its weight, as in ``least_requests``. Engines keep prefixes if they have
-    ``prefix_caching``.
+    Only engines with at most ``margin`` requests more than the least loaded engine are considered. If none of them has
+    any of the prefix, the least loaded engine gets the request. The affinity of an engine's type is its weight, as in
+    ``least_requests``. Engines keep prefixes if they have ``prefix_caching``.
 
     Ties: the fewest requests, then the first in (rack, shelf) order. Cost per decision: the number of units.
     """

@@ -160,7 +160,7 @@ def learn(model: Any, state: Any, view: Any) -> None:
 
 
 def slowdown_with(model: Any, state: Any, task: int, unit: int) -> float:
-    """Return how much slower than alone the task is if it joins those that run on the unit."""
+    """Return how much slower than alone a task runs if it joins the tasks on the unit."""
     return slowdown_at(model, state, task, unit, state.unit_load[unit] + demand(model, state, task, unit))
 
 
@@ -268,7 +268,7 @@ def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_ty
 
 
 def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int) -> Any:
-    """Start the application's oldest requests on the chosen type: as many as it can consolidate."""
+    """Return the start of the application's oldest requests on the chosen type, as many as it can consolidate."""
     options, scratch = view.options, view.scratch
     unit = least_busy(model, state, task, processor_type)
     slowdown = slowdown_with(model, state, task, unit)

@@ -22,7 +22,7 @@ SETTINGS = {
 
 
 class Dask:
-    """The workers of a scheduler, including those that join later."""
+    """The workers of a scheduler, including workers that join later."""
 
     blames_exactly = False
 

@@ -83,8 +83,7 @@ def _executor() -> Any:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Let only this process receive Ctrl-C: a process started meanwhile never gets it, not even before its first
-    line."""
+    """Deliver Ctrl-C only to this process. Processes started meanwhile never get it, not even at their first line."""
     resource_tracker.ensure_running()  # starting it would unblock the held signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -58,7 +58,7 @@ def make_token() -> None:
 
 @contextmanager
 def on_loopback(ray: Any, on_message: Callable[[str], None]) -> Iterator[None]:
-    """Let a Ray that is started inside this context listen only on the loopback interface."""
+    """Make a Ray that is started inside this context listen only on the loopback interface."""
     constants, before = ray._private.ray_constants, os.environ.get(CLUSTERS)
     is_enabled = getattr(constants, "ENABLE_RAY_CLUSTER", None)  # read by Ray when it was imported
     os.environ[CLUSTERS] = "0"
