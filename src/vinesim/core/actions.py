@@ -113,6 +113,13 @@ def act(model, state, action):
     return True
 
 
+def note_answer(state, kind, task):
+    """Note what was done with a task, for the caller of a turn."""
+    row = state.answered[state.run[0].n_answered]
+    row.kind, row.task = kind, task
+    state.run[0].n_answered += 1
+
+
 def note_broken(state, rule, task, unit):
     run = state.run[0]
     run.error, run.error_task, run.error_unit = rule, task, unit

@@ -11,7 +11,7 @@ from vinesim.core.tasks import gang_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import WITHDRAWN
 from vinesim.state.arrays import GOES_DOWN, MORE, WITHDRAWS
-from vinesim.state.layout import ATTACHED, CHECKPOINT, DOWN, DROPPED, HELD, OUTAGE, PENDING, RESUME, TIMER
+from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, OUTAGE, PENDING, RESUME, TIMER
 
 
 def next_us(state):
@@ -41,7 +41,7 @@ def happen(model, state):
         one = changes[end]
         if one.what != WITHDRAWS:
             is_outage = True
-            set_open(model, state, one.index, one.n_down == 0)
+            set_up(model, state, one.index, one.n_down == 0)
         end += 1
     if is_outage and not interrupt(model, state, first, end):
         return False
@@ -55,14 +55,14 @@ def happen(model, state):
 
 
 @called
-def set_open(model, state, node, is_up):
+def set_up(model, state, node, is_up):
     """Mark a node as up or down."""
     low, high = np.int64(0), np.int64(state.unit.shape[0])  # all, where the units have their own order
     if model.node_first[-1] > 0:
         low, high = np.int64(model.node_first[node]), np.int64(model.node_first[node + 1])
     for unit in range(low, high):
         if model.unit_node[unit] == node:
-            ledger.set_open(model, state, not_negative(unit), model.unit_capacity[unit] if is_up else DOWN)
+            ledger.set_up(model, state, not_negative(unit), is_up)
 
 
 # Outages end segments

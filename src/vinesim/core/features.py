@@ -66,6 +66,9 @@ NOTES_NODES = True  # changes of nodes are noted
 OFFERS = True  # what nodes have room for is kept in a table, for scores
 INDEX = True  # the index of nodes with room is kept
 
+# A live scheduler instead of a run (core/turn.py)
+LIVE = False  # events come from outside, and no end is foreseen: no segment has a slot
+
 Features = frozenset[str]  # the names of those that hold
 
 ALL: Features = frozenset(name for name, value in globals().items() if isinstance(value, bool))
@@ -153,7 +156,7 @@ def features_of(
 def of_live(calls: frozenset[str], takes_ahead: bool) -> Features:
     """Return the features of a live scheduler, to which any application may come, with a policy that calls these."""
     facts = {"SLOTS", "GANGS", "REQUESTS", "CHANGES", "OVERHEAD", "GROUPS", "CONSOLIDATES", "REFUSES", "OVERCOMMITS"}
-    facts |= {"SEES_ALL", "EVERYWHERE", "COUNTS_FREE", "SEARCHES"}
+    facts |= {"SEES_ALL", "EVERYWHERE", "COUNTS_FREE", "SEARCHES", "LIVE"}
     return with_what_follows(of_calls(calls) | facts | ({"AHEAD"} if takes_ahead else set()))
 
 
@@ -176,7 +179,7 @@ def with_what_follows(facts: frozenset[str]) -> Features:
         "CHAINS": facts.isdisjoint(("EARLY", "SHARED", "BATCHING")),
         "TRACKS": not facts.isdisjoint(("EARLY", "BATCH")),
         "LINKS": not facts.isdisjoint(("SHARED", "AHEAD")),
-        "LATER": not facts.isdisjoint(("DATA", "AHEAD", "DISAGGREGATED")),
+        "LATER": not facts.isdisjoint(("DATA", "AHEAD", "DISAGGREGATED", "LIVE")),
         "NOTES_NODES": not facts.isdisjoint(("SCORES", "COUNTS_TASKS")),
         "OFFERS": {"SCORES", "SEVERAL"} <= facts,
         "INDEX": "SEVERAL" in facts and ("SCORES" not in facts or not facts.isdisjoint(("GANGS", "SEARCHES"))),

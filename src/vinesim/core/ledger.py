@@ -16,7 +16,7 @@ them rises and falls together.
 import numpy as np
 
 from vinesim.core.bits import ZERO, first, insert, lowest, remove
-from vinesim.core.features import CAPS, COUNTS_FREE, EVERYWHERE, INDEX, NOTES_NODES, TRIALS, WHOLE, called
+from vinesim.core.features import AHEAD, CAPS, COUNTS_FREE, EVERYWHERE, INDEX, NOTES_NODES, TRIALS, WHOLE, called
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import DOWN, FULL
@@ -265,11 +265,13 @@ def note_left(model, state, unit):
         renew_places(model, state, p)
 
 
-def note_opened(model, state, unit):
-    """Note that a unit has gone down or come up."""
-    p = not_negative(np.int64(state.unit[unit].type))
-    if takes_ahead(model, p):
-        renew_places(model, state, p)
+def set_up(model, state, unit, is_up):
+    """Let a unit come up or go down with its node."""
+    set_open(model, state, unit, model.unit_capacity[unit] if is_up else DOWN)
+    if AHEAD:
+        p = not_negative(np.int64(state.unit[unit].type))
+        if takes_ahead(model, p):
+            renew_places(model, state, p)
 
 
 @called

@@ -7,7 +7,7 @@ options and its own arrays. The meaning, for the reader, is in engine/reference.
 import numpy as np
 
 from vinesim.core import actions, calendar, changes, pending, segments
-from vinesim.core.actions import act, stop
+from vinesim.core.actions import act, note_answer, stop
 from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
     BATCH,
@@ -15,6 +15,7 @@ from vinesim.core.features import (
     CHAINS,
     CHANGES,
     DISAGGREGATED,
+    LIVE,
     OVERCOMMITS,
     PLACED,
     PREEMPTS,
@@ -125,7 +126,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
             event = np.int64(TIMER)
             run.timer_us = np.inf
         run.n_events += 1
-        if not ask(model, state, View(now, event, unit, job, task, options, scratch)):
+        if not ask(model, state, View(now, event, unit, job, task, options, scratch), sees_all(state)):
             return BROKEN
     return GO_ON
 
@@ -135,11 +136,12 @@ def sees_all(state):
     return SEES_ALL and state.run[0].sees_all != 0
 
 
-def ask(model, state, view):
-    """Ask the policy until it wants nothing more. Returns whether all that it wanted was legal."""
-    run, must_ask = state.run[0], sees_all(state)
-    has_clock = PREEMPTS and must_ask  # its timer is for running tasks too
-    asks_when_full = PREEMPTS or must_ask or (OVERCOMMITS and run.overcommits != 0)
+def ask(model, state, view, must_ask):
+    """Ask the policy until it wants nothing more, at least once if that ``must_ask``. Returns whether all that it
+    wanted was legal."""
+    run = state.run[0]
+    has_clock = PREEMPTS and sees_all(state)  # its timer is for running tasks too
+    asks_when_full = PREEMPTS or sees_all(state) or (OVERCOMMITS and run.overcommits != 0)
     while must_ask or (
         run.n_pending > 0
         and (asks_when_full or run.n_with_room > 0)
@@ -161,6 +163,8 @@ def ask(model, state, view):
                 continue
         if not act(model, state, action):
             return False
+        if LIVE:
+            note_answer(state, action.kind, action.task)
     if run.n_pending == 0 and not has_clock:
         run.timer_us = np.inf  # the waiting tasks have started
     return True

@@ -24,6 +24,7 @@ from vinesim.core.features import (
     LATER,
     LIMITS,
     LISTS_RUNNING,
+    LIVE,
     OVERHEAD,
     QUOTAS,
     REQUESTS,
@@ -122,6 +123,22 @@ def begin(model, state, task, unit, n_tasks):
     """Begin a segment: of a task, and of the n_tasks - 1 that are linked behind it."""
     if BATCHING and batching.is_engine(model, unit):
         return begin_request(model, state, task, unit)
+    if LIVE:
+        note_start(model, state, task, unit, n_tasks, state.run[0].now_us, state.run[0].now_us, np.inf)
+    elif not foresee(model, state, task, unit, n_tasks):
+        return False
+    count_task(model, state, task, unit, 1)
+    claims.take(model, state, task, unit)
+    if QUOTAS:
+        pools.count(model, state, task, unit, 1)
+    if CAPS and ledger.has_caps(model):
+        ledger.note_peak(model, state, np.int64(state.unit[unit].node))
+    return True
+
+
+def foresee(model, state, task, unit, n_tasks):
+    """Find out when a segment that begins will end, and note it. Returns whether the end of each on its unit is a
+    finite number, or never comes."""
     run = state.run[0]
     now, transfer, work = run.now_us, transfer_us(model, state, task, unit), execution_us(model, state, task, unit)
     if EARLY:
@@ -149,6 +166,13 @@ def begin(model, state, task, unit, n_tasks):
         service, end_us = note_begin(model, state, task, slot, transfer, start_us, work)
     if not (now < end_us and end_us < np.inf) and is_out_of_time(model, state, task, unit, transfer + service, end_us):
         return False
+    note_start(model, state, task, unit, n_tasks, init_us, start_us, end_us)
+    load = state.unit[unit].load + claims.demand(model, state, task, unit)
+    return laws.join(model, state, slot, unit, load, transfer + service, end_us)
+
+
+def note_start(model, state, task, unit, n_tasks, init_us, start_us, end_us):
+    """Note the unit and the times of a task that begins, and of those that are linked behind it."""
     state.task_unit[task] = unit
     if LATER:
         state.task_init_us[task] = init_us
@@ -158,16 +182,6 @@ def begin(model, state, task, unit, n_tasks):
         state.task_finish_us[task] = np.inf
     if CONSOLIDATES and n_tasks > 1:
         note_followers(model, state, task, unit)
-    load = state.unit[unit].load + claims.demand(model, state, task, unit)
-    if not laws.join(model, state, slot, unit, load, transfer + service, end_us):
-        return False
-    count_task(model, state, task, unit, 1)
-    claims.take(model, state, task, unit)
-    if QUOTAS:
-        pools.count(model, state, task, unit, 1)
-    if CAPS and ledger.has_caps(model):
-        ledger.note_peak(model, state, np.int64(state.unit[unit].node))
-    return True
 
 
 @called
@@ -294,7 +308,7 @@ def note_followers(model, state, task, unit):
         state.task_unit[follower] = unit
         if LATER:
             state.task_init_us[follower] = state.task_init_us[task]
-        if AHEAD:
+        if AHEAD and not LIVE:
             state.task_granted_us[follower] = state.run[0].now_us
         state.task_start_us[follower] = state.task_start_us[task]
         state.task_finish_us[follower] = state.task_finish_us[task]
@@ -307,19 +321,25 @@ def note_followers(model, state, task, unit):
 def finish(model, state, slot):
     """COMPUTATION_FINISH: a segment ends as its task is done, or killed. Returns the task; -1 after an error: the end
     of one that stays on the unit exceeds the range of numbers."""
-    run = state.run[0]
     task = not_negative(np.int64(state.slot[slot].task))
     unit = not_negative(np.int64(state.slot[slot].unit)) if SLOTS else slot
     if DISAGGREGATED and batching.only_prefills(model, task, unit):
         return hand_on(model, state, task, unit, slot)
+    return finish_task(model, state, task, unit, slot)
+
+
+def finish_task(model, state, task, unit, slot):
+    """Let the segment of a task end, with that of its followers. Returns the same."""
     if EARLY:
         note_finish(model, state, task, unit, slot)
     if not release(model, state, task, unit, slot, True):
         return np.int64(-1)
+    if LIVE:
+        state.task_finish_us[task] = state.run[0].now_us
     if CONSOLIDATES:
         follower = follower_of(state, task)
         while follower >= 0:
-            state.task_finish_us[follower] = run.now_us
+            state.task_finish_us[follower] = state.run[0].now_us
             pending.note_over(model, state, follower)
             follower = follower_of(state, follower)
     pending.note_over(model, state, task)
@@ -363,15 +383,25 @@ def release(model, state, task, unit, slot, is_due):
     load = 0.0
     if not WHOLE and state.unit[unit].holders > 1:
         load = state.unit[unit].load - claims.demand(model, state, task, unit)
-    if not laws.leave(model, state, slot, unit, load, is_due):
+    if LIVE:
+        note_left(model, state, task, unit)
+    elif not laws.leave(model, state, slot, unit, load, is_due):
         return False
     claims.release(model, state, task, unit)
     if QUOTAS:
         pools.count(model, state, task, unit, -1)
     if TRACKS:
         state.task_slot[task] = -1
-    give_back(state, slot)
+    if not LIVE:
+        give_back(state, slot)
     return True
+
+
+def note_left(model, state, task, unit):
+    """Where a unit takes tasks ahead, note that it came to a task when the one before that left."""
+    if AHEAD and laws.takes_ahead(model, unit):
+        state.task_init_us[task] = max(state.task_init_us[task], state.unit_left_us[unit])
+        state.unit_left_us[unit] = state.run[0].now_us
 
 
 @called

@@ -1,7 +1,8 @@
 """One turn of a live scheduler: what has happened, in order, and then all that may start.
 
-It is what ``core/loop.py`` is to a run: here events come from outside, and nothing is predicted, so there is no
-calendar. ``decide`` and ``renumbered`` stand for the policy. Its meaning, for the reader, is in ``live/decider.py``.
+Here events come from outside, and nothing is foreseen, so there is no calendar (``LIVE``). All else is as in a run:
+``core/loop.py`` asks the policy, tasks start and end by the same functions. ``decide`` and ``renumbered`` stand for the
+policy. Its meaning, for the reader, is in ``live/decider.py``.
 
 Requests come without end, so their columns are a window of fixed length on them. Tasks and jobs are numbered by
 arrival, from 1; number 0 stands for all that are gone. When the window is full, what is left is renumbered
@@ -13,22 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.core import claims, gangs, ledger, pending, requests
-from vinesim.core.actions import broken_rule, note_broken
-from vinesim.core.bits import insert
-from vinesim.core.features import AHEAD, called
+from vinesim.core import ledger, pending
+from vinesim.core.actions import note_answer
+from vinesim.core.features import called
+from vinesim.core.loop import ask, sees_all
 from vinesim.core.rooms import forget_found
-from vinesim.core.segments import count_task, follower_of, link
-from vinesim.core.tasks import group, has_one_group, is_of_gang, next_attached
+from vinesim.core.segments import finish_task, follower_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.jit.reference import by_reference
 from vinesim.model.workload import NO_GANG
 from vinesim.state.layout import (
     ARRIVAL,
-    ATTACHED,
     BROKEN,
-    DOWN,
-    DROP,
     FINISH,
     GO_ON,
     NOTHING,
@@ -36,8 +33,6 @@ from vinesim.state.layout import (
     PENDING,
     START,
     TIMER,
-    WAIT_NOT_LATER,
-    Action,
     View,
 )
 
@@ -150,46 +145,10 @@ def enter(model, state, window, operation):
         if window.group_tail[of_request] >= 0:
             window.task_next[window.group_tail[of_request]] = task
         window.group_tail[of_request] = task
-        state.task_unit[task] = PENDING if task == first else ATTACHED
-    if state.group_pending[of_request] == 0:
-        state.group_head[of_request] = first
-        if not has_one_group(state):
-            insert(state.heads, state.heads_1, state.heads_2, 0, first)
-    pending.count(state, of_request, 1)
     window.job_first[job + 1] = end
     run.next_job, run.n_arrived = job + 1, end
+    pending.enter_late(model, state, first, end)
     return job
-
-
-@called
-def begin(model, state, task, unit):
-    """Begin a segment of a task, with those that are linked behind it; when it ends is unknown."""
-    now, other = state.run[0].now_us, np.int64(task)
-    while other >= 0:
-        if other != task and state.task_unit[other] == PENDING:  # else it is attached to one that was
-            pending.count(state, group(model, state, other), -1)
-        state.task_unit[other] = unit
-        state.task_init_us[other] = now
-        state.task_start_us[other] = now
-        state.task_finish_us[other] = np.inf
-        other = follower_of(state, other)
-    claims.take(model, state, task, not_negative(unit))
-    count_task(model, state, task, unit, 1)
-
-
-@called
-def start(model, state, task, unit, n_tasks):
-    """Start a task on a unit, with the n_tasks - 1 that follow it in its group, and those that are attached to them."""
-    link(model, state, task, n_tasks)
-    if not is_of_gang(model, task):
-        begin(model, state, task, unit)
-        return
-    requests.find_units(model, state, task, unit)
-    member = np.int64(task)
-    while member >= 0:
-        after = next_attached(model, state, member)
-        begin(model, state, member, gangs.unit_of(model, state, member))
-        member = after
 
 
 @called
@@ -210,40 +169,31 @@ def withdraw(model, state, window, request):
 
 
 @called
-def release(model, state, task):
-    """Remove a task and its followers from their unit. Returns the unit."""
+def leave(model, state, task):
+    """Let a task leave its unit, with its followers. Returns the unit."""
     unit = not_negative(np.int64(state.task_unit[task]))
-    count_task(model, state, task, unit, -1)
-    claims.release(model, state, task, unit)
-    if AHEAD and ledger.takes_ahead(model, model.unit_type[unit]):  # it began when the one before it left
-        state.task_init_us[task] = max(state.task_init_us[task], state.unit_left_us[unit])
-        state.unit_left_us[unit] = state.run[0].now_us
-    other = np.int64(task)
-    while other >= 0:
-        state.task_finish_us[other] = state.run[0].now_us
-        other = follower_of(state, other)
+    finish_task(model, state, task, unit, np.int64(-1))
     return unit
 
 
 @called
-def note_member(state, window, task, member, answer):
-    """Write to an answer where a task of a gang started, the first of them or another one."""
-    answer.kind, answer.task, answer.unit, answer.member = START, task, state.task_unit[task], member
-    answer.application, answer.n_requests = window.job_application[window.task_job[task]], 0
-
-
-@called
-def note(model, state, window, action, answers, n_answers, requests, n_requests):
-    """Write an action that was carried out to the answers. Returns how many requests there are now."""
-    task, one = np.int64(action.task), answers[n_answers]
-    note_member(state, window, task, 0, one)
-    one.kind = action.kind
-    while task >= 0:
-        requests[n_requests] = window.job_request[window.task_job[task]]
-        n_requests += 1
-        one.n_requests += 1
-        task = follower_of(state, task) if action.kind == START else np.int64(-1)
-    return n_requests
+def tell(state, window, answers, requests):
+    """Write what was done with tasks to the answers: of a gang that started one for each task. Returns how many."""
+    n_answers, n_requests = np.int64(0), np.int64(0)
+    for i in range(state.run[0].n_answered):
+        kind, task = state.answered[i].kind, np.int64(state.answered[i].task)
+        first, end = answers[n_answers], window.job_first[window.task_job[task] + 1] if kind == START else task + 1
+        for member in range(task, end):
+            one = answers[n_answers]
+            one.kind, one.task, one.unit, one.member = kind, member, state.task_unit[member], member - task
+            one.application, one.n_requests = window.job_application[window.task_job[task]], 0
+            n_answers += 1
+        while task >= 0:
+            requests[n_requests] = window.job_request[window.task_job[task]]
+            n_requests += 1
+            first.n_requests += 1
+            task = follower_of(state, task) if kind == START else np.int64(-1)
+    return n_answers
 
 
 def run_turn(
@@ -266,9 +216,8 @@ def run_turn(
     """
     model, state, window = by_reference(model_arrays), by_reference(state_arrays), by_reference(window_arrays)
     run, options, scratch = state.run[0], record(options_at), arrays(scratch_at)
-    sees_every_event = run.sees_all != 0
-    asks_when_full = run.overcommits != 0 or sees_every_event
-    n_answers, n_requests = np.int64(0), np.int64(0)
+    sees_every_event = sees_all(state)
+    run.n_answered = 0
     event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
     n_operations, is_over = operations.shape[0], False
     for i in range(n_operations + 1):
@@ -278,30 +227,25 @@ def run_turn(
             one = operations[i]
             kind = one.kind
             if kind in (OPEN, CLOSE):
-                changed = not_negative(one.number)
-                ledger.set_open(model, state, changed, model.unit_capacity[changed] if kind == OPEN else DOWN)
-                if AHEAD:
-                    ledger.note_opened(model, state, changed)
+                ledger.set_up(model, state, not_negative(one.number), kind == OPEN)
                 continue
             if kind == RENUMBERED:
                 renumbered(model, state, View(run.now_us, event, unit, job, task, options, scratch))
                 continue
             if kind == FREE:
-                release(model, state, one.number)
+                leave(model, state, one.number)
                 continue
             if kind == WITHDRAW:
                 withdrawn = withdraw(model, state, window, one.number)
                 if withdrawn >= 0:
-                    action = Action(NOTHING, withdrawn, 0, -1, np.inf)
-                    n_requests = note(model, state, window, action, answers, n_answers, requests, n_requests)
-                    n_answers += 1
+                    note_answer(state, NOTHING, withdrawn)
                 continue
             event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
             if kind == ARRIVE:
                 event, job = np.int64(ARRIVAL), np.int64(enter(model, state, window, one))
             elif kind == END:
                 event, task = np.int64(FINISH), np.int64(one.number)
-                unit = np.int64(release(model, state, task))
+                unit = np.int64(leave(model, state, task))
             else:
                 event = np.int64(one.number)
             if not (may_grant or sees_every_event):
@@ -311,35 +255,8 @@ def run_turn(
         elif is_over or not may_grant:
             break
         view = View(run.now_us, event, unit, job, task, options, scratch)
-        must_ask = is_event and sees_every_event
-        while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
-            must_ask = False
-            forget_found(state)
-            action = decide(model, state, view)
-            if action.kind == NOTHING:
-                run.timer_us = action.until_us
-                if not action.until_us > run.now_us:
-                    run.error, run.error_task = WAIT_NOT_LATER, -1
-                    return BROKEN, n_answers
-                break
-            rule = broken_rule(model, state, action)
-            if rule != 0:
-                note_broken(state, rule, action.task, action.unit)
-                return BROKEN, n_answers
-            chosen = not_negative(action.task)
-            if action.kind == DROP:
-                pending.drop(model, state, chosen)
-            else:
-                start(model, state, chosen, not_negative(action.unit), action.n_tasks)
-                pending.leave(model, state, chosen)
-            n_requests = note(model, state, window, action, answers, n_answers, requests, n_requests)
-            n_answers += 1
-            end = window.job_first[window.task_job[chosen] + 1] if action.kind == START else chosen
-            for member in range(chosen + 1, end):
-                note_member(state, window, member, member - chosen, answers[n_answers])
-                n_answers += 1
+        if not ask(model, state, view, is_event and sees_every_event):
+            return BROKEN, np.int64(0)
         window.job_arrival_us[run.next_job] = np.inf
         event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
-        if run.n_pending == 0:
-            run.timer_us = np.inf
-    return GO_ON, n_answers
+    return GO_ON, tell(state, window, answers, requests)

@@ -125,8 +125,7 @@ class CompiledDecisions:
         self._window = empty_window(self._n_tasks, n_resources)
         model = self._with_window()
         seed, policy = stream_seed(self._cluster.seed, "policy"), self._policy
-        state = build_state(model, self._features, seed, policy.sees_every_event, policy.may_overcommit)
-        self._state = state._replace(slot=state.slot[:0].copy())  # no end is known ahead
+        self._state = build_state(model, self._features, seed, policy.sees_every_event, policy.may_overcommit)
         self._state.run["next_job"] = self._state.run["n_arrived"] = 1
         self._scratch = build_scratch(self._policy.scratch, model)
         for name in [name for name, how in self._numbers.items() if how == TASK_COUNT]:

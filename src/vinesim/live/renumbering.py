@@ -99,6 +99,7 @@ def moved_state(old: Any, left: Surviving, window: Window, n_groups: int) -> Any
     waiting = np.bincount(window.task_group[pending], minlength=n_groups)
     return old._replace(
         **columns,
+        answered=np.zeros(n_tasks, old.answered.dtype),
         heads=heads[0],
         heads_1=heads[1],
         heads_2=heads[2],

@@ -212,6 +212,7 @@ RUN = np.dtype(  # the clock and the counters
         ("error_task", "i8"),
         ("error_unit", "i8"),
         ("error_us", "f8"),  # for OUT_OF_TIME: how long the task takes
+        ("n_answered", "i8"),  # live: rows of answered in this turn
     ],
     align=True,
 )
@@ -291,6 +292,7 @@ CHANGE = np.dtype(  # a row of the list of changes of nodes and jobs
 )
 UP, GOES_DOWN, WITHDRAWS, MORE = range(4)  # in this order in one step; MORE: further failures are to be drawn
 ORDER = np.dtype([("what", "i8"), ("task", "i8"), ("unit", "i8")])  # what is carried out from outside the loop
+ANSWERED = np.dtype([("kind", "i8"), ("task", "i8")])  # START, DROP, or NOTHING for a request that was withdrawn
 ARRIVES, MOVES, STARTS = range(3)  # the next job, a running task, a pending task
 SLOT = (  # a segment: a task on its units, from when it gets them until it leaves; each field with what needs it
     ("end_us", "f8", ""),  # when it ends, as currently known
@@ -374,6 +376,7 @@ STATE = (
     Changing("lowest", "P+1", "i8", "", 0, "first unit with room of each row of free; U: there is none", IF_CUT_OFF),
     Changing("free_count", "P+1,U/4096", "i8", "COUNTS_FREE", 0, "units with room per block of 4096", IF_CUT_OFF),
     Changing("type_level", "P", "i8", "AHEAD", 0, "tasks that each unit of a type has, before any takes one more"),
+    Changing("answered", "N", ANSWERED, "LIVE", None, "what was done with tasks in a turn"),
     Changing("unit_left_us", "U", "f8", "AHEAD", -np.inf, "live: when a task last left it"),
     Changing("heads", "1,heads/64", "u8", "", 0, "the first pending task of each group, one bit each"),
     Changing("heads_1", "1,heads/4096", "u8", "", 0, ""),
@@ -382,7 +385,7 @@ STATE = (
     Changing("group_pending", "G", "i8", "", 0, "tasks that have arrived and not started"),
     Changing("bucket", "buckets", BUCKET, "", 0, "calendar: the slots in each bucket", IF_CUT_OFF),
     Changing("used", "buckets/64", "u8", "", 0, "calendar: which buckets of a level hold slots", IF_CUT_OFF),
-    Changing("slot", "slots", "SLOT", "", None, "segments", NEVER),
+    Changing("slot", "slots", "SLOT", "not LIVE", None, "segments", NEVER),
     Changing("work_done", "U", "f8", "SHARED", 0, "us of full-speed service that each task of a unit has had"),
     Changing("work_at_us", "U", "f8", "SHARED", 0, "the time of that figure"),
     Changing("work_first", "U", "i8", "LINKS", -1, "first slot on a unit, -1 = none"),
