@@ -1,5 +1,6 @@
 """Random scenarios of many features at once: those of the other random scenarios, each where it goes with the rest."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,14 +9,24 @@ import numpy as np
 
 import vinesim as vs
 from tests.gangs import gang_scenario, with_gangs
-from tests.partitions import partition_scenario
+from tests.partitions import partition_scenario, with_partitions
 from tests.places_ahead import with_ahead
 from tests.power_caps import with_caps, with_powers
 from tests.properties.any_scenario import dressed, is_for_requests, tabled
 from tests.real_nodes import real_scenario
 from tests.requests_scenarios import request_scenario
 from tests.reservations import with_reservations
-from tests.strategies import Limits, SeededDice, build_scenario, with_after
+from tests.serving import disaggregated, serving_scenario
+from tests.strategies import (
+    BYTES,
+    NETWORKS,
+    Limits,
+    SeededDice,
+    build_scenario,
+    outages_of,
+    with_after,
+    with_early_ends,
+)
 from vinesim.policies.contract import Policy
 from vinesim.policies.demands import check_demands, check_policy
 from vinesim.policies.registry import resolve
@@ -38,6 +49,14 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
         lambda case: tabled(seed, case),
         lambda case: dressed(dice, case),
         lambda case: with_priorities(case, dice),
+        lambda case: with_early_ends(dice, Limits(outages=True), case),
+        lambda case: replace(case, outages=outages_of(dice, case.datacenter)),
+        lambda case: with_partitions(case, seed) if case.workload.partition is None else case,
+        lambda case: with_data(case, dice),
+        lambda case: with_guesses(case, dice),
+        lambda case: with_due_times(case, dice),
+        lambda case: with_minimums(case, dice),
+        lambda case: with_an_end(case, dice),
     ]
     for i in range(len(parts)):
         j = dice.integer(i, len(parts) - 1)
@@ -54,9 +73,12 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
 
 
 def base_scenario(seed: int, dice: SeededDice, policy: type[Policy], options: Any) -> vs.Scenario:
-    """What the others are added to: requests, partitions, gangs, real nodes or single units, with early ends or
-    without."""
-    early, kind = dice.integer(0, 2) > 0, dice.integer(0, 4)
+    """What the others are added to: requests, partitions, gangs, real nodes, serving engines or single units, with
+    early ends or without."""
+    early, kind = dice.integer(0, 2) > 0, dice.integer(0, 5)
+    if kind == 5 and policy.name != "test_consolidate":  # which consolidates requests on engines too
+        served = (serving_scenario, disaggregated)[dice.integer(0, 1)]
+        return served(SeededDice(seed), policy, **options)
     if is_for_requests(policy) and dice.integer(0, 1):
         return request_scenario(seed, policy, options, gangs=dice.integer(0, 1) > 0, most_requests=30)
     if kind <= 1:
@@ -72,6 +94,52 @@ def with_priorities(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
     """The scenario, whose jobs have priorities."""
     priority = np.array([dice.pick((0.0, 1.0, 2.5, -1.0)) for _ in range(case.workload.n_jobs)])
     return replace(case, workload=replace(case.workload, priority=priority))
+
+
+def with_data(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, whose tasks have data somewhere."""
+    work, center = case.workload, case.datacenter
+    columns = {
+        "data_bytes": [dice.pick(BYTES) for _ in range(work.n_tasks)],
+        "data_rack": [dice.integer(0, center.n_racks - 1) for _ in range(work.n_tasks)],
+        "data_shelf": [dice.integer(0, center.n_shelves - 1) for _ in range(work.n_tasks)],
+    }
+    return replace(case, workload=replace(work, **columns), network=dice.pick(NETWORKS))
+
+
+def with_guesses(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, of whose tasks the scheduler knows estimates, or no true times."""
+    n, columns = case.workload.n_tasks, {}
+    if dice.integer(0, 1):
+        columns["estimate_us"] = [dice.pick((1.0, 2.0, 8.0, 0.0)) for _ in range(n)]
+    if dice.integer(0, 1):
+        columns["time_factor"] = [dice.pick((1.0, 0.5, 1.75)) for _ in range(n)]
+    return replace(case, workload=replace(case.workload, **columns))
+
+
+def with_due_times(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, of which some jobs are due, and some tokens of requests."""
+    work = case.workload
+    columns: dict[str, Any] = {"deadline_us": [time + dice.pick((3.0, math.inf, 9.0)) for time in work.arrival_us]}
+    if work.output_tokens is not None:
+        for name in ("first_token_within_us", "token_within_us"):
+            columns[name] = [dice.pick((2.0, math.inf, 7.5)) for _ in range(work.n_tasks)]
+    return replace(case, workload=replace(work, **columns))
+
+
+def with_minimums(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, whose tasks ask for types with enough of a resource."""
+    types = tuple(
+        replace(one, attributes={"cores": dice.pick((4.0, 1.0, 8.0))}) for one in case.datacenter.processor_types
+    )
+    asked = {"cores": [dice.pick((0.0, 1.0, 4.0, 6.0)) for _ in range(case.workload.n_tasks)]}
+    center = replace(case.datacenter, processor_types=types)
+    return replace(case, datacenter=center, workload=replace(case.workload, requests=asked))
+
+
+def with_an_end(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, cut off now and then."""
+    return replace(case, horizon_us=min(case.horizon_us, dice.pick((math.inf, 5.0, 11.5, 30.0))))
 
 
 def is_possible(case: vs.Scenario) -> bool:
