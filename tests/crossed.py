@@ -12,7 +12,7 @@ from tests.gangs import gang_scenario, with_gangs
 from tests.partitions import partition_scenario, with_partitions
 from tests.places_ahead import with_ahead
 from tests.power_caps import with_caps, with_powers
-from tests.properties.any_scenario import dressed, is_for_requests, tabled
+from tests.properties.any_scenario import BLIND, dressed, is_for_requests, tabled
 from tests.real_nodes import real_scenario
 from tests.requests_scenarios import request_scenario
 from tests.reservations import with_reservations
@@ -143,7 +143,9 @@ def with_an_end(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def is_possible(case: vs.Scenario) -> bool:
-    """Whether it can be run under its policy."""
+    """Whether it can be run under its policy, and is to be."""
+    if case.has_changes and resolve(case.policy, case.options).name in BLIND:
+        return False
     try:
         policy = resolve(case.policy, case.options)
         build_model(case)

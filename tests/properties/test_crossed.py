@@ -12,7 +12,7 @@ from vinesim.core import code, loops
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "15"))
-POLICIES = {name: one for name, one in without_plans().items() if name != "test_pile"}  # it heeds no outages
+POLICIES = without_plans()
 MOST = ("high", "fcfs", "easy_backfill", "kueue")  # of these the engines are compared
 
 
