@@ -27,6 +27,7 @@ from tests.strategies import (
     with_after,
     with_early_ends,
 )
+from vinesim.model.electricity import Electricity, Series
 from vinesim.policies.contract import Policy
 from vinesim.policies.demands import check_demands, check_policy
 from vinesim.policies.registry import resolve
@@ -57,6 +58,7 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
         lambda case: with_due_times(case, dice),
         lambda case: with_minimums(case, dice),
         lambda case: with_an_end(case, dice),
+        lambda case: with_bills(case, dice),
     ]
     for i in range(len(parts)):
         j = dice.integer(i, len(parts) - 1)
@@ -139,7 +141,19 @@ def with_minimums(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 def with_an_end(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
     """The scenario, cut off now and then."""
-    return replace(case, horizon_us=min(case.horizon_us, dice.pick((math.inf, 5.0, 11.5, 30.0))))
+    return replace(case, horizon_us=min(case.horizon_us, dice.pick((math.inf, math.inf, math.inf, 11.5, 30.0))))
+
+
+def with_bills(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, whose units have prices, and whose electricity has one that changes, and emissions."""
+    center = case.datacenter
+    types = tuple(replace(one, price=dice.pick((None, 10.0, 0.0))) for one in center.processor_types)
+    n = dice.integer(1, 3)
+    series = Series(
+        np.arange(n) * 3.0, [dice.pick((0.1, 5.0, -2.0)) for _ in range(n)], 3.0 * n + dice.integer(0, 7), 1.5
+    )
+    grid = Electricity(dice.pick((series, 0.3, None)), dice.pick((400.0, None)), dice.pick((1.0, 1.25)))
+    return replace(case, datacenter=replace(center, processor_types=types), electricity=grid)
 
 
 def is_possible(case: vs.Scenario) -> bool:

@@ -58,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     applications.applications_stay_on_their_nodes,
     energy.energy_is_the_integral_of_power,
     energy.energy_adds_up,
+    energy.bills_are_those_of_the_energy,
     energy.periods_are_those_of_the_run,
     promises.in_order_of_arrival,
     promises.order_within_an_application,

@@ -17,6 +17,7 @@ from tests.requests_scenarios import request_scenario
 from tests.strategies import Limits, seeded_scenario
 from vinesim.formats.results.folder import write_result
 from vinesim.model.application import Application
+from vinesim.model.electricity import Electricity, Series
 from vinesim.policies.online.high import High
 from vinesim.policies.registry import resolve
 
@@ -101,6 +102,12 @@ def reserved():
     case = plain("high")
     last_us = float(np.nanmax(vs.simulate(case, engine="reference").tasks["finish_us"]))
     return replace(case, reservations=(vs.Reservation("upgrade", last_us, last_us + 9.0),))
+
+
+def billed():
+    """The plain case with a price of electricity that falls as it runs, and emissions."""
+    grid = Electricity(Series([0.0, 9.0], [3.0, 0.5], 20.0, start_us=2.0), 400.0, pue=1.25)
+    return plain("high", electricity=grid)
 
 
 def interrupted():
@@ -343,6 +350,8 @@ DAMAGES = [
     ("energy_adds_up", plain, tell("energy/by_type/A", more(1e-6))),
     ("energy_adds_up", plain, tell("energy/by_state/sleep", more(1e-6))),
     ("energy_adds_up", periods, put("periods", "energy_j", 1, more(1e-6))),
+    ("bills_are_those_of_the_energy", billed, tell("energy/cost", more(1e-9))),
+    ("bills_are_those_of_the_energy", billed, tell("energy/carbon_g", more(1e-9))),
     ("periods_are_those_of_the_run", periods, put("periods", "active", 1, more(1))),
     ("periods_are_those_of_the_run", periods, put("periods", "energy_j", 1, more(1e-6))),
     ("periods_are_those_of_the_run", periods, put("periods", "slav", 1, 1.0)),
