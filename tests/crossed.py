@@ -10,7 +10,7 @@ import numpy as np
 import vinesim as vs
 from tests.gangs import gang_scenario, with_gangs
 from tests.partitions import partition_scenario, with_partitions
-from tests.places_ahead import with_ahead
+from tests.places_ahead import scenario_ahead, with_ahead
 from tests.power_caps import with_caps, with_powers
 from tests.properties.any_scenario import BLIND, dressed, is_for_requests, tabled
 from tests.real_nodes import real_scenario
@@ -30,6 +30,7 @@ from tests.strategies import (
 from vinesim.model.electricity import Electricity, Series
 from vinesim.policies.contract import Policy
 from vinesim.policies.demands import check_demands, check_policy
+from vinesim.policies.places_ahead import why_not_ahead
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 
@@ -75,12 +76,14 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
 
 
 def base_scenario(seed: int, dice: SeededDice, policy: type[Policy], options: Any) -> vs.Scenario:
-    """What the others are added to: requests, partitions, gangs, real nodes, serving engines or single units, with
-    early ends or without."""
-    early, kind = dice.integer(0, 2) > 0, dice.integer(0, 5)
+    """What the others are added to: requests, partitions, gangs, real nodes, serving engines, units that take tasks
+    ahead, or single units, with early ends or without."""
+    early, kind = dice.integer(0, 2) > 0, dice.integer(0, 6)
     if kind == 5 and policy.name != "test_consolidate":  # which consolidates requests on engines too
         served = (serving_scenario, disaggregated)[dice.integer(0, 1)]
         return served(SeededDice(seed), policy, **options)
+    if kind == 6 and not why_not_ahead(resolve(policy, options)):
+        return scenario_ahead(seed, policy, options, after=True)
     if is_for_requests(policy) and dice.integer(0, 1):
         return request_scenario(seed, policy, options, gangs=dice.integer(0, 1) > 0, most_requests=30)
     if kind <= 1:
