@@ -161,7 +161,7 @@ def with_bills(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 def is_possible(case: vs.Scenario) -> bool:
     """Whether it can be run under its policy, and is to be."""
-    if case.has_changes and resolve(case.policy, case.options).name in BLIND:
+    if resolve(case.policy, case.options).name in BLIND and (case.has_changes or case.workload.has_vectors):
         return False
     try:
         policy = resolve(case.policy, case.options)

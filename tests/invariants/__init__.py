@@ -18,6 +18,7 @@ from tests.invariants import (
     promises,
     reservations,
     room,
+    serving,
     tables,
     times,
 )
@@ -60,6 +61,9 @@ RULES: tuple[Rule, ...] = (
     energy.energy_adds_up,
     energy.bills_are_those_of_the_energy,
     energy.periods_are_those_of_the_run,
+    serving.tokens_come_in_order,
+    serving.roles_are_kept,
+    serving.memories_hold_what_fits,
     promises.in_order_of_arrival,
     promises.order_within_an_application,
     promises.no_unit_idles_while_a_task_waits,

@@ -18,8 +18,8 @@ MEETS_REQUESTS |= {"rb_fifo", "rb_sjf", "rb_ljf", "llf", "ff", "ffd", "bf", "bfd
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
     """Of a policy that promises it: no task starts before an older one, or before that was withdrawn."""
-    if not facts.policy.starts_in_order or facts.outages:
-        return
+    if not facts.policy.starts_in_order or facts.outages or facts.scenario.is_disaggregated:
+        return  # what is prefilled waits once more
     if any(one.quota or one.user_quota for one in facts.scenario.partitions):
         return  # whoever waits for a quota holds up nobody
     gone = [math.inf] * facts.work.n_jobs if facts.work.withdraw_us is None else facts.work.withdraw_us

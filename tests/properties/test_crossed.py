@@ -24,7 +24,7 @@ def cases(name, n):
 
 @pytest.mark.parametrize("name", mostly_slow(POLICIES, {"high", "fcfs", "kueue", "las"}))
 def test_the_engines_agree_and_what_the_tables_say_holds(name, monkeypatch):
-    """In the kernels without a compiler, with the features of each run and with those of the loop that it would share."""
+    """The kernels without a compiler, for the features of each run or for those of the loop that it would share."""
     monkeypatch.setattr(loops, "cached_kernel", None)  # nothing is compiled
     n_done = n_after = 0
     for seed, case in cases(name, N_SCENARIOS):
