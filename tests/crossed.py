@@ -79,7 +79,7 @@ def base_scenario(seed: int, dice: SeededDice, policy: type[Policy], options: An
     """What the others are added to: requests, partitions, gangs, real nodes, serving engines, units that take tasks
     ahead, or single units, with early ends or without."""
     early, kind = dice.integer(0, 2) > 0, dice.integer(0, 6)
-    if kind == 5 and policy.name != "test_consolidate":  # which consolidates requests on engines too
+    if kind == 5 and policy.name not in ("test_consolidate", *BLIND):  # which do not ask what engines are for
         served = (serving_scenario, disaggregated)[dice.integer(0, 1)]
         return served(SeededDice(seed), policy, **options)
     if kind == 6 and not why_not_ahead(resolve(policy, options)):

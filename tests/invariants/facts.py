@@ -234,7 +234,7 @@ class Facts:
             if run:
                 urgency = 0.0 if self.work.priority is None else float(self.work.priority[self.job[task]])
                 urgency = urgency if "priority" in self.groups else 0.0
-                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task), urgency)
+                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task), urgency, self.rights(task))
                 starts[(*key, self.member(task) if self.is_on_nodes(task) else 0)].append(task)
         found: list[tuple[list[int], bool]] = []
         for (unit, *_), tasks in starts.items():
@@ -247,6 +247,13 @@ class Facts:
                 else:
                     found[-1][0].append(task)
         return found
+
+    def rights(self, task: int) -> tuple[int, ...]:
+        """The partition of its job, and which reservations admit the job: tasks that differ in these are not joined."""
+        job, work = self.job[task], self.work
+        name = "" if work.user is None else work.user_names[work.user[job]]
+        admits = (int(name in one.users) for one in self.scenario.reservations)
+        return int(self.scenario.job_partition[job]), *admits
 
     @property
     def groups(self) -> tuple[str, ...]:
