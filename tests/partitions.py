@@ -16,8 +16,12 @@ def partition_scenario(
     seed: int, policy: Any = "high", options: Any = None, early: bool = False, has_rates: bool = False
 ) -> vs.Scenario:
     """The scenario of a seed; a job that its partition could never run has none. Rates as in ``real_scenario``."""
+    return with_partitions(gang_scenario(seed, policy, options, early, has_rates), seed)
+
+
+def with_partitions(case: vs.Scenario, seed: int) -> vs.Scenario:
+    """The scenario with partitions for some of its jobs; a job that its partition could never run has none."""
     dice = SeededDice(seed + 20_000)
-    case = gang_scenario(seed, policy, options, early, has_rates)
     center, work, n_jobs = case.datacenter, case.workload, case.workload.n_jobs
     if work.user is None:
         work = replace(work, user=np.array([dice.integer(0, 1) for _ in range(n_jobs)]), user_names=("ada", "bob"))

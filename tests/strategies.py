@@ -116,10 +116,10 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
         network=dice.pick(NETWORKS),
         horizon_us=float(dice.integer(1, 60)) if limits.horizons and dice.integer(0, 4) == 4 else math.inf,
         seed=dice.integer(0, 2**40),
-        outages=_outages(dice, center) if limits.outages else (),
+        outages=outages_of(dice, center) if limits.outages else (),
         period_us=dice.pick((5.0, 2.3)),
     )
-    case = _ends_early(dice, limits, case) if limits.early else case
+    case = with_early_ends(dice, limits, case) if limits.early else case
     return with_after(dice, case) if limits.after else case
 
 
@@ -140,7 +140,7 @@ def with_after(dice: Dice, case: vs.Scenario) -> vs.Scenario:
     return replace(case, workload=replace(work, after_first=first, after=after))
 
 
-def _ends_early(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
+def with_early_ends(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
     """The scenario with columns about early ends, and failures."""
     columns: dict[str, Any] = {}
     work, center, speeds = case.workload, case.datacenter, case.affinity
@@ -191,7 +191,7 @@ def _placed(dice: Dice, center: vs.Datacenter, speeds: np.ndarray, work: vs.Work
     return placed
 
 
-def _outages(dice: Dice, center: vs.Datacenter) -> tuple[vs.Outage, ...]:
+def outages_of(dice: Dice, center: vs.Datacenter) -> tuple[vs.Outage, ...]:
     """Some nodes go down and come up, at times at which tasks arrive and end, too; a few for ever."""
     nodes = sorted(set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)))
     found = []

@@ -72,6 +72,15 @@ def test_pages_and_pictures_are_made_of_it(folder, vinesim, command):
         assert "transfer of the cache</th><td>1</td>" in path.read_text()
 
 
+def test_a_page_is_made_of_a_run_that_sent_no_cache(scenario, vinesim):
+    (scenario.parent / "jobs.csv").write_text("arrival_ms,input_tokens,output_tokens\n0,50,1\n")
+    run, page = scenario.parent / "run", scenario.parent / "page.html"
+    assert vinesim("run", scenario, "--engine", "reference", "--out", run).code == 0
+    done = vinesim("report", run, "-o", page)
+    assert done.code == 0, done.err
+    assert "transfer of the cache</th><td>0</td>" in page.read_text()
+
+
 def test_a_study_compares_networks(scenario, vinesim):
     text = "scenario: s.yaml\naxes: {network.intra_rack: [500 kB/s, 50 kB/s]}\nrecord: [serving]\n"
     (scenario.parent / "study.yaml").write_text(text)

@@ -3,12 +3,14 @@
 import itertools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from tests.invariants.facts import Facts
 from tests.invariants.room import OVER
 from tests.properties.held_plainly import Hold
+from vinesim.model.electricity import Series
 
 PARTS = ("active", "idle", "sleep", "wake_up", "migration")
 J = 1e-6  # of a W x us
@@ -36,29 +38,64 @@ def is_counted_by_period(facts: Facts) -> bool:
     return facts.is_batch and all(facts.types[p].dynamic_power_w is not None for p in facts.unit_type)
 
 
-def spent(facts: Facts, unit: int) -> tuple[float, ...]:
-    """J that the unit used in each of its states, moment by moment."""
+def bills_are_those_of_the_energy(facts: Facts) -> Iterator[str]:
+    """Each J costs, and emits, what a kWh does at its time; those of a batch policy on linear powers by period."""
+    grid, reported = facts.scenario.electricity, facts.folder.summary.get("energy", {})
+    if "kwh" not in reported or is_counted_by_period(facts):
+        return
+    units = range(len(facts.folder.units))
+    for name, rate in (("cost", grid.price_per_kwh), ("carbon_g", grid.carbon_g_per_kwh)):
+        if (name in reported) != (rate is not None):
+            yield f"{name} is reported without a rate, or the reverse"
+        if rate is not None and name in reported:
+            parts = [joule * grid.pue / 3.6e6 for unit in units for joule in spent(facts, unit, rate)]
+            if not facts.same(reported[name], math.fsum(parts), math.fsum(map(abs, parts))):
+                yield f"{name} is {reported[name]}, not {math.fsum(parts)}"
+
+
+def rate_at(rate: Any, time: float) -> float:
+    """A rate per kWh at a time."""
+    if not isinstance(rate, Series):
+        return float(rate)
+    within = (rate.start_us + time) % rate.length_us
+    return float(rate.values[max(i for i, begin in enumerate(rate.begin_us) if begin <= within)])
+
+
+def changes_of(rate: Any, until: float) -> set[float]:
+    """When a rate changes in a run that lasts so long."""
+    if not isinstance(rate, Series):
+        return set()
+    rounds = range(math.ceil((rate.start_us + until) / rate.length_us) + 1)
+    times = {n * rate.length_us + begin - rate.start_us for n in rounds for begin in rate.begin_us.tolist()}
+    return {time for time in times if 0.0 < time < until}
+
+
+def spent(facts: Facts, unit: int, rate: Any = 1.0) -> tuple[float, ...]:
+    """J that the unit used in each of its states, each times the rate at its time, moment by moment."""
     kind, here = facts.types[facts.unit_type[unit]], facts.holds_on[unit]
     begun = [hold for hold in here if hold.start == hold.start]
-    cuts = sorted({0.0, facts.makespan, *(t for h in here for t in (h.begin, h.start, h.end) if t == t)})
+    cuts = {0.0, facts.makespan, *(t for h in here for t in (h.begin, h.start, h.end) if t == t)}
     active = idle = sleep = 0.0
-    for low, high in itertools.pairwise(t for t in cuts if t <= facts.makespan):
+    for low, high in itertools.pairwise(
+        sorted(t for t in cuts | changes_of(rate, facts.makespan) if t <= facts.makespan)
+    ):
+        each = rate_at(rate, (low + high) / 2)
         executing = [h for h in begun if h.start <= low and h.end >= high]
         has_task = any(h.begin <= low and h.end >= high for h in here)
         if executing and facts.draws_power(unit):
-            active += power(facts, unit, executing) * (high - low) * J
+            active += power(facts, unit, executing) * (high - low) * J * each
         elif has_task or kind.sleep_power_w is None:
-            idle += kind.idle_power_w * (high - low) * J
+            idle += kind.idle_power_w * (high - low) * J * each
         else:
-            sleep += kind.sleep_power_w * (high - low) * J
-    wakings = 0
+            sleep += kind.sleep_power_w * (high - low) * J * each
+    wakings = 0.0
     if kind.sleep_power_w is not None:
         asleep_since = -math.inf  # the first task wakes it
         for hold in sorted((h for h in here if not is_behind(facts, h)), key=lambda h: (h.begin, h.end)):
-            wakings += hold.begin > asleep_since
+            wakings += (hold.begin > asleep_since) * rate_at(rate, hold.begin)
             asleep_since = max(asleep_since, hold.end)
     accounting = facts.scenario.accounting
-    moves = sum(hold.outcome == "moved" for hold in here)
+    moves = math.fsum(rate_at(rate, hold.end) for hold in here if hold.outcome == "moved")
     return active, idle, sleep, accounting.wake_up_j * wakings, accounting.migration_j * moves
 
 
@@ -117,7 +154,7 @@ def periods_are_those_of_the_run(facts: Facts) -> Iterator[str]:
             yield f"period {row['period']} comes after period {number - 1}"
         number = row["period"] + row["n_periods"]
         begin = row["period"] * length
-        there = [h for h in facts.folder.holds if h.begin <= begin < h.end]
+        there = [h for h in facts.folder.holds if h.begin <= begin and (begin < h.end or h.outcome == "unfinished")]
         active = {hold.unit for hold in there}
         if row["active"] != len(active):
             yield f"period {row['period']}: {row['active']} units are active, not {len(active)}"

@@ -16,7 +16,7 @@ from vinesim.model.application import requests_on_nodes
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import BatchPolicy
 
-ENDS_RUN = ("interrupted", "failed", "preempted")  # outcomes after which a task is pending again
+ENDS_RUN = ("interrupted", "failed", "preempted", "prefilled")  # outcomes after which a task is pending again
 
 
 class Facts:
@@ -28,7 +28,9 @@ class Facts:
         self.work = work
         self.order = np.lexsort((center.shelf, center.rack))
         self.unit_type = center.unit_type[self.order].tolist()
-        self.sizes = center.unit_capacity[self.order].tolist()
+        batching = [center.processor_types[kind].batching for kind in self.unit_type]
+        sizes = zip(batching, center.unit_capacity[self.order].tolist(), strict=True)
+        self.sizes = [size if one is None else float(one.max_sequences) for one, size in sizes]
         self.place = list(zip(center.rack[self.order].tolist(), center.shelf[self.order].tolist(), strict=True))
         self.types = center.processor_types
         self.job = np.repeat(np.arange(work.n_jobs), np.diff(work.job_first)).tolist()
@@ -114,6 +116,10 @@ class Facts:
         if companion is not None and companion[task] > 0:
             return float(companion[task])
         return taken(self.demand[task], self.capacity(unit))
+
+    def is_engine(self, unit: int) -> bool:
+        """Whether it is a serving engine, which takes any number of requests and serves those that fit together."""
+        return self.types[self.unit_type[unit]].batching is not None
 
     def draws_power(self, unit: int) -> bool:
         """Whether the unit draws another power while a task holds it."""
@@ -228,7 +234,7 @@ class Facts:
             if run:
                 urgency = 0.0 if self.work.priority is None else float(self.work.priority[self.job[task]])
                 urgency = urgency if "priority" in self.groups else 0.0
-                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task), urgency)
+                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task), urgency, self.rights(task))
                 starts[(*key, self.member(task) if self.is_on_nodes(task) else 0)].append(task)
         found: list[tuple[list[int], bool]] = []
         for (unit, *_), tasks in starts.items():
@@ -241,6 +247,13 @@ class Facts:
                 else:
                     found[-1][0].append(task)
         return found
+
+    def rights(self, task: int) -> tuple[int, ...]:
+        """The partition of its job, and which reservations admit the job: tasks that differ in these are not joined."""
+        job, work = self.job[task], self.work
+        name = "" if work.user is None else work.user_names[work.user[job]]
+        admits = (int(name in one.users) for one in self.scenario.reservations)
+        return int(self.scenario.job_partition[job]), *admits
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ RANKS = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999))
 def counts_of_the_summary(facts: Facts) -> Iterator[str]:
     rows, summary = facts.folder.tasks, facts.folder.summary
     by_type = {name: 0 for name in facts.folder.groups() if name != "all"}
-    for row in rows:
-        if row["unit"] >= 0:
-            by_type[facts.folder.names[facts.unit_type[row["unit"]]]] += 1
+    prefilled = [hold.unit for hold in facts.folder.holds if hold.outcome == "prefilled"]
+    for unit in [row["unit"] for row in rows if row["unit"] >= 0] + prefilled:
+        by_type[facts.folder.names[facts.unit_type[unit]]] += 1
     expected = {
         "tasks.count": len(rows),
         "tasks.finished": sum(not facts.is_missing(row["finish_us"]) for row in rows),

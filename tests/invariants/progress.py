@@ -15,6 +15,8 @@ def work_done_is_work_asked(facts: Facts) -> Iterator[str]:
     if not facts.keeps_progress or facts.is_batch or facts.consolidates:
         return
     for task, holds in facts.holds_of.items():
+        if facts.is_engine(holds[-1].unit):
+            continue  # whose steps take longer the more it serves
         left: float | None = 1.0
         for number, hold in enumerate(holds):
             whole = (facts.overhead(task, hold.unit) + facts.computing(task, hold.unit)) * facts.factor(task)

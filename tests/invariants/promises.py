@@ -18,8 +18,8 @@ MEETS_REQUESTS |= {"rb_fifo", "rb_sjf", "rb_ljf", "llf", "ff", "ffd", "bf", "bfd
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
     """Of a policy that promises it: no task starts before an older one, or before that was withdrawn."""
-    if not facts.policy.starts_in_order or facts.outages:
-        return
+    if not facts.policy.starts_in_order or facts.outages or facts.scenario.is_disaggregated:
+        return  # what is prefilled waits once more
     if any(one.quota or one.user_quota for one in facts.scenario.partitions):
         return  # whoever waits for a quota holds up nobody
     gone = [math.inf] * facts.work.n_jobs if facts.work.withdraw_us is None else facts.work.withdraw_us
@@ -40,18 +40,21 @@ def overtaken(facts: Facts, tasks: Sequence[int], until: Mapping[int, float] | S
 
 
 def order_within_an_application(facts: Facts) -> Iterator[str]:
-    """Requests of one application start in the order in which they came."""
+    """Requests of one application start in the order in which they came, those of each partition by themselves."""
     name, work = facts.policy.name, facts.work
     keeps = name in IN_ORDER or (name in IN_ORDER_TOGETHER and facts.policy.consolidate == "yes")
     if not keeps or not facts.scenario.applications or facts.scenario.outages:
         return
-    mine: dict[tuple[int, int], list[int]] = defaultdict(list)
+    if any(one.quota or one.user_quota for one in facts.scenario.partitions):
+        return  # whoever waits for a quota holds up nobody
+    partition = facts.scenario.job_partition.tolist()
+    mine: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     has_users = any(one.users for one in facts.scenario.reservations)  # then each user's requests are in an order
     for row in facts.folder.tasks:
         if row["unit"] >= 0:
             user = int(work.user[row["job"]]) if has_users else 0
-            mine[int(work.application[row["job"]]), user].append(row["task"])
-    for (code, _), tasks in mine.items():
+            mine[int(work.application[row["job"]]), user, partition[row["job"]]].append(row["task"])
+    for (code, *_), tasks in mine.items():
         for text in overtaken(facts, tasks, {task: facts.given(task) for task in tasks}):
             yield f"{text} of application {code}"
 

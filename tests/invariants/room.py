@@ -29,10 +29,10 @@ def units_can_run_their_tasks(facts: Facts) -> Iterator[str]:
 
 
 def no_unit_over_its_capacity(facts: Facts) -> Iterator[str]:
-    """At no time, unless the policy may over-commit."""
+    """At no time, unless the policy may over-commit; serving engines take any number of requests."""
     if facts.policy.may_overcommit:
         return
-    for unit in range(facts.n_units):
+    for unit in (unit for unit in range(facts.n_units) if not facts.is_engine(unit)):
         for time in sorted({h.begin for h in facts.holds_on[unit]}):
             load = facts.load(unit, time)
             if load > facts.capacity(unit) * OVER:

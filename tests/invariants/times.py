@@ -74,6 +74,8 @@ def service_time(facts: Facts) -> Iterator[str]:
         task = tasks[0]
         row, run = facts.folder.tasks[task], facts.last_run(task)
         unit, begin = run[0].unit, run[0].begin
+        if facts.is_engine(unit):
+            continue  # whose steps take longer the more it serves
         transfer = facts.transfer(task, unit)
         execution = facts.overhead(task, unit) + facts.computing(task, unit)
         for other in tasks[1:]:

@@ -5,32 +5,34 @@ import os
 import pytest
 
 from tests.crossed import crossed_scenario
-from tests.invariants import violations
-from tests.properties.equivalence import LIMITS, Refused, mostly_slow, options_of, run, unlike, without_plans
+from tests.interpreted import interpreted
+from tests.properties.equivalence import LIMITS, checked, mostly_slow, options_of, run, unlike, without_plans
 from tests.strategies import Limits
-from vinesim.policies.registry import resolve
+from vinesim.core import code, loops
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "15"))
-POLICIES = {name: one for name, one in without_plans().items() if name != "test_pile"}  # it heeds no outages
+POLICIES = without_plans()
 MOST = ("high", "fcfs", "easy_backfill", "kueue")  # of these the engines are compared
 
 
-def cases(name):
+def cases(name, n):
     policy, choices = POLICIES[name], options_of(POLICIES[name])
-    for seed in range(N_SCENARIOS):
+    for seed in range(n):
         yield seed, crossed_scenario(seed, policy, choices[seed % len(choices)], LIMITS.get(policy, Limits()))
 
 
-@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"high", "fcfs", "kueue"}))
-def test_what_the_tables_say_holds(name):
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"high", "fcfs", "kueue", "las"}))
+def test_the_engines_agree_and_what_the_tables_say_holds(name, monkeypatch):
+    """The kernels without a compiler, for the features of each run or for those of the loop that it would share."""
+    monkeypatch.setattr(loops, "cached_kernel", None)  # nothing is compiled
     n_done = n_after = 0
-    for seed, case in cases(name):
-        done = run(case, "reference")
-        if isinstance(done, Refused):
-            continue
-        assert violations(case, done, resolve(POLICIES[name], case.options)) == [], seed
-        n_done += 1
+    for seed, case in cases(name, N_SCENARIOS):
+        monkeypatch.setattr(code, "INLINED_FROM", (0, 1 << 60)[seed % 2])
+        with interpreted():
+            found = checked(case, case.options)
+        assert found.all == [], seed
+        n_done += found.end != "refused"
         n_after += case.workload.after is not None
     assert n_done > N_SCENARIOS / 3
     assert n_after > 0
@@ -38,6 +40,6 @@ def test_what_the_tables_say_holds(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MOST)
-def test_the_engines_agree(name):
-    for seed, case in cases(name):
+def test_the_engines_agree_as_machine_code(name):
+    for seed, case in cases(name, 4):
         assert unlike(run(case, "compiled"), run(case, "reference")) == [], seed

@@ -17,6 +17,9 @@ from tests.requests_scenarios import request_scenario
 from tests.strategies import Limits, seeded_scenario
 from vinesim.formats.results.folder import write_result
 from vinesim.model.application import Application
+from vinesim.model.batching import Batching
+from vinesim.model.electricity import Electricity, Series
+from vinesim.model.step_times import StepTime
 from vinesim.policies.online.high import High
 from vinesim.policies.registry import resolve
 
@@ -101,6 +104,30 @@ def reserved():
     case = plain("high")
     last_us = float(np.nanmax(vs.simulate(case, engine="reference").tasks["finish_us"]))
     return replace(case, reservations=(vs.Reservation("upgrade", last_us, last_us + 9.0),))
+
+
+def billed():
+    """The plain case with a price of electricity that falls as it runs, and emissions."""
+    grid = Electricity(Series([0.0, 9.0], [3.0, 0.5], 20.0, start_us=2.0), 400.0, pue=1.25)
+    return plain("high", electricity=grid)
+
+
+def serving():
+    """Requests on an engine that prefills and one that decodes."""
+    engine = {"max_sequences": 4, "max_batched_tokens": 64, "memory_tokens": 160, "step": StepTime(10.0, 1.0)}
+    kinds = (
+        vs.ProcessorType("P", batching=Batching(**engine, role="prefill", token_bytes=8)),
+        vs.ProcessorType("D", batching=Batching(**engine, role="decode")),
+    )
+    work = workload(
+        operations=np.ones(8),
+        input_tokens=np.array([50, 10] * 4),
+        output_tokens=np.array([3, 1] * 4),
+        **dict.fromkeys(("data_bytes", "data_rack", "data_shelf"), np.zeros(8)),
+    )
+    return vs.Scenario(
+        vs.Datacenter([0, 1], [0, 1], [0, 0], kinds), work, "high", affinity=np.ones((2, 1)), network=APART
+    )
 
 
 def interrupted():
@@ -343,10 +370,16 @@ DAMAGES = [
     ("energy_adds_up", plain, tell("energy/by_type/A", more(1e-6))),
     ("energy_adds_up", plain, tell("energy/by_state/sleep", more(1e-6))),
     ("energy_adds_up", periods, put("periods", "energy_j", 1, more(1e-6))),
+    ("bills_are_those_of_the_energy", billed, tell("energy/cost", more(1e-9))),
+    ("bills_are_those_of_the_energy", billed, tell("energy/carbon_g", more(1e-9))),
     ("periods_are_those_of_the_run", periods, put("periods", "active", 1, more(1))),
     ("periods_are_those_of_the_run", periods, put("periods", "energy_j", 1, more(1e-6))),
     ("periods_are_those_of_the_run", periods, put("periods", "slav", 1, 1.0)),
     ("periods_are_those_of_the_run", periods, put("periods", "period", 1, 7)),
+    ("tokens_come_in_order", serving, put("tasks", "first_token_us", 0, more(9e9))),
+    ("tokens_come_in_order", serving, put("tasks", "scheduled_us", 2, 0.0)),
+    ("roles_are_kept", serving, put("segments", "unit", 0, 1)),
+    ("memories_hold_what_fits", serving, put("units", "memory_peak", 0, 1e9)),
     ("in_order_of_arrival", plain, swap("tasks", 2, 5, "init_us", "start_us", "finish_us", "unit")),
     ("order_within_an_application", requests, swap("tasks", 2, 9, "init_us", "start_us", "finish_us")),
     ("no_unit_idles_while_a_task_waits", plain, later(1.0)),

@@ -168,7 +168,7 @@ class Special:
         """What a function reaches; a function that calls itself is looked at once."""
         if function not in self._reach:
             self._reach[function] = Reach(frozenset((function,)), frozenset(), frozenset())
-            names, fields = names_used(function.__code__, self.features)
+            names, fields = self._names_used(function)
             below = [self.reach(used) for used in self._functions(function, names, fields)]
             is_of_loop = function.__module__ in LOOPS and any(one.name in self._names for one in names)
             self._reach[function] = Reach(
@@ -181,7 +181,7 @@ class Special:
 
     def bound_names(self, function: Any) -> dict[str, Any]:
         """What the global names of a function are bound to."""
-        names, fields = names_used(function.__code__, self.features)
+        names, fields = self._names_used(function)
         found: dict[str, Any] = {}
         for name in sorted({one.name for one in names}):
             value = self._value(function, name)
@@ -193,6 +193,10 @@ class Special:
             elif value is not None:
                 found[name] = self._bound_value(value, function)
         return found
+
+    def _names_used(self, function: Any) -> tuple[frozenset[Name], frozenset[str]]:
+        code = function.__code__
+        return names_used(code, self.features.intersection(code.co_names))  # loops that differ in others ask the same
 
     def part(self, function: Any) -> Part:
         """The kernel of a plain function, for other kernels."""

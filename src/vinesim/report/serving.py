@@ -10,7 +10,7 @@ _COUNTS = """
 SELECT count(first_token_us), count(finish_us) FILTER (output_tokens > 1), count(scheduled_us) FROM tasks
 """
 _TRANSFERS = """
-SELECT count(tasks.start_us) FROM segments JOIN tasks USING (task) WHERE segments.outcome = 'prefilled'
+SELECT count(tasks.start_us) FROM held JOIN tasks USING (task) WHERE held.outcome = 'prefilled'
 """
 
 
