@@ -3,6 +3,7 @@
 leaves to the next. And the browser of the tests of pages."""
 
 import gc
+import math
 import os
 import shutil
 import signal
@@ -120,10 +121,17 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+TIMES = {name: getattr(engine_choice, name) for name in ("COMPILE_S", "FURTHER_S")}  # as users have them
+
+
 @pytest.fixture(autouse=True)
-def _no_runs_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs of other tests took does not choose the engine: it would be compiled for, sooner or later, or not."""
+def _no_time_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a test leaves the engine to VineSim, nothing is compiled because of how long runs take, which differs from
+    machine to machine, and with what else it does: compiling takes as long as many tests. Nor because of what runs of
+    other tests took."""
     monkeypatch.setattr(engine_choice, "_took_s", {})
+    for name in TIMES:
+        monkeypatch.setattr(engine_choice, name, math.inf)
 
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.conftest import TIMES
+from vinesim.engine import engine_choice
 from vinesim.live.journal import VERSION
 from vinesim.plans.record import FORMAT
 
@@ -125,6 +127,9 @@ SLOW = {  # pages whose examples take a minute or more, and why
 }
 
 
+QUICK_ENOUGH = ("trusted_what_if",)  # pages for which compiling takes longer than all their runs
+
+
 def marked(page: Path) -> Any:
     """The page; marked where it takes long."""
     why = [reason for name, reason in SLOW.items() if name in str(page.relative_to(ROOT))]
@@ -137,6 +142,9 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "dumb")
+    if page.stem not in QUICK_ENOUGH:
+        for name, seconds in TIMES.items():
+            monkeypatch.setattr(engine_choice, name, seconds)
     names: dict[str, object] = {"__name__": "docs"}
     printed = None
     for block in blocks(page):

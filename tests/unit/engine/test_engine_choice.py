@@ -13,6 +13,7 @@ from typing import ClassVar
 import pytest
 
 import vinesim as vs
+from tests.conftest import TIMES
 from tests.loops import copy_loops
 from tests.properties.equivalence import unlike
 from vinesim.core.code import SHARED_LOOP, Code
@@ -28,6 +29,13 @@ from vinesim.state import layout
 from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 
 ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _time_chooses(monkeypatch):
+    """Here it does, as for users."""
+    for name, seconds in TIMES.items():
+        monkeypatch.setattr(engine_choice, name, seconds)
 
 
 def quickstart(**changes):
