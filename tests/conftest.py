@@ -3,14 +3,15 @@
 leaves to the next. And the browser of the tests of pages."""
 
 import gc
-import math
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -121,17 +122,12 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-TIMES = {name: getattr(engine_choice, name) for name in ("COMPILE_S", "FURTHER_S")}  # as users have them
-
-
 @pytest.fixture(autouse=True)
-def _no_time_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a test leaves the engine to VineSim, nothing is compiled because of how long runs take, which differs from
-    machine to machine, and with what else it does: compiling takes as long as many tests. Nor because of what runs of
-    other tests took."""
+def _others_do_not_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests and other programs do does not choose the engine, or a busy machine would compile for runs that
+    are short, and be busier: what runs took is forgotten, and time counts that this process computed."""
     monkeypatch.setattr(engine_choice, "_took_s", {})
-    for name in TIMES:
-        monkeypatch.setattr(engine_choice, name, math.inf)
+    monkeypatch.setattr(engine_choice, "time", SimpleNamespace(perf_counter=time.process_time))
 
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -13,7 +13,6 @@ from typing import ClassVar
 import pytest
 
 import vinesim as vs
-from tests.conftest import TIMES
 from tests.loops import copy_loops
 from tests.properties.equivalence import unlike
 from vinesim.core.code import SHARED_LOOP, Code
@@ -32,10 +31,9 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def _time_chooses(monkeypatch):
-    """Here it does, as for users."""
-    for name, seconds in TIMES.items():
-        monkeypatch.setattr(engine_choice, name, seconds)
+def _real_time(monkeypatch):
+    """As users have it."""
+    monkeypatch.setattr(engine_choice, "time", time)
 
 
 def quickstart(**changes):
