@@ -121,7 +121,7 @@ def short(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
-def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
+def _faults(policy: Policy) -> Iterator[tuple[str, ...]]:
     """Yield (expected, found) for each fault in how the class is written."""
     kind = type(policy)
     known = {item.name for item in fields(policy)}
