@@ -42,6 +42,11 @@ def test_the_command_line_loads_nothing_that_a_command_may_not_need():
     assert loaded_by("import vinesim.cli.main", {"numpy", "pydantic", "yaml", "rich", "asyncio"}) == set()
 
 
+def test_an_agent_loads_neither_the_manager_nor_policies():
+    not_its_own = {"vinesim.live.manager.core", "vinesim.policies.registry", "vinesim.engine.run", "pydantic", "yaml"}
+    assert loaded_by("import vinesim.live.serve, vinesim.live.agent.program", not_its_own) == set()
+
+
 @pytest.mark.parametrize("code", ["find('high')", "resolve('high')"])
 def test_a_policy_is_found_without_the_others(code):
     modules = {policy.__module__ for policy in policies().values()}

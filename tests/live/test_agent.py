@@ -14,8 +14,8 @@ from vinesim.live.address import make_token, write_place
 from vinesim.live.agent.agent import Agent
 from vinesim.live.agent.device import Device, Family
 from vinesim.live.agent.processes import descendants, end_descendants, end_group, is_alive, started_at
+from vinesim.live.agent.records import node_folder
 from vinesim.live.clock import ClusterClock
-from vinesim.live.folder import node_folder
 from vinesim.live.wire.connection import Connection
 
 FOREVER_US = 1e9

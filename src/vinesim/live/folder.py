@@ -37,8 +37,3 @@ def cluster_in(folder: Path, file: str = CLUSTER) -> Cluster:
         raise InputError([Problem(str(folder), "the folder of a cluster", "none was started there", remedy)])
     origin = json.loads((folder / ORIGIN).read_text())
     return read_cluster(folder / file, folder=Path(origin["folder"]))
-
-
-def node_folder(folder: Path, node: str) -> Path:
-    """Return the folder of a node's agent."""
-    return folder / "nodes" / node

@@ -27,9 +27,10 @@ import ray
 
 from vinesim.live.address import PRIVATE, Address, read_token
 from vinesim.live.agent.agent import Agent
-from vinesim.live.folder import CLUSTER, cluster_in, node_folder
+from vinesim.live.agent.records import node_folder
+from vinesim.live.folder import CLUSTER, cluster_in
 from vinesim.live.logs import log_to
-from vinesim.live.serve import FAILED, manager
+from vinesim.live.manager.program import FAILED, manager
 from vinesim.model.cluster import Cluster
 
 log = logging.getLogger("vinesim.live.placed")

@@ -53,7 +53,7 @@ def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
         name = before + key
         if name in _NOT_NUMBERS:
             continue
-        if isinstance(value, Mapping):
+        if not isinstance(value, float | int | str) and isinstance(value, Mapping):  # which takes longer to ask
             yield from flat(value, f"{name}.")
         else:
             yield name, value

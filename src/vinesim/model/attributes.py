@@ -63,6 +63,7 @@ class Declared:
     annotation: Any
     default: Any  # dataclasses.MISSING if it has none
     default_factory: Any
+    words: tuple[str, ...]  # that it may be; empty if it is not one of some words
 
 
 def attribute(meaning: str, rule: Rule | None = None) -> dict[str, Any]:
@@ -78,7 +79,8 @@ def attributes_of(model: Any) -> tuple[Declared, ...]:
         if (about := item.metadata.get("attribute")) is not None:
             key = next((item.name.removesuffix(unit) for unit in _UNITS if item.name.endswith(unit)), item.name)
             annotation = annotations[item.name]
-            found.append(Declared(item.name, key, about, annotation, item.default, item.default_factory))
+            words = get_args(annotation) if get_origin(annotation) is Literal else ()
+            found.append(Declared(item.name, key, about, annotation, item.default, item.default_factory, words))
     return tuple(found)
 
 
@@ -87,11 +89,10 @@ def wrong_attributes(where: Steps, value: Any) -> list[Problem]:
     problems = []
     for one in attributes_of(value.__class__):
         found = getattr(value, one.name)
-        words = get_args(one.annotation) if get_origin(one.annotation) is Literal else ()
         if found is None and one.default is None:
             continue
-        if words and found not in words:
-            problems.append(Problem((*where, one.name), "one of " + ", ".join(words), repr(found)))
+        if one.words and found not in one.words:
+            problems.append(Problem((*where, one.name), "one of " + ", ".join(one.words), repr(found)))
         elif one.about.rule is not None and not one.about.rule.is_right(found):
             problems.append(Problem((*where, one.name), one.about.rule.expected, as_found(found)))
     return problems

@@ -12,7 +12,7 @@ from vinesim.model.errors import InputError, Problem
 
 _LOG = logging.getLogger(__name__)
 _folders: set[str] = set()  # of the files that have been loaded
-_elsewhere: set[str] = set()  # the files of modules that are known to lie in none of them
+_folder: dict[str, str] = {}  # of each module's file: there are a thousand, and to look at all took half of a load
 _in_packages: set[str] = set()  # the modules of packages in these folders that the files have imported
 
 
@@ -64,19 +64,22 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
 
 def _helpers(folder: str) -> set[str]:
     """Return the modules whose file lies directly in this folder, or in one from which a file was loaded before."""
-    if folder not in _folders:
-        _folders.add(folder)
-        _elsewhere.clear()
+    _folders.add(folder)
     found = set()
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or file in _elsewhere or module is sys.modules.get("__main__"):
-            continue
-        if os.path.dirname(os.path.abspath(file)) in _folders:
+        if isinstance(file, str) and _folder_of(file) in _folders and module is not sys.modules.get("__main__"):
             found.add(module.__name__)
-        elif os.path.isabs(file):  # there are a thousand modules: to look at all each time took half of a load
-            _elsewhere.add(file)
     return found
+
+
+def _folder_of(file: str) -> str:
+    """Return the folder in which a module's file lies."""
+    if not os.path.isabs(file):
+        return os.path.dirname(os.path.abspath(file))
+    if file not in _folder:
+        _folder[file] = os.path.dirname(os.path.abspath(file))
+    return _folder[file]
 
 
 def _is_of_package_in(name: str, folder: str) -> bool:

@@ -71,40 +71,38 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
 
 def check_declarations(policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not follow the contract."""
-    where = _where(policy)
-    shape = [Problem(where, expected, found) for expected, found in _faults(policy)]
-    if shape:
-        raise InputError(shape)
+    found = list(_faults(policy)) or list(_undeclared(policy))
+    if found:
+        where = _where(policy)  # not before: looking a class up in its file takes longer than a small run
+        raise InputError([Problem(where, *words) for words in found])
+
+
+def _undeclared(policy: Policy) -> Iterator[tuple[str, ...]]:
+    """Yield (expected, found) and what to do for what an online policy calls and does not declare; only the first of
+    those that say what it does."""
     if not isinstance(policy, OnlinePolicy):
         return
     used = functions_of(policy.decide)
     preempts = not PREEMPTS.isdisjoint(used)
     if preempts != policy.preempts:
         does = "calls preempt or move" if preempts else "calls neither preempt nor move"
-        expected = f"preempts = {not policy.preempts}, as it {does}"
-        raise InputError([Problem(where, expected, f"preempts = {policy.preempts}")])
+        yield f"preempts = {not policy.preempts}, as it {does}", f"preempts = {policy.preempts}"
+        return
     if not policy.preempts and (found := sorted(query.__name__ for query in NEEDS_PREEMPTS & used)):
-        expected = f"preempts = True, as it calls {', '.join(found)}"
-        raise InputError([Problem(where, expected, "preempts = False")])
+        yield f"preempts = True, as it calls {', '.join(found)}", "preempts = False"
+        return
     if queries.drop in used and not policy.may_drop and not isinstance(policy, ScorePolicy):  # its option says so
-        raise InputError([Problem(where, "may_drop = True, as it calls drop", "may_drop = False")])
-    problems = [
-        Problem(
-            where,
-            f'groups = ("{group}",), as it calls {query.__name__}',
-            f"groups = {policy.groups!r}",
-            "Tasks are distinguished only by what groups names.",
-        )
-        for query, group in NEEDS_GROUP.items()
-        if query in used and group not in policy.groups
-    ]
+        yield "may_drop = True, as it calls drop", "may_drop = False"
+        return
+    for query, group in NEEDS_GROUP.items():
+        if query in used and group not in policy.groups:
+            expected = f'groups = ("{group}",), as it calls {query.__name__}'
+            yield expected, f"groups = {policy.groups!r}", "Tasks are distinguished only by what groups names."
     score = getattr(type(policy), "score", None)
     for query in sorted(functions_of(score) - OF_NODES if score is not None else (), key=lambda f: f.__name__):
         if query.__module__ == queries.__name__:
             expected = "a score that depends on the node, the task's type and what it demands: scores are kept"
-            problems.append(Problem(where, expected, f"{query.__name__} in score"))
-    if problems:
-        raise InputError(problems)
+            yield expected, f"{query.__name__} in score"
 
 
 def _where(policy: Policy) -> str:
@@ -123,7 +121,7 @@ def short(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
-def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
+def _faults(policy: Policy) -> Iterator[tuple[str, ...]]:
     """Yield (expected, found) for each fault in how the class is written."""
     kind = type(policy)
     known = {item.name for item in fields(policy)}

@@ -30,6 +30,12 @@ from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.fixture(autouse=True)
+def _real_time(monkeypatch):
+    """As users have it."""
+    monkeypatch.setattr(engine_choice, "time", time)
+
+
 def quickstart(**changes):
     return vs.changed(vs.read_scenario(ROOT / "examples" / "quickstart.yaml"), **changes)
 

@@ -9,6 +9,11 @@ from typing import Any
 PROCESS, END = "process", "end"
 
 
+def node_folder(folder: Path, node: str) -> Path:
+    """Return the folder of a node's agent, in that of the cluster."""
+    return folder / "nodes" / node
+
+
 def write_record(folder: Path, attempt: int, end: dict[str, Any]) -> None:
     """Note how an attempt ended."""
     _write(folder / f"{END}-{attempt}.json", end)
