@@ -18,6 +18,7 @@ from vinesim.live.logs import log_to
 from vinesim.live.manager.core import Core
 from vinesim.live.manager.metrics import MetricsPort
 from vinesim.live.manager.server import Server
+from vinesim.live.running import alone
 
 log = logging.getLogger("vinesim.live.serve")  # also as a program
 NO_MANAGER_S = 0.1
@@ -27,8 +28,9 @@ YOUNG = 10_000  # objects that are made before the garbage collector looks at th
 
 async def manager(folder: Path) -> None:
     """Serve the cluster of a folder until it is stopped. When its nodes change, it begins again from the journal."""
-    while not await _is_over(folder):
-        log.info("nodes have changed")
+    with alone(folder / "manager.lock", "a manager"):  # before the journal is opened: a second one would change it
+        while not await _is_over(folder):
+            log.info("nodes have changed")
 
 
 async def _is_over(folder: Path) -> bool:
