@@ -3,6 +3,7 @@
 import importlib.util
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.cli.conftest import vinesim as vinesim
 from tests.live.clusters import CLUSTER, CoreTest, only, until, write_files
 from vinesim.cli import live_cluster, live_jobs, live_watch
 from vinesim.cli.console import Console
+from vinesim.live.address import make_token
 from vinesim.live.agent.processes import is_alive, started_at
 from vinesim.live.client import LiveError
 
@@ -221,14 +223,36 @@ def test_a_node_that_cannot_be_placed_is_no_harm_to_the_cluster(tmp_path, monkey
     core = CoreTest(tmp_path)
     core.core.journal.close()
     started = []
-    monkeypatch.setattr(placed, "_agent", lambda folder, node: started.append(node) or node)
+    monkeypatch.setattr(placed, "_agent", lambda folder, node, ended: started.append(node) or node)
 
     def add(node):
         if node == "n0":
             raise ValueError("no such label")
 
     known = set()
-    assert placed._joined(tmp_path / "state", known, add) == started == ["n1"]
+    assert placed._joined(tmp_path / "state", known, add, threading.Event()) == started == ["n1"]
     assert known == {"n0", "n1"}
     assert "could not be placed" in caplog.text
-    assert placed._joined(tmp_path / "state", known, add) == []
+    assert placed._joined(tmp_path / "state", known, add, threading.Event()) == []
+
+
+def test_a_start_that_is_interrupted_leaves_no_cluster(monkeypatch, tmp_path):
+    process = Starting(tmp_path)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(live_cluster.subprocess, "Popen", lambda *_, **__: process)
+    monkeypatch.setattr(live_cluster, "_wait_until_up", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        live_cluster.start(write_files(tmp_path), tmp_path / "folder", 1.0, False)
+    assert process.is_ended
+
+
+def test_a_supervisor_that_is_to_end_waits_for_no_manager(tmp_path):
+    placed = pytest.importorskip("vinesim.live.placed")  # needs Ray
+    make_token(tmp_path)
+    ended = threading.Event()
+    threading.Timer(0.2, ended.set).start()
+    with pytest.raises(placed._Ended):
+        placed._place(tmp_path, ended)

@@ -5,7 +5,8 @@ import sqlite3
 import pytest
 
 from tests.live.clusters import CoreTest, only
-from vinesim.live.journal import Journal
+from vinesim.live.journal import VERSION, Journal
+from vinesim.model.errors import InputError
 
 
 @pytest.fixture
@@ -62,3 +63,18 @@ def test_a_job_is_kept_before_its_number_leaves_and_a_request_after_its_order(tm
     assert only(core.core.turn([("c", {"op": "job.submit", "n": 1, "key": None, "job": job})]), "reply")
     with sqlite3.connect(tmp_path / "state" / "journal") as other:
         assert other.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("kind", ["newer", "no database"])
+def test_a_file_that_is_no_journal_of_this_version_is_refused_in_words(tmp_path, kind):
+    path = tmp_path / "journal.sqlite"
+    if kind == "newer":
+        Journal(path).close()
+        db = sqlite3.connect(path)
+        db.execute(f"PRAGMA user_version={VERSION + 1}")
+        db.close()
+    else:
+        path.write_text("something else, and long enough to be looked at" * 9)
+    words = f"version {VERSION} at most" if kind == "newer" else "a journal that can be opened"
+    with pytest.raises(InputError, match=rf"journal.sqlite: expected a journal .*{words[10:]}"):
+        Journal(path)

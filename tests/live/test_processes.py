@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 
@@ -11,6 +13,8 @@ import pytest
 
 from tests.live.clusters import CLUSTER, eventually, processes, until
 from vinesim.live.client import LiveError, connect
+from vinesim.live.folder import JOURNAL
+from vinesim.live.journal import Journal
 from vinesim.model.errors import InputError
 
 
@@ -252,3 +256,16 @@ def test_stop_ends_everything_and_a_stranger_is_not_served(tmp_path):
         run(cluster.folder, work)
         until(lambda: all(process.poll() is not None for process in cluster._running.values()))
         assert [process.returncode for process in cluster._running.values()] == [0, 0]
+
+
+def test_a_second_manager_of_a_folder_ends_before_it_changes_anything(tmp_path):
+    with processes(tmp_path, "manager") as cluster:
+        words = [sys.executable, "-m", "vinesim.live.serve", "manager", str(cluster.folder)]
+        second = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        assert (second.returncode, second.stderr) == (1, f"{cluster.folder}: a manager runs there already\n")
+        cluster.signal("manager", signal.SIGKILL)
+        journal = Journal(cluster.folder / JOURNAL)
+        assert journal.get("boots") == 1
+        journal.close()
+        cluster.start("manager")  # its lock has gone with it
+        assert run(cluster.folder, lambda session: session.call("client.status"))["manager"]["n_starts"] == 2

@@ -63,21 +63,21 @@ import numba.cuda.dispatcher
 from numba import cuda, float64, int32, int64
 from vinesim.live.kernels import load, source_of
 from vinesim.policies.placement.kernels.cuda_kernel import kernel_of, prepare, wide_kernel_of
-numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(7, 5))  # there need be none
+capability, names = tuple(map(int, sys.argv[2:4])), sys.argv[4:]
+numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)  # there need be none
 reals, table, kinds = float64[::1], float64[:, ::1], int32[::1]
 asked = table, reals, int64, kinds, table, float64, reals, reals
-abf = [(kernel_of(32, name).py_func, asked) for name in ("marginal", "literal")]
-wide = wide_kernel_of(32, "marginal").py_func, asked
-first = prepare.py_func, (reals, int64, int64, table, float64, table, reals, reals)
+kernels = [(make(32, name).py_func, asked) for make in (kernel_of, wide_kernel_of) for name in names]
+kernels.append((prepare.py_func, (reals, int64, int64, table, float64, table, reals, reals)))
 load(source_of("examples/live/kernels.py"), Path(sys.argv[1]))
 (option,) = [cell.cell_contents for cell in sys.modules["vinesim_live_kernels"].price_on_gpu().__closure__]
+kernels.append((option.py_func, (reals, reals, float64, float64, float64, reals)))
 bounds = kernel_of(1024, "fitted").targetoptions["launch_bounds"]
-text, _ = cuda.compile_ptx(abf[0][0], abf[0][1], cc=(7, 5), launch_bounds=bounds)
+text, _ = cuda.compile_ptx(*kernels[0], cc=capability, launch_bounds=bounds)
 assert ".maxntid 1024" in text, "its registers suffice for a block"
-options = option.py_func, (reals, reals, float64, float64, float64, reals)
-for function, signature in (*abf, wide, first, options):
-    text, _ = cuda.compile_ptx(function, signature, cc=(7, 5))
-    assert ".target sm_75" in text
+for function, signature in kernels:
+    text, _ = cuda.compile_ptx(function, signature, cc=capability)
+    assert ".target sm_{}{}".format(*capability) in text
     assert text.count(".entry") == 1
 """
 
@@ -101,9 +101,16 @@ def test_the_cuda_kernel_on_a_gpu_places_as_the_cpu_does():
     run(AS_THE_CPU)
 
 
-def test_the_kernels_compile_to_ptx_without_a_gpu(tmp_path):
+TO_COMPILE = [
+    pytest.param("7 5 marginal literal", id="the oldest"),
+    pytest.param("9 0 marginal literal fitfirst fitted", id="H100 and H200", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("words", TO_COMPILE)
+def test_the_kernels_compile_to_ptx_without_a_gpu(tmp_path, words):
     pytest.importorskip("numba_cuda")
-    run(TO_PTX, str(tmp_path))
+    run(TO_PTX, str(tmp_path), *words.split())
 
 
 def fails(*_):

@@ -39,13 +39,16 @@ def start(
     that was started in the folder before is continued."""
     place = folder_of(folder)
     from vinesim.live.engine import check_policy
-    from vinesim.live.folder import prepare
+    from vinesim.live.folder import JOURNAL, prepare
+    from vinesim.live.journal import Journal
     from vinesim.live.running import supervisor_pid
     from vinesim.model.errors import InputError, Problem
 
     if supervisor_pid(place) is not None:
         remedy = "Stop it with `vinesim live stop`, or name another --folder."
         raise InputError([Problem("vinesim live start", "no cluster that runs", f"one in {place}", remedy)])
+    if (place / JOURNAL).exists():
+        Journal(place / JOURNAL).close()  # refused now rather than by each manager
     found = prepare(place, cluster, check_policy)
     (place / "logs").mkdir(exist_ok=True, mode=0o700)
     (place / "address.json").unlink(missing_ok=True)
@@ -55,16 +58,16 @@ def start(
         process = subprocess.Popen(  # noqa: S603
             words, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors
         )
-    _wait_until_up(place, process, time.monotonic() + wait)
-    n_units = sum(len(node.units) for node in found.nodes)
-    say(f"{len(found.nodes)} nodes with {n_units} units are up; policy {found.policy}; folder {place}")
-    if foreground:
-        try:
+    try:
+        _wait_until_up(place, process, time.monotonic() + wait)
+        n_units = sum(len(node.units) for node in found.nodes)
+        say(f"{len(found.nodes)} nodes with {n_units} units are up; policy {found.policy}; folder {place}")
+        if foreground:
             process.wait()
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
-            raise
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
 
 
 def stop(

@@ -30,7 +30,7 @@ def record(
     write_result(out / RESULT, found.result)
     n = found.scenario.workload.n_jobs
     unknown = f"; {found.n_unknown:,} of applications that nobody declares are left out" if found.n_unknown else ""
-    left_out = f"; {found.n_left_out:,} that failed, were dropped or cancelled are left out" if found.n_left_out else ""
+    left_out = f"; {found.n_left_out:,} that failed or were cancelled are left out" if found.n_left_out else ""
     say(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
 
 

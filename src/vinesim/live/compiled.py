@@ -278,7 +278,8 @@ class CompiledDecisions:
             outcome.grants, self._ready = self._ready + grants, []
         else:
             self._ready += grants
-        outcome.ask_again_us = float(self._timer[0]) if self._n_pending[0] else math.inf
+        is_ahead = self._n_pending[0] and self._timer[0] > now_us  # a run drops one that rings while no unit has room
+        outcome.ask_again_us = float(self._timer[0]) if is_ahead else math.inf
         return outcome
 
     def _lose_ready(self, lost: set[int]) -> list[int]:

@@ -70,6 +70,13 @@ class Decider:
             self.see(TIMER)
 
     @property
+    def ask_again_us(self) -> float:
+        """When the policy wants to be called again; infinite if nothing waits, or if that time has come: a run drops a
+        timer that rings while no unit has room."""
+        is_ahead = self.n_pending > 0 and self.timer_us > self.now_us
+        return self.timer_us if is_ahead else math.inf
+
+    @property
     def n_pending(self) -> int:
         """Number of waiting requests."""
         return 0 if self.state is None else len(self.state.pending)

@@ -21,7 +21,7 @@ class Dispatches:
     unit_type: np.ndarray  # where it ran
     size: np.ndarray
     n_waiting: np.ndarray  # when it was issued
-    took_us: np.ndarray
+    took_us: np.ndarray  # NaN: it was dropped
 
     def draw(self, n_types: int, random: np.random.Generator) -> np.ndarray:
         """Return a dispatch of each request on each type, in us, [N, P]."""
@@ -31,7 +31,8 @@ class Dispatches:
         n = len(self.took_us)
         found, is_open = np.empty(n), np.ones(n, bool)
         sizes, waiting = self._size_class(), _bit_length(self.n_waiting)
-        asked = np.full(n, kind)
+        asked, is_measured = np.full(n, kind), np.isfinite(self.took_us)
+        took_us = self.took_us[is_measured]
         levels = [  # what the measured requests are, and what is asked for: from most alike to anything
             ((self.application, self.unit_type, waiting, sizes), (self.application, asked, waiting, sizes)),
             ((self.application, self.unit_type, waiting), (self.application, asked, waiting)),
@@ -39,10 +40,10 @@ class Dispatches:
             ((self.application,), (self.application,)),
         ]
         for measured, wanted in levels:
-            drawn, is_enough = _drawn(self.took_us, measured, wanted, random)
+            drawn, is_enough = _drawn(took_us, tuple(one[is_measured] for one in measured), wanted, random)
             take = is_open & is_enough
             found[take], is_open = drawn[take], is_open & ~is_enough
-        found[is_open] = random.choice(self.took_us, int(is_open.sum()))
+        found[is_open] = random.choice(took_us, int(is_open.sum()))
         return found
 
     def _size_class(self) -> np.ndarray:
@@ -71,12 +72,12 @@ def _drawn(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw for each wanted key one of the values that were measured with it. Returns the draws, and whether there were
     enough values to draw from."""
-    n = len(values)
+    n, n_wanted = len(values), len(wanted[0])
     keys = np.concatenate([np.stack(measured, axis=1), np.stack(wanted, axis=1)])
     code = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     order = np.argsort(code[:n], kind="stable")
     counts = np.bincount(code[:n], minlength=int(code.max()) + 1)
     first = np.concatenate(([0], np.cumsum(counts)))[code[n:]]
     of = counts[code[n:]]
-    at = np.minimum(first + (random.random(n) * of).astype(np.int64), n - 1)
+    at = np.minimum(first + (random.random(n_wanted) * of).astype(np.int64), n - 1)
     return values[order[at]], of >= LEAST

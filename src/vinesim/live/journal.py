@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from vinesim.model.errors import InputError, Problem
+
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE nodes (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
@@ -75,20 +77,33 @@ class Journal:
     """Tables of jobs, attempts, requests, nodes and decisions. Nothing is kept until ``commit``."""
 
     def __init__(self, path: Path, is_synchronous: bool = False):
+        """Raises :class:`InputError` for a file that is no journal, or one of a newer version."""
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.row_factory = sqlite3.Row
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
+        try:
+            version = self._opened(is_synchronous)
+        except sqlite3.Error as wrong:
+            self._db.close()
+            remedy = "Move the file away, or name another --folder."
+            raise InputError([Problem(str(path), "a journal that can be opened", str(wrong), remedy)]) from None
+        if version > VERSION:
+            self._db.close()
+            expected, remedy = f"a journal of version {VERSION} at most", "Use the VineSim that has written it."
+            raise InputError([Problem(str(path), expected, f"version {version}", remedy)])
         self._is_open = self._is_in_step = self._is_step_open = False
         self.is_promised = False  # something was written that must be kept before any message leaves
         self._notes: list[tuple[str, tuple[Any, ...]]] = []  # that are not written
         self._n_before = 0  # of them: were noted before this step
         self._step = Step(self)
+
+    def _opened(self, is_synchronous: bool) -> int:
+        """Bring the tables up to date. Returns the version of the file."""
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
         if version < VERSION:
             self._db.executescript(f"BEGIN; {''.join(STEPS[version:])} PRAGMA user_version={VERSION}; COMMIT")
-        elif version != VERSION:
-            raise ValueError(f"{path}: a journal of version {version}; this is version {VERSION}")
+        return int(version)
 
     def write(self, statement: str, *values: Any) -> int:
         """Change a table, in the transaction of this turn. Returns the number of a new row."""

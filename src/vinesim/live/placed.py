@@ -8,7 +8,6 @@ Ray does not carry requests: its actors open sockets to each other.
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import secrets
@@ -31,6 +30,7 @@ from vinesim.live.agent.records import node_folder
 from vinesim.live.folder import CLUSTER, cluster_in
 from vinesim.live.logs import log_to
 from vinesim.live.manager.program import FAILED, manager
+from vinesim.live.running import alone
 from vinesim.model.cluster import Cluster
 
 log = logging.getLogger("vinesim.live.placed")
@@ -80,13 +80,13 @@ def supervise(folder: Path) -> None:
     cluster = cluster_in(folder)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    with _locked(folder), _started(folder, cluster) as add:
+    with _locked(folder), _started(folder, cluster) as add, contextlib.suppress(_Ended):
         log.info("ray up")
-        hosts = _hosts(folder, cluster)
+        hosts = _hosts(folder, cluster, ended)
         placed, seen = {node.name for node in cluster.nodes}, 0
         while not ended.is_set() and not _is_over(hosts[0]):
             if seen != (seen := (folder / CLUSTER).stat().st_mtime_ns):
-                hosts += _joined(folder, placed, add)
+                hosts += _joined(folder, placed, add, ended)
             ended.wait(POLL_S)
         until_s = time.monotonic() + cluster.limits.lease_us / 1e6
         while not ended.is_set() and time.monotonic() < until_s and not all(map(_is_over, hosts)):
@@ -94,16 +94,16 @@ def supervise(folder: Path) -> None:
     log.info("stopped")
 
 
-def _hosts(folder: Path, cluster: Cluster) -> list[Any]:
+def _hosts(folder: Path, cluster: Cluster, ended: threading.Event) -> list[Any]:
     """Start the manager, then an agent for each node."""
     (folder / "address.json").unlink(missing_ok=True)
     first = None if cluster.address else {LABEL: cluster.nodes[0].name}
     log_file = str(folder / "logs" / "manager.jsonl")
     hosts = [_actor_on(_actor(), first).remote("manager", log_file, manager, folder)]
-    return [*hosts, *(_agent(folder, node.name) for node in cluster.nodes if not node.is_removed)]
+    return [*hosts, *(_agent(folder, node.name, ended) for node in cluster.nodes if not node.is_removed)]
 
 
-def _joined(folder: Path, placed: set[str], add: Callable[[str], None]) -> list[Any]:
+def _joined(folder: Path, placed: set[str], add: Callable[[str], None], ended: threading.Event) -> list[Any]:
     """Start an agent for each node that has joined. What goes wrong with one is no harm to the cluster that runs."""
     found = []
     for node in cluster_in(folder).nodes:
@@ -111,7 +111,9 @@ def _joined(folder: Path, placed: set[str], add: Callable[[str], None]) -> list[
             placed.add(node.name)
             try:
                 add(node.name)
-                found.append(_agent(folder, node.name))
+                found.append(_agent(folder, node.name, ended))
+            except _Ended:
+                raise
             except Exception:
                 log.error("a node could not be placed", exc_info=True, extra={"node": node.name})
     return found
@@ -121,9 +123,9 @@ def _actor() -> Any:
     return ray.remote(num_cpus=0, max_restarts=RESTARTS, max_task_retries=0)(Host)
 
 
-def _agent(folder: Path, node: str) -> Any:
-    """Start the agent of a node, once the manager listens."""
-    host, port = _place(folder)
+def _agent(folder: Path, node: str, ended: threading.Event) -> Any:
+    """Start the agent of a node, once the manager listens. Raises :class:`_Ended`."""
+    host, port = _place(folder, ended)
     home, log_file = str(node_folder(folder, node)), str(folder / "logs" / f"{node}.jsonl")
     arguments = (node, host, port, read_token(folder), home)
     return _actor_on(_actor(), {LABEL: node}).remote(node, log_file, agent_of, *arguments)
@@ -134,15 +136,20 @@ def _actor_on(actor: Any, labels: dict[str, str] | None) -> Any:
     return actor.options(label_selector=labels) if labels else actor
 
 
-def _place(folder: Path) -> tuple[str, int]:
-    """Wait until the manager listens."""
+class _Ended(Exception):
+    """SIGTERM came while this waited for a manager that perhaps never listens."""
+
+
+def _place(folder: Path, ended: threading.Event) -> tuple[str, int]:
+    """Wait until the manager listens. Raises :class:`_Ended`."""
     address = Address.in_folder(folder)
-    while True:
+    while not ended.is_set():
         try:
             host, port, _ = address.read()
             return host, port
         except OSError:
-            time.sleep(POLL_S / 5)
+            ended.wait(POLL_S / 5)
+    raise _Ended
 
 
 def _is_over(host: Any) -> bool:
@@ -159,11 +166,7 @@ def _is_over(host: Any) -> bool:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Any:
     """Keep a second supervisor out of the folder."""
-    with open(folder / "lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SystemExit(f"{folder}: a cluster runs there already") from None
+    with alone(folder / "lock", "a cluster"):
         (folder / "supervisor.pid").write_text(str(os.getpid()))
         try:
             yield

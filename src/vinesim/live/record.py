@@ -3,7 +3,7 @@
 The scenario's requests arrive when they arrived, with their sizes. Each has the time that it took on the type where it
 ran (its share, if it was consolidated), and on other types the median of its application there. What a grant takes
 beyond its execution is the overhead, the median by application and type; ``drawn`` gives each request one of those that
-were measured.
+were measured. Requests that the policy dropped are among them, and ran nowhere.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.simulate import result_of
+from vinesim.engine.simulate import result_of, simulate
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.live.dispatch import Dispatches, waiting_at
@@ -30,10 +30,13 @@ from vinesim.model.speed_curves import curves_of
 from vinesim.model.version import code_version
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.identity import content_id
+from vinesim.policies.registry import resolve
 from vinesim.result import Result
 
 SCENARIO, WORKLOAD, RESULT = "scenario.yaml", "workload.parquet", "result"
 TINY_US = 1e-12
+DROPPED = "dropped"  # outcome of a request
+NOWHERE = -1
 NO_NETWORK = Network(None, None, None, 0.0)
 
 
@@ -43,8 +46,9 @@ class Recorded:
 
     scenario: Scenario
     result: Result
-    in_full: Scenario  # the same requests; each grant takes what it took in all, and the policy expects what it did
-    n_left_out: int  # requests that failed, were dropped or cancelled
+    in_full: Scenario  # the same requests, as ``repeated`` needs them
+    begin_us: float  # when the first request came, by the cluster's clock
+    n_left_out: int  # requests that failed or were cancelled
     n_unknown: int  # requests that are left out because nothing says what their application is
     dispatches: Dispatches
 
@@ -56,6 +60,14 @@ class Recorded:
         times_us = times_us + self.dispatches.draw(times_us.shape[1], random)
         return replace(self.scenario, workload=replace(self.scenario.workload, times_us=times_us), overhead_us=None)
 
+    def repeated(self, **engine: Any) -> Result:
+        """Simulate the same requests: each grant takes what it took in all, and the policy expects what it did.
+
+        The policy is given the cluster's own times, because sums of floats round by how large they are."""
+        again = simulate(self.in_full, **engine)
+        scenario = replace(self.in_full, workload=_work_since(self.begin_us, self.in_full.workload))
+        return result_of(scenario, _outcome_since(self.begin_us, again.outcome), lambda: again.provenance)
+
 
 def record(folder: Path) -> Recorded:
     """Return the live run of a cluster's folder. Raises :class:`InputError` if no request was processed."""
@@ -63,29 +75,26 @@ def record(folder: Path) -> Recorded:
     cluster = with_registered(cluster, journal)
     rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, number, id")]
     journal.close()
-    ran = [row for row in rows if row["outcome"] == "done" and row["execution_us"] is not None]
+    came = [row for row in rows if _has_run(row) or row["outcome"] == DROPPED]
     names = [one.application.name for one in cluster.applications]
-    done = [row for row in ran if row["application"] in names]
-    if not done:
+    known = [row for row in came if row["application"] in names]
+    if not any(map(_has_run, known)):
         raise InputError([Problem(str(folder), "a cluster that has processed requests", _instead(rows))])
-    kinds = cluster.datacenter.unit_type
-    columns = {name: np.array([row[name] for row in done]) for name in done[0]}
-    begin_us = columns["arrival_us"].min()
-    for name in ("arrival_us", "issued_us", "ended_us", "deadline_us"):
-        columns[name] = columns[name] - begin_us
+    columns = _columns(known)
+    begin_us = float(columns["arrival_us"].min())
     code = np.array([names.index(name) for name in columns["application"].tolist()])
     _check_single(folder, cluster, np.unique(code))
     check_units(folder, cluster, columns["unit"].max())
-    unit_type = kinds[columns["unit"].astype(int)]
+    unit_type = np.where(columns["unit"] >= 0, cluster.datacenter.unit_type[columns["unit"]], NOWHERE)
     columns["begun_us"] = _begun(cluster, columns)
     _, batch, n_consolidated = np.unique(columns["attempt"], return_inverse=True, return_counts=True)
     share_us = columns["execution_us"] / n_consolidated[batch]
     overhead_us = _overhead(cluster, columns, code, unit_type)
     times_us = _times(cluster, columns["size"], share_us, code, unit_type)
-    work = _workload(cluster, columns, code, times_us)
+    at_own_times = _workload(cluster, columns, code, times_us)
     scenario = Scenario(
         cluster.datacenter,
-        work,
+        _work_since(begin_us, at_own_times),
         cluster.policy,
         cluster.options,
         cluster.affinity,
@@ -96,20 +105,52 @@ def record(folder: Path) -> Recorded:
     )
     leaders = np.unique(batch, return_index=True)[1]
     factor = _factor(cluster, columns, code, unit_type, batch, leaders)
-    in_full = replace(
-        scenario, workload=replace(work, times_us=None, time_factor=factor), overhead_us=cluster.overhead_us
-    )
-    outcome = _outcome(cluster, columns, leaders)
+    work = replace(at_own_times, times_us=None, time_factor=factor)
+    in_full = replace(scenario, workload=work, overhead_us=cluster.overhead_us)
+    outcome = _outcome_since(begin_us, _outcome(cluster, columns, leaders))
     made_by = provenance(cluster, outcome.end_us)
     result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
     dispatches = Dispatches(
         code,
         unit_type,
         columns["size"],
-        waiting_at(columns["issued_us"], columns["arrival_us"]),
+        waiting_at(np.fmin(columns["issued_us"], columns["dropped_us"]), columns["arrival_us"]),
         _beyond(columns) / n_consolidated[batch],
     )
-    return Recorded(scenario, result, in_full, len(rows) - len(ran), len(ran) - len(done), dispatches)
+    return Recorded(scenario, result, in_full, begin_us, len(rows) - len(came), len(came) - len(known), dispatches)
+
+
+def _work_since(begin_us: float, work: Workload) -> Workload:
+    """Return a workload with its times counted from ``begin_us``."""
+    assert work.deadline_us is not None
+    return replace(work, arrival_us=work.arrival_us - begin_us, deadline_us=work.deadline_us - begin_us)
+
+
+def _outcome_since(begin_us: float, outcome: Outcome) -> Outcome:
+    """Return an outcome with its times counted from ``begin_us``."""
+    names = ("task_init_us", "task_start_us", "task_finish_us", "end_us", "granted_us", "dropped_us")
+    times = {name: getattr(outcome, name) for name in names}
+    since: dict[str, Any] = {name: None if us is None else us - begin_us for name, us in times.items()}
+    return replace(outcome, **since)
+
+
+def _has_run(row: dict[str, Any]) -> bool:
+    """Whether a kernel has processed a request."""
+    return row["outcome"] == "done" and row["execution_us"] is not None
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    """Return the journal's columns of requests, and when each was dropped. One that was dropped is on unit ``NOWHERE``,
+    with an attempt of its own, and has no times of one that ran."""
+    found = {
+        name: np.array([row[name] for row in rows]) for name in ("application", "size", "arrival_us", "deadline_us")
+    }
+    for name in ("issued_us", "execution_us", "ended_us"):
+        found[name] = np.array([row[name] if _has_run(row) else np.nan for row in rows], np.float64)
+    found["dropped_us"] = np.array([np.nan if _has_run(row) else row["ended_us"] for row in rows], np.float64)
+    found["unit"] = np.array([row["unit"] if _has_run(row) else NOWHERE for row in rows])
+    found["attempt"] = np.array([row["attempt"] if _has_run(row) else -1 - i for i, row in enumerate(rows)])
+    return found
 
 
 def _outcome(cluster: Cluster, columns: dict[str, np.ndarray], leaders: np.ndarray) -> Outcome:
@@ -124,15 +165,16 @@ def _outcome(cluster: Cluster, columns: dict[str, np.ndarray], leaders: np.ndarr
         shares_units=True,
         exit_reason=ExitReason.ALL_DONE,
         reason="",
-        end_us=float(columns["ended_us"].max()),
+        end_us=float(np.fmax(columns["ended_us"], columns["dropped_us"]).max()),
         n_events=n_requests,
         followers=np.setdiff1d(np.arange(n_requests), leaders),
         granted_us=columns["issued_us"] if cluster.datacenter.takes_ahead else None,
+        dropped_us=columns["dropped_us"] if resolve(cluster.policy, cluster.options).may_drop else None,
     )
 
 
 def _beyond(columns: dict[str, Any]) -> np.ndarray:
-    """[N] us: what the grant of each request took beyond its execution."""
+    """[N] us: what the grant of each request took beyond its execution; NaN for one that was dropped."""
     return np.maximum(columns["ended_us"] - columns["begun_us"] - columns["execution_us"], 0.0)
 
 
@@ -142,7 +184,7 @@ def _begun(cluster: Cluster, columns: dict[str, Any]) -> np.ndarray:
     ahead = np.array([one.ahead for one in cluster.processor_types])[cluster.datacenter.unit_type]
     last: dict[int, tuple[int, float, float]] = {}  # of a unit: its last grant, when that began, and when it ended
     for i in np.lexsort((columns["attempt"], columns["ended_us"])):
-        if ahead[unit[i]] > 0:
+        if unit[i] != NOWHERE and ahead[unit[i]] > 0:
             grant, began_us, ended_us = last.get(unit[i], (-1, 0.0, -np.inf))
             is_same = columns["attempt"][i] == grant
             begun_us[i] = began_us if is_same else max(begun_us[i], ended_us)
@@ -195,7 +237,7 @@ def check_units(folder: Path, cluster: Cluster, last: int) -> None:
 def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:
     """[P, T] us: what a grant took beyond its execution; the median."""
     beyond_us = _beyond(columns)
-    table = np.full(cluster.affinity.shape, float(np.median(beyond_us)))
+    table = np.full(cluster.affinity.shape, float(np.nanmedian(beyond_us)))
     for a, one in enumerate(cluster.applications):
         t = [one.name for one in cluster.task_types].index(one.task_type)
         for p in range(len(cluster.processor_types)):
@@ -229,6 +271,7 @@ def _factor(
         factor = np.where(end_us < ended_us, np.nextafter(factor, np.inf), factor)
         factor = np.where(end_us > ended_us, np.nextafter(factor, 0.0), factor)
     has_waited = begun_us > columns["issued_us"][leaders]  # it may have ended with the one before it
+    factor = np.where(columns["unit"][leaders] == NOWHERE, 1.0, factor)
     return np.maximum(factor, np.where(has_waited, np.finfo(float).tiny, TINY_US))[batch]
 
 

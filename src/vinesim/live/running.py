@@ -1,6 +1,9 @@
 """Whether a cluster runs in a folder."""
 
+import contextlib
+import fcntl
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -23,3 +26,14 @@ def supervisor_pid(folder: Path) -> int | None:
     except (OSError, ValueError, psutil.Error):
         return None
     return pid if is_it and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE else None
+
+
+@contextlib.contextmanager
+def alone(lock: Path, what: str) -> Iterator[None]:
+    """Keep a second program of the same kind out of a folder. Raises :class:`SystemExit` if one is there."""
+    with open(lock, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SystemExit(f"{lock.parent}: {what} runs there already") from None
+        yield

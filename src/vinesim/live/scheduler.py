@@ -303,8 +303,7 @@ class Scheduler:
         """When to call ``can_issue`` again if nothing else happens: when a lease ends, or when the policy's timer is
         due. Infinite if never."""
         with self._lock:
-            timer_us = self._decider.timer_us if self._decider.n_pending else math.inf
-            return min(timer_us, self._grants.next_us)
+            return min(self._decider.ask_again_us, self._grants.next_us)
 
     @property
     def n_pending(self) -> int:

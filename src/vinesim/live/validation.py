@@ -31,7 +31,7 @@ def validate(recorded: Recorded, n: int = REPLICATIONS, **engine: Any) -> list[L
     what each dispatch took."""
     ours = _numbers(recorded.result, recorded.result)
     drawn = [_numbers(simulate(recorded.drawn(i), **engine), recorded.result) for i in range(n)]
-    in_full = _numbers(simulate(recorded.in_full, **engine), recorded.result)
+    in_full = _numbers(recorded.repeated(**engine), recorded.result)
     lines = []
     for what, (value, unit) in ours.items():
         values = np.array([one[what][0] for one in drawn])
@@ -49,13 +49,17 @@ def _numbers(result: Result, measured: Result) -> dict[str, tuple[float, str]]:
     found["deadlines missed"] = (float("nan") if missed is None else float(missed), "%")
     for kind, value in summary["utilization"]["by_type"].items():
         found[f"utilisation, {kind}"] = (100.0 * float(value), "%")
-    starts = len(np.unique(np.stack([result.tasks["unit"], result.tasks["init_us"]]), axis=1).T)
-    found["requests per start"] = (len(result.tasks["unit"]) / starts, "")
+    has_run = np.isfinite(result.tasks["init_us"])
+    starts = len(np.unique(np.stack([result.tasks["unit"], result.tasks["init_us"]])[:, has_run], axis=1).T)
+    found["requests per start"] = (has_run.sum() / starts, "")
+    if result.outcome.dropped_us is not None:
+        found["requests dropped"] = (100.0 * float(np.isfinite(result.outcome.dropped_us).mean()), "%")
     found[ORDER] = (_same_order(measured, result), "")
     return found
 
 
 def _same_order(ours: Result, theirs: Result) -> float:
-    """Return Spearman's correlation of the orders in which requests start."""
-    ranks = np.stack([np.argsort(np.argsort(one.tasks["init_us"], kind="stable")) for one in (ours, theirs)])
+    """Return Spearman's correlation of the orders in which requests start that start in both."""
+    init_us = np.stack([one.tasks["init_us"] for one in (ours, theirs)])
+    ranks = np.argsort(np.argsort(init_us[:, np.isfinite(init_us).all(axis=0)], axis=1, kind="stable"), axis=1)
     return float(np.asarray(np.corrcoef(ranks))[0, 1]) if ranks.shape[1] > 1 else 1.0

@@ -35,6 +35,7 @@ from vinesim.model.errors import InputError
 log = logging.getLogger(__name__)
 Message = dict[str, Any]
 Send = Callable[[Any, Message], None]
+MOST_TIMES = 1_000  # at which the policy is called in one turn, if it wants that very often
 
 
 class Core:
@@ -55,6 +56,7 @@ class Core:
         self.is_stopping = False
         self.is_changing = False  # the cluster file has changed: this core ends, and another one continues
         self.ask_again_us = math.inf
+        self._could_grant = True  # when the policy was called last
         self._look_us = -math.inf  # when to look again for leases and clients that have come to their end
         self._operations: list[Operation] = []
         self._arriving: list[tuple[Arrive, Item]] = []
@@ -88,7 +90,9 @@ class Core:
     def turn(self, messages: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Message]]:
         """Handle messages (peer, message), and what is due. Returns the messages to send, in order. After that the
         journal is to be committed, soon."""
-        self.now_us = self.clock.now_us()
+        now_us = self.clock.now_us()
+        self._pass_until(now_us)
+        self.now_us = now_us
         for peer, message in messages:
             self.handle(peer, message)
         if self._look_us <= self.now_us:
@@ -248,27 +252,46 @@ class Core:
         self.by_name[application.name] = number
         return number
 
+    @property
+    def _may_grant(self) -> bool:
+        """Whether anything may start now."""
+        return not (self.nodes.is_recovering or self.is_stopping or self.is_changing)
+
+    def _pass_until(self, now_us: float) -> None:
+        """Call the policy at the times before now at which it wants to be called again, as a run does: this turn comes
+        a little later, and what it brings has come after them."""
+        for _ in range(MOST_TIMES):
+            if not (self._may_grant and self.ask_again_us < now_us):
+                break
+            self.now_us = self.ask_again_us
+            self._ask([], [])
+
     def _decide(self) -> None:
-        """Tell the policy what has happened, and carry out its grants; cancelled work ends at once."""
-        may_grant = not (self.nodes.is_recovering or self.is_stopping or self.is_changing)
-        while True:
+        """Tell the policy what has happened until nothing more follows. It is not called if nothing has happened and
+        its time has not come, because a run would not call it either."""
+        is_due = self.ask_again_us <= self.now_us or self._may_grant != self._could_grant
+        while is_due or self._operations:
+            is_due = False
             operations, self._operations = self._operations, []
             arriving, self._arriving = self._arriving, []
-            outcome = self.decisions.turn(self.now_us, operations, may_grant)
-            for number, (_, item) in zip(outcome.numbers, arriving, strict=True):
-                item.number = number
-                self.items[number] = item
-            for grant in outcome.grants:
-                self.counters.n_grants += 1
-                self.runs.begin(grant, [self.items.pop(number) for number in grant.requests])
-            for item in [self.items.pop(number) for number in outcome.withdrawn]:
-                if not item.is_cancelled:  # its grant was lost before it was given
-                    self.wait(item)
-            for number in outcome.dropped:
-                self.runs.dropped(self.items.pop(number))
-            self.ask_again_us = outcome.ask_again_us
-            if not self._operations:
-                return
+            self._ask(operations, arriving)
+
+    def _ask(self, operations: list[Operation], arriving: list[tuple[Arrive, Item]]) -> None:
+        """Call the policy, and carry out its grants; cancelled work ends at once."""
+        self._could_grant = self._may_grant
+        outcome = self.decisions.turn(self.now_us, operations, self._could_grant)
+        for number, (_, item) in zip(outcome.numbers, arriving, strict=True):
+            item.number = number
+            self.items[number] = item
+        for grant in outcome.grants:
+            self.counters.n_grants += 1
+            self.runs.begin(grant, [self.items.pop(number) for number in grant.requests])
+        for item in [self.items.pop(number) for number in outcome.withdrawn]:
+            if not item.is_cancelled:  # its grant was lost before it was given
+                self.wait(item)
+        for number in outcome.dropped:
+            self.runs.dropped(self.items.pop(number))
+        self.ask_again_us = outcome.ask_again_us
 
     def set_up(self, units: Sequence[int], is_up: bool) -> None:
         """Open or close units for grants."""

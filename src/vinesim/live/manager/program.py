@@ -15,6 +15,7 @@ from vinesim.live.journal import Journal
 from vinesim.live.manager.core import Core
 from vinesim.live.manager.metrics import MetricsPort
 from vinesim.live.manager.server import Server
+from vinesim.live.running import alone
 
 log = logging.getLogger(__name__)
 FAILED = 70  # exit code of a manager whose turn raised
@@ -22,8 +23,9 @@ FAILED = 70  # exit code of a manager whose turn raised
 
 async def manager(folder: Path) -> None:
     """Serve the cluster of a folder until it is stopped. When its nodes change, it begins again from the journal."""
-    while not await _is_over(folder):
-        log.info("nodes have changed")
+    with alone(folder / "manager.lock", "a manager"):  # before the journal is opened: a second one would change it
+        while not await _is_over(folder):
+            log.info("nodes have changed")
 
 
 async def _is_over(folder: Path) -> bool:
