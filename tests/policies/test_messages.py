@@ -153,6 +153,35 @@ def test_what_the_compiler_gives_no_line_names_the_function(said_of, head, body,
     assert words in said_of(f"class Mine({head}):\n    {body}", "compiled")
 
 
+PRINTS = """
+from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
+
+class Mine(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        if told(view) and isinstance(view.now_us, int):
+            return nothing()
+        task = oldest_pending(model, state)
+        unit = first_free(model, state, task)
+        return start(task, unit) if unit >= 0 else nothing()
+
+def told(view):
+    print("at", view.now_us)
+    return int(view.now_us) < 0
+"""
+
+
+def test_what_prints_is_not_compiled(tmp_path):
+    """Numba's print waits for Python's lock in a thread that has given it up, and never goes on."""
+    (tmp_path / "p.py").write_text(PRINTS)
+    (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
+    scenario = vs.read_scenario(tmp_path / "s.yaml")
+    with pytest.raises(vs.PolicyError, match=r"p\.py:14: a function that only plain Python can call\n    print"):
+        vs.simulate(scenario, engine="compiled")
+    (tmp_path / "p.py").write_text(PRINTS.replace("    print", "    # print"))
+    assert vs.simulate(vs.read_scenario(tmp_path / "s.yaml"), engine="compiled").summary["exit_reason"] == "ALL_DONE"
+
+
 DIVISIONS = {
     "1.0 / zero": "ZeroDivisionError",
     "zero / zero": "ZeroDivisionError",
@@ -162,6 +191,13 @@ DIVISIONS = {
     "math.sqrt(zero - 1.0)": "ValueError",
     "math.exp(zero + 1000.0)": "OverflowError",
     "math.floor(zero + float('inf'))": "OverflowError",
+    "math.pow(zero, -1.0)": "ValueError",
+    "int(zero + float('inf'))": "OverflowError",
+    "int(zero + float('nan'))": "ValueError",
+    "zero ** -1.0": "ZeroDivisionError",
+    "float(zero) ** int(zero - 1.0)": "ZeroDivisionError",
+    "(zero + 10.0) ** 400": "OverflowError",
+    "(zero - 8.0) ** 0.5": "ValueError",
 }
 DIVIDES = """
 import math
@@ -183,7 +219,7 @@ class Mine(OnlinePolicy):
 
 
 @pytest.mark.parametrize("engine", ["reference", "compiled"])
-def test_a_division_by_zero_is_an_error_on_both_engines(tmp_path, engine):
+def test_what_is_no_number_is_an_error_on_both_engines(tmp_path, engine):
     """One policy does all of them, as each takes seconds to compile; an option says which."""
     each = [
         f"if view.options.which == {i}:\n            is_wrong = {what} == 123.5" for i, what in enumerate(DIVISIONS)
