@@ -159,13 +159,13 @@ from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, 
 class Mine(OnlinePolicy):
     @staticmethod
     def decide(model, state, view):
-        if told(view) and isinstance(view.now_us, int):
+        if shown(view) and isinstance(view.now_us, int):
             return nothing()
         task = oldest_pending(model, state)
         unit = first_free(model, state, task)
         return start(task, unit) if unit >= 0 else nothing()
 
-def told(view):
+def shown(view):
     print("at", view.now_us)
     return int(view.now_us) < 0
 """
