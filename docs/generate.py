@@ -87,6 +87,7 @@ def policies() -> str:
 def queries() -> str:
     """What a policy may ask and read."""
     from vinesim.policies import __all__ as exported
+    from vinesim.policies.names import READABLE
     from vinesim.state import layout
     from vinesim.state import queries as module
     from vinesim.state.arrays import MODEL, STATE
@@ -124,7 +125,6 @@ def queries() -> str:
     return "\n\n".join(text)
 
 
-READABLE = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
 UNIT_LOAD = ("`unit_load`", "[U] float64", "demand of the tasks that run on it")  # a field of a record of units
 
 

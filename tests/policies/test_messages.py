@@ -64,6 +64,18 @@ def test_swapped_arguments_of_decide(reported, arguments):
     assert f"expected decide(model, state, view), found decide({arguments})" in reported("pass", arguments)
 
 
+def test_what_a_policy_reads_of_the_state_is_in_both_engines(reported):
+    assert "task_finish_us, unit_load, found state.pending" in reported("state.pending")
+    assert "Did you mean task_unit?" in reported("state.task_units[0] > 1")
+
+
+def test_options_are_numbers_or_words(said_of):
+    text = f"@dataclass(frozen=True)\nclass Mine(OnlinePolicy):\n    alpha: tuple = (1.0, 2.0)\n    {DECIDE}nothing()"
+    assert "expected an option alpha that is a number, true or false, or a word of a Literal, found (1.0, 2.0)" in (
+        said_of(text)
+    )
+
+
 def test_options_and_scratch_that_are_not_declared(reported):
     assert "Declare it as a field of the class: alpha: float = 1.0." in reported("view.options.alpha > 1")
     assert 'Declare it in scratch: "last": ("f8", "one").' in reported("view.scratch.last[0] > 1")
@@ -104,6 +116,11 @@ def said_of(tmp_path):
         ("OnlinePolicy", 'scratch = {"last": "i8"}', "expected scratch: name -> (dtype, size)"),
         ("OnlinePolicy", 'scratch = ("last",)', "expected scratch: name -> (dtype, size)"),
         ("OnlinePolicy", "groups = None", "expected groups: a tuple out of"),
+        (
+            "ScorePolicy",
+            SCORE.replace("task, ", "") + "1",
+            "expected score(model, state, task, node), and view if need be",
+        ),
         ("BatchPolicy", "def place(self, tasks):\n        return []", "found place(self, tasks)"),
         ("BatchPolicy", "def place(self, servers, tasks):\n        return []", "found place(self, servers, tasks)"),
         ("BatchPolicy", "def places(self, tasks, servers):\n        return []", "expected a function place"),

@@ -149,7 +149,8 @@ def are_quicker_in_blocks(scenario: Scenario, policy: Policy, n_runs: int) -> bo
 
 def _runs(scenario: Scenario, arrival_us: Any, seeds: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Return arrivals [K, J] or None, and seeds [K], after checking them."""
-    n_jobs, problems = scenario.workload.n_jobs, []
+    n_jobs = scenario.workload.n_jobs
+    problems: list[Problem] = []
     if arrival_us is not None and scenario.applications and scenario.workload.deadline_us is not None:
         remedy = "Run a study with other `arrivals`: each run then has its own deadlines."
         raise InputError([Problem(("arrival_us",), "none, because applications set the deadlines", "arrivals", remedy)])

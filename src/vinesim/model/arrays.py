@@ -54,8 +54,8 @@ def as_column(where: Steps, value: Any, dtype: Any, length: int | None, problems
     try:
         given = np.asarray(value)
         numbers = given if given.dtype.kind in "iufb" else given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as wrong:
-        problems.append(_no_numbers(where, value, wrong))
+    except (TypeError, ValueError, OverflowError) as error:
+        problems.append(_no_numbers(where, value, error))
         return np.zeros(length or 0, dtype)
     if numbers.ndim != 1 or length not in (None, len(numbers)):
         expected = "a list" if length is None else f"{length} values"
