@@ -87,6 +87,9 @@ def policies() -> str:
 def queries() -> str:
     """What a policy may ask and read."""
     from vinesim.policies import __all__ as exported
+    from vinesim.policies import contract
+    from vinesim.policies.names import READABLE
+    from vinesim.policies.structures import priority_queue
     from vinesim.state import layout
     from vinesim.state import queries as module
     from vinesim.state.arrays import MODEL, STATE
@@ -99,12 +102,10 @@ def queries() -> str:
     ]
     in_order = [f for f in vars(module).values() if inspect.isfunction(f) and f.__name__ in exported]
     for function in in_order:
-        parameters = [str(p).partition(":")[0] + _default(p) for p in inspect.signature(function).parameters.values()]
-        text += [
-            f"### {function.__name__}",
-            f"`{function.__name__}({', '.join(parameters)})`",
-            _prose(function.__doc__),
-        ]
+        text += [f"### {function.__name__}", f"`{_call(function)}`", _prose(function.__doc__)]
+    text += ["## A priority queue", f"`scratch = PRIORITY_QUEUE` declares the arrays of one; {_QUEUE}"]
+    for function in (priority_queue.queue_push, priority_queue.queue_first, priority_queue.queue_pop):
+        text += [f"### {function.__name__}", f"`{_call(function)}`", _prose(function.__doc__)]
     text += [
         "## Arrays",
         "`model` never changes. Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, "
@@ -119,13 +120,30 @@ def queries() -> str:
         table(("view.", "meaning"), [(name, f"{kind} {what}".strip()) for name, kind, what in _fields(layout.View)]),
         "`view.event` is one of: "
         + ", ".join(f"{getattr(layout, name)} {name}" for name in ("FINISH", "ARRIVAL", "TIMER", "OUTAGE"))
-        + ".",
+        + f". In `state.task_unit`, {layout.PENDING} is PENDING. These can be imported too, as can LOCAL, INTRA_RACK "
+        "and INTER_RACK, which `tier` returns.",
+        "## What a batch policy is given",
+        "`place(self, tasks, servers)` gets M tasks and U units; Q is the number of resources that tasks request. "
+        "[Write a batch policy](../../howto/write_batch_policy.md) shows how to use them.",
+        table(("tasks.", "dimensions and type", "meaning"), _fields(contract.BatchTasks)),
+        table(("servers.", "dimensions and type", "meaning"), _fields(contract.BatchServers)),
     ]
     return "\n\n".join(text)
 
 
-READABLE = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
 UNIT_LOAD = ("`unit_load`", "[U] float64", "demand of the tasks that run on it")  # a field of a record of units
+
+
+_QUEUE = (
+    "[the tutorial](../../tutorial/policies_that_remember.md) shows how to use it. A policy with further arrays writes "
+    "`scratch = {**PRIORITY_QUEUE, ...}`."
+)
+
+
+def _call(function: Any) -> str:
+    """A function as it is called."""
+    parameters = [str(p).partition(":")[0] + _default(p) for p in inspect.signature(function).parameters.values()]
+    return f"{function.__name__}({', '.join(parameters)})"
 
 
 def _default(parameter: inspect.Parameter) -> str:

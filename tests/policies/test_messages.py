@@ -64,6 +64,18 @@ def test_swapped_arguments_of_decide(reported, arguments):
     assert f"expected decide(model, state, view), found decide({arguments})" in reported("pass", arguments)
 
 
+def test_what_a_policy_reads_of_the_state_is_in_both_engines(reported):
+    assert "task_finish_us, unit_load, found state.pending" in reported("state.pending")
+    assert "Did you mean task_unit?" in reported("state.task_units[0] > 1")
+
+
+def test_options_are_numbers_or_words(said_of):
+    text = f"@dataclass(frozen=True)\nclass Mine(OnlinePolicy):\n    alpha: tuple = (1.0, 2.0)\n    {DECIDE}nothing()"
+    assert "expected an option alpha that is a number, true or false, or a word of a Literal, found (1.0, 2.0)" in (
+        said_of(text)
+    )
+
+
 def test_options_and_scratch_that_are_not_declared(reported):
     assert "Declare it as a field of the class: alpha: float = 1.0." in reported("view.options.alpha > 1")
     assert 'Declare it in scratch: "last": ("f8", "one").' in reported("view.scratch.last[0] > 1")
@@ -104,6 +116,11 @@ def said_of(tmp_path):
         ("OnlinePolicy", 'scratch = {"last": "i8"}', "expected scratch: name -> (dtype, size)"),
         ("OnlinePolicy", 'scratch = ("last",)', "expected scratch: name -> (dtype, size)"),
         ("OnlinePolicy", "groups = None", "expected groups: a tuple out of"),
+        (
+            "ScorePolicy",
+            SCORE.replace("task, ", "") + "1",
+            "expected score(model, state, task, node), and view if need be",
+        ),
         ("BatchPolicy", "def place(self, tasks):\n        return []", "found place(self, tasks)"),
         ("BatchPolicy", "def place(self, servers, tasks):\n        return []", "found place(self, servers, tasks)"),
         ("BatchPolicy", "def places(self, tasks, servers):\n        return []", "expected a function place"),
@@ -153,6 +170,35 @@ def test_what_the_compiler_gives_no_line_names_the_function(said_of, head, body,
     assert words in said_of(f"class Mine({head}):\n    {body}", "compiled")
 
 
+PRINTS = """
+from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
+
+class Mine(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        if shown(view) and isinstance(view.now_us, int):
+            return nothing()
+        task = oldest_pending(model, state)
+        unit = first_free(model, state, task)
+        return start(task, unit) if unit >= 0 else nothing()
+
+def shown(view):
+    print("at", view.now_us)
+    return int(view.now_us) < 0
+"""
+
+
+def test_what_prints_is_not_compiled(tmp_path):
+    """Numba's print waits for Python's lock in a thread that has given it up, and never goes on."""
+    (tmp_path / "p.py").write_text(PRINTS)
+    (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
+    scenario = vs.read_scenario(tmp_path / "s.yaml")
+    with pytest.raises(vs.PolicyError, match=r"p\.py:14: a function that only plain Python can call\n    print"):
+        vs.simulate(scenario, engine="compiled")
+    (tmp_path / "p.py").write_text(PRINTS.replace("    print", "    # print"))
+    assert vs.simulate(vs.read_scenario(tmp_path / "s.yaml"), engine="compiled").summary["exit_reason"] == "ALL_DONE"
+
+
 DIVISIONS = {
     "1.0 / zero": "ZeroDivisionError",
     "zero / zero": "ZeroDivisionError",
@@ -162,6 +208,13 @@ DIVISIONS = {
     "math.sqrt(zero - 1.0)": "ValueError",
     "math.exp(zero + 1000.0)": "OverflowError",
     "math.floor(zero + float('inf'))": "OverflowError",
+    "math.pow(zero, -1.0)": "ValueError",
+    "int(zero + float('inf'))": "OverflowError",
+    "int(zero + float('nan'))": "ValueError",
+    "zero ** -1.0": "ZeroDivisionError",
+    "float(zero) ** int(zero - 1.0)": "ZeroDivisionError",
+    "(zero + 10.0) ** 400": "OverflowError",
+    "(zero - 8.0) ** 0.5": "ValueError",
 }
 DIVIDES = """
 import math
@@ -183,7 +236,7 @@ class Mine(OnlinePolicy):
 
 
 @pytest.mark.parametrize("engine", ["reference", "compiled"])
-def test_a_division_by_zero_is_an_error_on_both_engines(tmp_path, engine):
+def test_what_is_no_number_is_an_error_on_both_engines(tmp_path, engine):
     """One policy does all of them, as each takes seconds to compile; an option says which."""
     each = [
         f"if view.options.which == {i}:\n            is_wrong = {what} == 123.5" for i, what in enumerate(DIVISIONS)

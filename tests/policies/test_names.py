@@ -96,7 +96,7 @@ def test_batch_policies_are_checked_too(tmp_path):
     "decide",
     [
         "view.scratch.last[0] > 0",
-        "model.task_job.shape[0] > state.now_us",
+        "model.task_job.shape[0] > state.unit_load[0]",
         "len(str(abs(-1))) > 9",
     ],
 )

@@ -1,5 +1,5 @@
-"""Functions of the module ``math`` as users' compiled policies call them: they raise what they raise in Python. Numba's
-return infinity or NaN there, or any number for whole results."""
+"""Functions of the module ``math`` and of Python itself as users' compiled policies call them: they raise what they
+raise in Python. Numba's return infinity or NaN there, or any number for whole results."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,23 @@ def _with_whole(function: Callable[..., Any]) -> Callable[[Any], Any]:
     return checked
 
 
+def _power(x, y):
+    found = float(x) ** float(y)
+    if found - found != 0.0 and x - x == 0.0 and y - y == 0.0:
+        raise ValueError("math domain or range error")
+    return found
+
+
 FLOATS = "log log2 log10 log1p sqrt exp expm1 acos asin"
 WHOLES = "floor ceil trunc"
 CHECKED: dict[Any, Any] = {getattr(math, name): _with_float(getattr(math, name)) for name in FLOATS.split()}
-CHECKED |= {getattr(math, name): _with_whole(getattr(math, name)) for name in WHOLES.split()}
+CHECKED[math.pow] = _power
+CHECKED |= {function: _with_whole(function) for function in (*(getattr(math, name) for name in WHOLES.split()), int)}
+
+
+class PlainOnly:
+    """What stands for a function that compiled code must not call, so that the compiler refuses its name."""
+
+
+PLAIN_ONLY = {print: PlainOnly()}  # Numba's never returns from a thread that has given up Python's lock
+BUILTINS: dict[str, Any] = {"int": int, "print": print}  # the names of these

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from vinesim.core import actions, claims, laws, nodes, pending, pools, rooms, segments, tasks, trial
 from vinesim.core import features as of_runs
-from vinesim.core.checked_math import CHECKED
+from vinesim.core.checked_math import BUILTINS, CHECKED, PLAIN_ONLY
 from vinesim.core.code import fingerprint
 from vinesim.core.features import Features
 from vinesim.core.laws import batching
@@ -185,6 +185,8 @@ class Special:
         found: dict[str, Any] = {}
         for name in sorted({one.name for one in names}):
             value = self._value(function, name)
+            if value is int and Name("isinstance") in names:
+                continue  # there it is a type
             if name in of_runs.ALL and function.__module__.startswith("vinesim.core"):
                 found[name] = name in self.features
             elif isinstance(value, types.ModuleType):
@@ -247,13 +249,14 @@ class Special:
     def _value(self, function: Any, name: str) -> Any:
         if name in self._names and function.__module__ in LOOPS:
             return self._names[name]
-        return function.__globals__.get(name)
+        is_own = function.__module__.startswith("vinesim.")
+        return function.__globals__.get(name, None if is_own else BUILTINS.get(name))
 
     def _function_for(self, value: Any, user: Any) -> Any:
         """The plain function that is compiled in the place of a value; None for what Numba takes as it is."""
         if isinstance(value, Part):
             return None
-        if isinstance(value, types.BuiltinFunctionType) and not user.__module__.startswith("vinesim."):
+        if isinstance(value, types.BuiltinFunctionType | type) and not user.__module__.startswith("vinesim."):
             return CHECKED.get(value)
         if not inspect.isfunction(value):
             value = getattr(value, "py_func", None)  # of what a user has compiled; it counts if it calls a query
@@ -267,7 +270,9 @@ class Special:
 
     def _bound_value(self, value: Any, user: Any) -> Any:
         function = self._function_for(value, user)
-        return value if function is None else self.part(function) or value
+        if function is None:
+            return PLAIN_ONLY.get(value, value) if isinstance(value, types.BuiltinFunctionType) else value
+        return self.part(function) or value
 
     def _module(
         self, module: types.ModuleType, attributes: list[str], fields: frozenset[str], user: Any

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from vinesim.core.checked_math import PlainOnly
 from vinesim.core.code import PACKAGE
 from vinesim.engine.contract import BrokenContract
 from vinesim.model.errors import PolicyError
@@ -67,6 +68,8 @@ def _known(story: str) -> str | None:
         return "a task, a unit or a score is no whole number; int(...) makes one"
     if "NRT required" in story:
         return "it makes a list, an array or another new object"
+    if PlainOnly.__name__ in story:
+        return "a function that only plain Python can call"
     if "Untyped global name" in story:
         return story[story.index("Untyped global name") :].splitlines()[0]
     return None

@@ -18,7 +18,7 @@ from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
 from vinesim.metrics.warm_up import WarmUp
 from vinesim.model.application import requests_on_nodes
-from vinesim.model.arrays import first_wrong
+from vinesim.model.arrays import as_column, as_numbers, first_wrong
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.run_numbers import NUMBERS, is_number_or_part
@@ -151,15 +151,20 @@ def are_quicker_in_blocks(scenario: Scenario, policy: Policy, n_runs: int) -> bo
 
 def _runs(scenario: Scenario, arrival_us: Any, seeds: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Return arrivals [K, J] or None, and seeds [K], after checking them."""
-    n_jobs, problems = scenario.workload.n_jobs, []
+    n_jobs = scenario.workload.n_jobs
+    problems: list[Problem] = []
     if arrival_us is not None and scenario.applications and scenario.workload.deadline_us is not None:
         remedy = "Run a study with other `arrivals`: each run then has its own deadlines."
         raise InputError([Problem(("arrival_us",), "none, because applications set the deadlines", "arrivals", remedy)])
-    times = None if arrival_us is None else np.ascontiguousarray(arrival_us, np.float64)
+    times = None if arrival_us is None else as_numbers("arrival_us", arrival_us)
     if times is not None and (times.ndim != 2 or times.shape[1] != n_jobs):
         raise InputError([Problem(("arrival_us",), f"rows of {n_jobs} times, one per job", f"shape {times.shape}")])
     n_runs = len(seeds) if seeds is not None else 1 if times is None else len(times)
-    numbers = np.full(n_runs, scenario.seed) if seeds is None else np.asarray(seeds, np.int64)
+    numbers = (
+        np.full(n_runs, scenario.seed) if seeds is None else as_column(("seeds",), seeds, np.int64, None, problems)
+    )
+    if problems:
+        raise InputError(problems)
     if numbers.ndim != 1 or not len(numbers) or (times is not None and len(times) != len(numbers)):
         expected = "one per run, at least one run" if times is None else f"one for each of the {len(times)} arrivals"
         raise InputError([Problem(("seeds",), expected, f"shape {numbers.shape}")])

@@ -17,9 +17,11 @@ from numba.core.imputils import lower_constant, user_function
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typing.templates import make_concrete_template
+from numba.core.untyped_passes import IRProcessing
 from numba.extending import models, register_model
 
 from vinesim.jit.passes import QuickFlags, QuickPasses, are_enough_for
+from vinesim.jit.powers import Powers
 from vinesim.jit.reference import outside
 
 
@@ -102,7 +104,13 @@ class QuickCompiler(Compiler):
     """Numba's compiler, with such flags and the passes that are needed: the same code in two thirds of the time."""
 
     def define_pipelines(self) -> list[PassManager]:
-        return [QuickPasses()] if are_enough_for(self.state.func_id.func) else super().define_pipelines()
+        if are_enough_for(self.state.func_id.func):
+            return [QuickPasses()]
+        whole = super().define_pipelines()
+        for one in whole:
+            one.add_pass_after(Powers, IRProcessing)
+            one.finalize()
+        return whole
 
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any

@@ -28,6 +28,8 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
 from numba.core.typing import context
 
+from vinesim.jit.powers import Powers
+
 
 class _Lower(Lower):
     """Numba's lowering without the sizes of variables, which only a debugger asks for."""
@@ -67,7 +69,7 @@ class _Translation(untyped_passes.TranslateByteCode):
 
 
 PASSES = (
-    *(_Translation, untyped_passes.FixupArgs, untyped_passes.IRProcessing),
+    *(_Translation, untyped_passes.FixupArgs, untyped_passes.IRProcessing, Powers),
     *(untyped_passes.RewriteSemanticConstants, untyped_passes.DeadBranchPrune, untyped_passes.GenericRewrites),
     *(untyped_passes.IRProcessing, untyped_passes.ReconstructSSA, untyped_passes.IRProcessing),
     *(typed_passes.NopythonTypeInference, typed_passes.PreLowerStripPhis, typed_passes.IRLegalization),

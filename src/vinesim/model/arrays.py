@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.errors import Problem, Steps
+from vinesim.model.errors import InputError, Problem, Steps
+from vinesim.model.scalars import MAX_FLOAT
 
 MANY_CODES = 1 << 16
 
@@ -34,13 +35,27 @@ def falls(values: np.ndarray) -> np.ndarray:
     return np.diff(values, prepend=values[:1]) < 0
 
 
+def as_numbers(where: Steps | str, value: Any) -> np.ndarray:
+    """Return ``value`` as an array of float64 of any shape. Raises :class:`InputError` if it is none."""
+    try:
+        return np.asarray(value, np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as wrong:
+        raise InputError([_no_numbers(where, value, wrong)]) from None
+
+
+def _no_numbers(where: Steps | str, value: Any, wrong: Exception) -> Problem:
+    if isinstance(wrong, OverflowError):
+        return Problem(where, f"numbers up to {MAX_FLOAT:.2g}", "a larger one")
+    return Problem(where, "numbers", type(value).__name__)
+
+
 def as_column(where: Steps, value: Any, dtype: Any, length: int | None, problems: list[Problem]) -> np.ndarray:
     """Return ``value`` as a contiguous array [length] of ``dtype``; what does not fit is added to ``problems``."""
     try:
         given = np.asarray(value)
         numbers = given if given.dtype.kind in "iufb" else given.astype(np.float64)
-    except (TypeError, ValueError):
-        problems.append(Problem(where, "numbers", type(value).__name__))
+    except (TypeError, ValueError, OverflowError) as error:
+        problems.append(_no_numbers(where, value, error))
         return np.zeros(length or 0, dtype)
     if numbers.ndim != 1 or length not in (None, len(numbers)):
         expected = "a list" if length is None else f"{length} values"

@@ -103,7 +103,7 @@ class ProcessorType:
     def _wrong_rates(self) -> list[Problem]:
         if self.rates is None:
             return []
-        object.__setattr__(self, "rates", plain_rates(self.rates))
+        object.__setattr__(self, "rates", plain_rates(self.name, self.rates))
         problems = wrong_rates(self.name, self.rates, self.capacity)
         if self.parallelism is not None:
             problems.append(Problem(("processor_types", self.name), "rates or a parallelism", "both", "Keep one."))

@@ -13,7 +13,7 @@ import numpy as np
 from vinesim.model import affinity as affinity_table
 from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application, with_deadlines
-from vinesim.model.arrays import distinct
+from vinesim.model.arrays import as_numbers, distinct
 from vinesim.model.batching import PREFILL
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.consolidation import single_times
@@ -85,7 +85,7 @@ class Scenario:
         for name in ("affinity", "overhead_us", "power_w"):
             self._as_table(name, shape)
         if self.consolidated_us is not None:
-            object.__setattr__(self, "consolidated_us", np.ascontiguousarray(self.consolidated_us, np.float64))
+            object.__setattr__(self, "consolidated_us", as_numbers("consolidated_us", self.consolidated_us))
         self._period_from_options()
         self._check()
         object.__setattr__(self, "workload", with_deadlines(self.workload, self.applications))
@@ -94,7 +94,7 @@ class Scenario:
         value = getattr(self, name)
         if value is None:
             return
-        table = np.ascontiguousarray(value, dtype=np.float64)
+        table = as_numbers(name, value)
         if table.shape != shape:
             raise InputError(
                 [

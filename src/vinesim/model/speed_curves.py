@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vinesim.model.errors import Problem
+from vinesim.model.errors import InputError, Problem, Steps
+from vinesim.model.scalars import as_found, is_number
 
 ANY_TASK = "*"  # as a task type: every type without its own entry
 
@@ -12,16 +13,22 @@ Curve = Sequence[float]  # the speed of each of 1, 2 ... tasks, relative to that
 Rates = Curve | Mapping[str, Curve]  # of all tasks, or by task type
 
 
-def plain_rates(rates: Any) -> Rates:
-    """Return rates as numbers: one curve if it applies to all task types, even if given by task type."""
+def plain_rates(name: str, rates: Any) -> Rates:
+    """Return the rates of a processor type as numbers: one curve if it applies to all task types, even if given by task
+    type. Raises :class:`InputError` for what is no number."""
+    where = ("processor_types", name, "rates")
     if not isinstance(rates, Mapping):
-        return _numbers(rates)
-    curves = {name: _numbers(curve) for name, curve in rates.items()}
+        return _numbers(where, rates)
+    curves = {task_type: _numbers((*where, task_type), curve) for task_type, curve in rates.items()}
     return curves[ANY_TASK] if list(curves) == [ANY_TASK] else curves
 
 
-def _numbers(curve: Curve) -> Curve:
-    return tuple(float(rate) for rate in curve)
+def _numbers(where: Steps, curve: Any) -> Curve:
+    rates = list(curve) if isinstance(curve, Iterable) and not isinstance(curve, str) else [curve]
+    wrong = [Problem((*where, i), "a number", as_found(rate)) for i, rate in enumerate(rates) if not is_number(rate)]
+    if wrong or not isinstance(curve, Iterable):
+        raise InputError(wrong or [Problem(where, "a list of numbers", as_found(curve))])
+    return tuple(map(float, rates))
 
 
 def curves_of(rates: Rates | None) -> Mapping[str, Curve]:

@@ -13,8 +13,9 @@ import numpy as np
 from vinesim.core.code import is_own
 from vinesim.formats.source.suggestions import RENAMED
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scalars import as_found
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
-from vinesim.policies.scoring.contract import ScorePolicy
+from vinesim.policies.scoring.contract import PLAIN, ScorePolicy
 from vinesim.policies.scoring.contract import decide as rule_of_scores
 from vinesim.state import queries
 from vinesim.state.groups import GROUP_KEYS
@@ -156,6 +157,8 @@ def _faults(policy: Policy) -> Iterator[tuple[str, ...]]:
         yield "@staticmethod above def decide(model, state, view)", "none"
     elif len(_parameters(decide.__func__)) != 3 or _are_swapped(decide.__func__):
         yield "decide(model, state, view)", f"decide{inspect.signature(decide.__func__)}"
+    if not kind.__module__.startswith(("vinesim.", "vinesim_papers.")):
+        yield from _faults_of_own(policy)
     groups = policy.groups
     if not isinstance(groups, tuple) or not set(groups) <= set(GROUP_KEYS):
         yield f"groups: a tuple out of {', '.join(GROUP_KEYS)}", repr(groups)
@@ -184,9 +187,27 @@ def _faults(policy: Policy) -> Iterator[tuple[str, ...]]:
             yield f"task_numbers: a scratch array of whole numbers -> one of {one_of}", f"{array!r}: {holds!r}"
 
 
+def _faults_of_own(policy: OnlinePolicy) -> Iterator[tuple[str, str]]:
+    """Yield (expected, found) for what only a policy of a user's own may have wrong."""
+    kind: Any = type(policy)
+    if issubclass(kind, ScorePolicy) and written_as_score(kind):
+        for name in ("score", "choose"):
+            given = _parameters(getattr(kind, name))
+            if len(given) not in (PLAIN, PLAIN + 1):
+                yield f"{name}(model, state, task, node), and view if need be", f"{name}({', '.join(given)})"
+    for name, value in policy.values_of_options().items():
+        if not isinstance(value, int | float | str | dict | np.number):
+            yield f"an option {name} that is a number, true or false, or a word of a Literal", as_found(value)
+
+
+def written_as_score(kind: type[ScorePolicy]) -> bool:
+    """Whether a score policy has the rule of all score policies, not a ``decide`` of its own."""
+    return kind.decide.__code__ is rule_of_scores.__code__
+
+
 def rules_of(kind: type[OnlinePolicy]) -> list[Any]:
     """Return the functions that the author of an online policy writes: ``decide``, or those of a score policy."""
-    if issubclass(kind, ScorePolicy) and kind.decide.__code__ is rule_of_scores.__code__:
+    if issubclass(kind, ScorePolicy) and written_as_score(kind):
         return [kind.score, kind.choose]
     return [kind.decide]
 

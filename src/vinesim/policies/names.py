@@ -28,6 +28,13 @@ from vinesim.state.model import ROWS
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _BEFORE_CALL = ("PRECALL", "PUSH_NULL")
 OWN = "vinesim"
+READABLE = (
+    "task_unit",
+    "task_init_us",
+    "task_start_us",
+    "task_finish_us",
+    "unit_load",
+)  # of the state, in both engines
 Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view, view.options, view.options.mode ...
 
 
@@ -51,7 +58,7 @@ def wrong_names(policy: Policy) -> list[Problem]:
         for function in _functions(type(policy), rule):
             file = Path(function.__code__.co_filename)
             if file.parent == own:
-                known_of = _of_arguments(function.__code__, parts) if parts and function in rules else {}
+                known_of = _of_arguments(function.__code__, parts, not keeps) if parts and function in rules else {}
                 found |= dict.fromkeys(_problems(function, function.__code__, known_of))
                 found |= dict.fromkeys(wrong_writes(function, short(str(file)), keeps))
     return list(found)
@@ -68,12 +75,14 @@ def _functions(kind: type, rule: Any) -> set[Any]:
     return found
 
 
-def _of_arguments(code: CodeType, parts: Parts) -> Parts:
-    """What can be read of the arguments of ``decide``, whatever they are called there; the state differs between the
-    engines."""
+def _of_arguments(code: CodeType, parts: Parts, is_compiled: bool) -> Parts:
+    """What can be read of the arguments of ``decide``, whatever they are called there. The state differs between the
+    engines: plain Python, which has one of them, may read all of it."""
     given = code.co_varnames[: code.co_argcount]
     model, view = given[0], given[2] if code.co_name == "decide" else "view"
     found: dict[tuple[str, ...], Collection[Any]] = {(model,): list(ROWS)}
+    if is_compiled:
+        found[(given[1],)] = READABLE
     if view in given:
         found |= {(view,): View._fields, **{(view, *path): known for path, known in parts.items()}}
     changed = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")}

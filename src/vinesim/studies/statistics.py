@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.table import Table
+from vinesim.model.arrays import as_numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.studies.points import check_columns, group, numbers_of
 
@@ -117,7 +118,7 @@ def t_factor(confidence: float, freedom: int) -> float:
 
 def finite(values: Values) -> tuple[np.ndarray, int]:
     """Return ([n] float64 of the finite values, how many are not finite); None counts as NaN."""
-    found = np.asarray(values, np.float64)
+    found = as_numbers("values", values)
     kept = found[np.isfinite(found)]
     return kept, len(found) - len(kept)
 

@@ -31,7 +31,7 @@ def queue_first(scratch: Any) -> int:
 
 
 def queue_push(scratch: Any, task: int, key: float) -> None:
-    """Put a task into the queue."""
+    """Put a task into the queue. The smallest key comes first, the older task among equals."""
     n = int(scratch.queue_size[0])
     scratch.queue_size[0] = n + 1
     heap_push(scratch.queue, scratch.queue_key, n, task, key)
