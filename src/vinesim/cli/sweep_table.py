@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.cli.shown import axis_columns
 from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
-from vinesim.metrics.numbers import shown_number
+from vinesim.metrics.numbers import in_order, shown_number
 from vinesim.model.result import ExitReason
 from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
@@ -182,7 +182,7 @@ def _main(sweep: "Sweep") -> list[str]:
     for word in (word for word in sweep.study.record if not word.startswith(BY)):  # `show --by` has those
         numbers = [name for name in sweep.table if f"{name}.".startswith(f"{word}.")]
         if not any(name in MAIN for name in numbers):
-            wanted += numbers[:MAX_OF_A_WORD]
+            wanted += sorted(numbers, key=in_order)[:MAX_OF_A_WORD]
     return list(dict.fromkeys([*wanted, *MAIN]))
 
 
