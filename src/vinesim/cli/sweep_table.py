@@ -116,6 +116,9 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     shown = range(min(found.n_rows, MAX_POINTS))
     of_axes = axis_columns({name: found[name][: len(shown)] for name in axes}, is_short=True)
     labels = [_Column(title, cells, "left") for title, cells in of_axes.items()]
+    if stalled := {tuple(one.point.values()): f"{one.stalled:,} of {one.runs:,}" for one in stalled_points(sweep)}:
+        keys = [tuple(plain(found[name][i]) for name in axes) for i in shown]
+        labels.append(_Column("stalled", [stalled.get(key, "") for key in keys], "left"))
     titles = MAIN | OF_LABELS
     columns = [_Column(titles.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
     columns, same = _varying(columns)

@@ -72,7 +72,7 @@ class Points:
     halves: dict[str, np.ndarray]  # half widths of the intervals; NaN with fewer than two values
     left_out: list[str]  # numbers that do not fit on the page
     ended: dict[str, int]  # runs by exit reason, besides those that are done or stalled
-    stalled: list[Stalled]
+    stalled: dict[int, Stalled]  # by point
     are_equal: np.ndarray  # whether a point has several runs that are equal in everything
 
 
@@ -157,7 +157,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
     """
     n_runs = np.zeros(study.n_points, np.int64)
     if not files:
-        return Points(n_runs, {}, {}, [], {}, [], np.zeros(study.n_points, bool))
+        return Points(n_runs, {}, {}, [], {}, {}, np.zeros(study.n_points, bool))
     with reading(folder / "runs", "Parquet files of a sweep") as connection:
         given = ", ".join(text_of(pattern_of(file)) for file in files)
         source = f"read_parquet([{given}], union_by_name = true)"
@@ -186,7 +186,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
         equal = [point for (point,) in connection.execute(query).fetchall()]
         query = "SELECT exit_reason, count(*) FROM runs GROUP BY ALL ORDER BY ALL"
         ended = dict(connection.execute(query).fetchall()) if "exit_reason" in types else {}
-        stalled = _stalled(connection, study) if ended.pop(ExitReason.STALLED, 0) else []
+        stalled = _stalled(connection, study) if ended.pop(ExitReason.STALLED, 0) else {}
         ended.pop(ExitReason.ALL_DONE, None)
     means = {name: np.full(study.n_points, np.nan) for name in kept}
     halves = {name: np.full(study.n_points, np.nan) for name in kept}
@@ -201,14 +201,14 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
     return Points(n_runs, means, halves, left_out, ended, stalled, np.isin(np.arange(study.n_points), equal))
 
 
-def _stalled(connection: Any, study: Study) -> list[Stalled]:
-    """Return the points with stalled runs, of the table of runs."""
+def _stalled(connection: Any, study: Study) -> dict[int, Stalled]:
+    """Return the points with stalled runs by their numbers, of the table of runs."""
     axes = list(study.columns)
     labels = "".join(f", any_value({name_of(name)})" for name in axes)
     n = f"count(*) FILTER (exit_reason = {text_of(ExitReason.STALLED)})"
-    query = f"SELECT {n} AS n, count(*){labels} FROM runs GROUP BY point HAVING n > 0 ORDER BY point"  # noqa: S608
+    query = f"SELECT point, {n} AS n, count(*){labels} FROM runs GROUP BY point HAVING n > 0 ORDER BY point"  # noqa: S608
     rows = connection.execute(query).fetchall()
-    return [Stalled(dict(zip(axes, words, strict=True)), n, runs) for n, runs, *words in rows]
+    return {point: Stalled(dict(zip(axes, words, strict=True)), n, runs) for point, n, runs, *words in rows}
 
 
 def _finite(name: str) -> str:
@@ -232,6 +232,7 @@ def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
     return {
         "axes": axes,
         "n_runs": points.n_runs.tolist(),
+        "stalled": [[point, one.stalled] for point, one in points.stalled.items()],
         "confidence": confidence,
         "numbers": [
             {
@@ -277,7 +278,7 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
         early = ", ".join(f"{reason} {n:,}" for reason, n in points.ended.items())
         text += notice(f"Some runs did not finish all tasks: {early}.")
     for said in (
-        stalled_note(points.stalled),
+        stalled_note(list(points.stalled.values())),
         overload_of_points(points.means),
         equal_words(points.are_equal[points.n_runs > 0]),
         same_workload(study),
