@@ -88,6 +88,8 @@ def test_points_that_stalled_are_named_at_the_end_and_by_the_exit_code(vinesim, 
     end = done.out[done.out.index("2 runs STALLED: some tasks can never start") :]
     assert "\n  policy=pref, workload.options.preferred=FPGA: 2 of 2 runs\n" in end
     assert end.count("of 2 runs") == 1
+    rows = [line.split() for line in done.out.split("\n") if line.strip().startswith(("flat", "pref"))]
+    assert [row[:5] for row in rows if "of" in row] == [["pref", "FPGA", "2", "of", "2"]] * 1
     again = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--json")
     assert again.code == 3
     point = {"policy": "pref", "workload.options.preferred": "FPGA"}
@@ -100,6 +102,7 @@ def test_points_that_stalled_are_named_at_the_end_and_by_the_exit_code(vinesim, 
     assert vinesim("report", tmp_path / "out", "-o", tmp_path / "page.html").code == 0
     page = (tmp_path / "page.html").read_text()
     assert note in page
+    assert '"stalled":[[3,2]]' in page  # runs by point, which the page sets apart
     assert "Sweep out: what do policy and workload.options.preferred change?" in page
     many = tmp_path / "many"
     stalling.write_text(stalling.read_text().replace("GPU: 1}", "GPU: 2}"))

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.small_site import job, write_site
+
 MINE = """
 import pathlib
 from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
@@ -192,6 +194,18 @@ def test_a_policy_that_a_run_refuses_is_refused_before(vinesim, tmp_path, policy
     found = [vinesim(command, tmp_path / "s.yaml") for command in ("validate", "run")]
     assert [one.code for one in found] == [2, 2]
     assert all(f"no batching; {policy}" in one.err for one in found)
+
+
+def test_options_of_slurm_that_do_not_fit_the_jobs_are_refused_before_the_run(vinesim, tmp_path):
+    site = write_site(tmp_path / "site", [job(1, 0, 60, "-n1")])
+    assert vinesim("import", "slurm", site, "-o", tmp_path / "site.parquet").code == 0
+    change = ("--set", "options.partitions.night={max_time: 5}")
+    study = {"scenario": "site.yaml", "axes": {"options.partitions.night": [{"max_time": 5}]}}
+    (tmp_path / "study.yaml").write_text(json.dumps(study))
+    found = [vinesim(command, tmp_path / "site.yaml", *change) for command in ("validate", "run")]
+    found.append(vinesim("validate", tmp_path / "study.yaml"))
+    assert [one.code for one in found] == [2, 2, 2]
+    assert all("expected a partition of the scenario, found 'night'" in one.err for one in found)
 
 
 AXES = {"arrivals.iat": [7, 8]}

@@ -1,5 +1,7 @@
 """Figures of sweeps and runs: what is drawn equals the Parquet tables, and every option does something."""
 
+import json
+
 import duckdb
 import numpy as np
 import pytest
@@ -10,12 +12,14 @@ import vinesim as vs
 from tests.report.conftest import EXAMPLES
 from vinesim.cli.main import app
 from vinesim.formats.results.folder import write_result
+from vinesim.formats.study.file import read_study
 from vinesim.metrics.queue import Queue, tipping_point
 from vinesim.plots.bars import Bars, bar_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.plot import plot
 from vinesim.plots.style import Look
 from vinesim.policies.documents import read_scenario
+from vinesim.studies.sweep import sweep
 
 MEAN = "arrivals.poisson.mean"
 FEW = {"deployment": "many"}
@@ -409,3 +413,32 @@ def test_values_above_bars_stay_clear_of_the_next_bar_and_below_the_legend(scale
     assert len(texts) == len(bars) == 10
     assert not any(text.overlaps(bar) for i, text in enumerate(texts) for j, bar in enumerate(bars) if i != j)
     assert max(text.y1 for text in texts) <= figure.axes[0].bbox.y1
+
+
+@pytest.fixture(scope="module")
+def stalling(tmp_path_factory):
+    """Two policies at two loads; the second never starts a task, as no unit is of the type that it waits for."""
+    scenario = {
+        "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 1}}]},
+        "workload": {"generator": "500jobs", "options": {"preferred": "FPGA"}},
+    }
+    study = {"scenario": scenario, "axes": {"policy": ["flat", "pref"], "arrivals.iat": [60, 90]}}
+    folder = tmp_path_factory.mktemp("stalling")
+    (folder / "study.yaml").write_text(json.dumps(study))
+    sweep(read_study(folder / "study.yaml"), folder / "out", workers=1)
+    return folder / "out"
+
+
+def test_points_that_stalled_are_hollow(stalling):
+    of = {"y": "utilization.overall"}
+    for words in ({"kind": "lines"}, {"kind": "points", "x": "makespan_us", "by": "policy"}):
+        hollow = [line for line in plot(stalling, **of, **words).axes[0].lines if line.get_markerfacecolor() == "white"]
+        ys = [line.get_ydata().tolist() for line in hollow if len(line.get_ydata())]
+        assert ys == [[0.0, 0.0]], words
+    figure = plot(stalling, **of, kind="bars", x="policy", by="arrivals.iat")
+    white = [one for one in figure.axes[0].patches if one.get_facecolor()[:3] == (1.0, 1.0, 1.0)]
+    assert [one.get_height() for one in white] == [0.0, 0.0]
+    assert texts_of(plot(stalling, **of, kind="heat", x="arrivals.iat", by="policy")).count("stalled") == 2
+    for kind in ("lines", "bars"):
+        assert "hollow: stalled" in texts_of(plot(stalling, **of, kind=kind))
+        assert "hollow" not in texts_of(plot(stalling, **of, kind=kind, where={"policy": "flat"}))

@@ -162,8 +162,9 @@ def test_no_tick_of_an_arrival_lies_on_their_label(folder, monkeypatch, many):
     figure.draw_without_rendering()
     (label,) = [text for text in figure.axes[0].texts if "arrivals" in text.get_text()]
     points = figure.dpi / 72
-    marks = [line for line in figure.axes[0].lines if len(line.get_ydata()) and line.get_ydata()[0] == -0.85]
-    top = figure.axes[0].transData.transform((0, -0.85))[1] + 3 * points
+    y = label.xy[1]
+    marks = [line for line in figure.axes[0].lines if len(line.get_ydata()) and line.get_ydata()[0] == y]
+    top = figure.axes[0].transData.transform((0, y))[1] + 3 * points
     assert len(marks) == 1
     assert label.get_window_extent().y0 >= top
 
@@ -175,6 +176,37 @@ def test_no_two_jobs_of_the_legend_look_alike(folder, monkeypatch):
     looks = [(p.get_facecolor(), p.get_hatch()) for p in legend.get_patches() if p.get_alpha() is None]
     assert len(looks) > len(gantt.COLORS)
     assert len(set(looks)) == len(looks)
+
+
+def numbers_of(figure):
+    return [text for text in figure.axes[0].texts if text.get_text().isdecimal()]
+
+
+def test_numbers_of_jobs_are_only_on_bars_as_large_as_they_are(folder, monkeypatch):
+    monkeypatch.setattr(gantt, "LEGEND", 1)
+    shown = set()
+    for until in (900.0, 90.0):
+        with open_result(folder) as result:
+            figure, _ = gantt.gantt_figure(result, to_us=until, color="job")
+        figure.draw_without_rendering()
+        bars = [patch.get_window_extent() for patch in bars_of(figure)]
+        for text in numbers_of(figure):
+            box = text.get_window_extent()
+            own = [bar for bar in bars if bar.y0 <= (box.y0 + box.y1) / 2 <= bar.y1]
+            for x in (box.x0, box.x1):  # a bar may be in two parts, the first pale
+                assert any(bar.height >= box.height and bar.x0 - 1 <= x <= bar.x1 + 1 for bar in own)
+            shown.add(text.get_color())
+        assert 0 < len(numbers_of(figure)) < len(bars)
+        assert figure.axes[0].get_title(loc="left") == "Numbers and colours: jobs"
+    assert shown == {"black", "white"}
+
+
+def test_rows_grow_where_many_tasks_run_side_by_side(tmp_path):
+    with open_result(shared(tmp_path, [vs.ONE_SLOT] * 16)) as result:
+        figure, _ = gantt.gantt_figure(result, color="job")
+    figure.draw_without_rendering()
+    heights = {round(bar.get_window_extent().height * 72 / figure.dpi, 1) for bar in bars_of(figure)}
+    assert min(heights) >= 0.95 * gantt.LANE_POINTS > 72 * gantt.ROW_INCHES / 8
 
 
 def closed_of(figure):

@@ -208,6 +208,8 @@ def _p(pair: "Pair") -> str:
 def _verdict(found: "Comparison", pair: "Pair", better: str) -> str:
     if math.isnan(pair.difference.low):
         return "-"
+    if pair.stalled:
+        return "stalled"
     if pair.is_equal:
         return "equal"
     return "unclear" if not pair.significant else better if found.direction else "yes"

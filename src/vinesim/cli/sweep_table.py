@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.cli.shown import axis_columns
 from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY
-from vinesim.metrics.numbers import shown_number
+from vinesim.metrics.numbers import in_order, shown_number
 from vinesim.model.result import ExitReason
 from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
@@ -116,6 +116,9 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     shown = range(min(found.n_rows, MAX_POINTS))
     of_axes = axis_columns({name: found[name][: len(shown)] for name in axes}, is_short=True)
     labels = [_Column(title, cells, "left") for title, cells in of_axes.items()]
+    if stalled := {tuple(one.point.values()): f"{one.stalled:,} of {one.runs:,}" for one in stalled_points(sweep)}:
+        keys = [tuple(plain(found[name][i]) for name in axes) for i in shown]
+        labels.append(_Column("stalled", [stalled.get(key, "") for key in keys], "left"))
     titles = MAIN | OF_LABELS
     columns = [_Column(titles.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
     columns, same = _varying(columns)
@@ -182,7 +185,7 @@ def _main(sweep: "Sweep") -> list[str]:
     for word in (word for word in sweep.study.record if not word.startswith(BY)):  # `show --by` has those
         numbers = [name for name in sweep.table if f"{name}.".startswith(f"{word}.")]
         if not any(name in MAIN for name in numbers):
-            wanted += numbers[:MAX_OF_A_WORD]
+            wanted += sorted(numbers, key=in_order)[:MAX_OF_A_WORD]
     return list(dict.fromkeys([*wanted, *MAIN]))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vinesim.formats.source.quantities import format_time_us
+from vinesim.metrics.latency import QUANTILES
 from vinesim.metrics.record import Record
 from vinesim.model.titles import number_title
 
@@ -32,6 +33,14 @@ def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
         for name, value in flat(summary)
         if wanted(name) or name == "exit_reason"
     }
+
+
+def in_order(name: str) -> tuple[str, int, str]:
+    """Return the key that sorts names of numbers: of one thing, its mean comes first, then its quantiles, then the
+    rest; the maximum is the last."""
+    stem, _, last = name.rpartition(".")
+    places = ("mean", *QUANTILES)
+    return stem, places.index(last) if last in places else len(places) + (last == "max"), last
 
 
 def differ(utilization: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from vinesim.formats.source.database import name_of, pattern_of, reading, text_o
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.units import axis_label, displayed_labels, is_number, label_texts
 from vinesim.metrics.by import BY
+from vinesim.metrics.numbers import in_order
 from vinesim.metrics.overload import overload_of_points
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import ExitReason
@@ -27,11 +28,12 @@ from vinesim.studies.compare import direction_of
 from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.points import plain
+from vinesim.studies.rows import number_columns
 from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import summarize_points, t_factor
 from vinesim.studies.store import open_folder
 from vinesim.studies.sweep import read_sweep
-from vinesim.studies.sweep_notes import NOISE, Stalled, equal_words, stalled_note
+from vinesim.studies.sweep_notes import Stalled, equal_words, stalled_note
 
 CONFIDENCE = 0.95
 MAX_VALUES = 40_000  # means and half widths on the page
@@ -70,14 +72,8 @@ class Points:
     halves: dict[str, np.ndarray]  # half widths of the intervals; NaN with fewer than two values
     left_out: list[str]  # numbers that do not fit on the page
     ended: dict[str, int]  # runs by exit reason, besides those that are done or stalled
-    stalled: list[Stalled]
-
-    def are_equal(self) -> np.ndarray:
-        """[P] whether a point has several runs, with the same numbers."""
-        found = self.n_runs > 1
-        for name, half in self.halves.items():
-            found = found & ~(half > NOISE * np.abs(self.means[name]))
-        return found if self.halves else np.zeros(len(found), bool)
+    stalled: dict[int, Stalled]  # by point
+    are_equal: np.ndarray  # whether a point has several runs that are equal in everything
 
 
 def sweep_page(folder: Path) -> Content:
@@ -161,7 +157,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
     """
     n_runs = np.zeros(study.n_points, np.int64)
     if not files:
-        return Points(n_runs, {}, {}, [], {}, [])
+        return Points(n_runs, {}, {}, [], {}, {}, np.zeros(study.n_points, bool))
     with reading(folder / "runs", "Parquet files of a sweep") as connection:
         given = ", ".join(text_of(pattern_of(file)) for file in files)
         source = f"read_parquet([{given}], union_by_name = true)"
@@ -178,15 +174,19 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
         own = {*OWN_COLUMNS, *study.columns}
         names = [name for name, kind in types.items() if name not in own and kind == "DOUBLE"]
         names = [name for name in names if not name.startswith((TWICE, BY))]
-        names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+        names.sort(key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), in_order(name)))
         room = max(1, MAX_VALUES // (2 * study.n_points))
         kept, left_out = names[:room], names[room:]
         sums = [f", avg({x}), stddev_samp({x}), count({x})" for x in map(_finite, kept)]
         query = f"SELECT point, count(*){''.join(sums)} FROM runs GROUP BY point"  # noqa: S608
         rows = connection.execute(query).fetchall()
+        numbers = [name_of(name) for name in number_columns(types, study.columns)]
+        same = [f"min({x}) IS NOT DISTINCT FROM max({x}) AND count({x}) IN (0, count(*))" for x in numbers]
+        query = f"SELECT point FROM runs GROUP BY point HAVING count(*) > 1 AND {' AND '.join(same)}"  # noqa: S608
+        equal = [point for (point,) in connection.execute(query).fetchall()]
         query = "SELECT exit_reason, count(*) FROM runs GROUP BY ALL ORDER BY ALL"
         ended = dict(connection.execute(query).fetchall()) if "exit_reason" in types else {}
-        stalled = _stalled(connection, study) if ended.pop(ExitReason.STALLED, 0) else []
+        stalled = _stalled(connection, study) if ended.pop(ExitReason.STALLED, 0) else {}
         ended.pop(ExitReason.ALL_DONE, None)
     means = {name: np.full(study.n_points, np.nan) for name in kept}
     halves = {name: np.full(study.n_points, np.nan) for name in kept}
@@ -198,17 +198,17 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
                 means[name][point] = mean
             if n > 1:
                 halves[name][point] = t_factor(confidence, n - 1) * deviation / math.sqrt(n)
-    return Points(n_runs, means, halves, left_out, ended, stalled)
+    return Points(n_runs, means, halves, left_out, ended, stalled, np.isin(np.arange(study.n_points), equal))
 
 
-def _stalled(connection: Any, study: Study) -> list[Stalled]:
-    """Return the points with stalled runs, of the table of runs."""
+def _stalled(connection: Any, study: Study) -> dict[int, Stalled]:
+    """Return the points with stalled runs by their numbers, of the table of runs."""
     axes = list(study.columns)
     labels = "".join(f", any_value({name_of(name)})" for name in axes)
     n = f"count(*) FILTER (exit_reason = {text_of(ExitReason.STALLED)})"
-    query = f"SELECT {n} AS n, count(*){labels} FROM runs GROUP BY point HAVING n > 0 ORDER BY point"  # noqa: S608
+    query = f"SELECT point, {n} AS n, count(*){labels} FROM runs GROUP BY point HAVING n > 0 ORDER BY point"  # noqa: S608
     rows = connection.execute(query).fetchall()
-    return [Stalled(dict(zip(axes, words, strict=True)), n, runs) for n, runs, *words in rows]
+    return {point: Stalled(dict(zip(axes, words, strict=True)), n, runs) for point, n, runs, *words in rows}
 
 
 def _finite(name: str) -> str:
@@ -232,6 +232,7 @@ def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
     return {
         "axes": axes,
         "n_runs": points.n_runs.tolist(),
+        "stalled": [[point, one.stalled] for point, one in points.stalled.items()],
         "confidence": confidence,
         "numbers": [
             {
@@ -277,9 +278,9 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
         early = ", ".join(f"{reason} {n:,}" for reason, n in points.ended.items())
         text += notice(f"Some runs did not finish all tasks: {early}.")
     for said in (
-        stalled_note(points.stalled),
+        stalled_note(list(points.stalled.values())),
         overload_of_points(points.means),
-        equal_words(points.are_equal()),
+        equal_words(points.are_equal[points.n_runs > 0]),
         same_workload(study),
         error_note(study),
     ):

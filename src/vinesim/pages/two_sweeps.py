@@ -80,7 +80,8 @@ def compared_sweeps(
     kept = [np.array([row in common for row in of], bool) for of in rows]
     joined = {
         name: np.concatenate([one[name][mine] for one, mine in zip(tables, kept, strict=True)])
-        for name in (*axes[0], "seed", *shared)
+        for name in (*axes[0], "seed", "exit_reason", *shared)
+        if all(name in one for one in tables)
     }
     label = np.repeat(np.array(names, object), [int(mine.sum()) for mine in kept])
     both = Table({BY: label, **joined})
@@ -128,7 +129,7 @@ def _pairs(names: list[str], found: Comparison) -> str:
         shown = [shown_number(found.of, x) for x in (pair.first_mean, pair.second_mean, pair.difference.estimate)]
         low, high = (shown_number(found.of, value) for value in (pair.difference.low, pair.difference.high))
         verdict = f"{pair.better} is better" if pair.better else "they differ" if pair.significant else "unclear"
-        verdict = "equal" if pair.is_equal else verdict
+        verdict = "stalled" if pair.stalled else "equal" if pair.is_equal else verdict
         rows.append([at, *shown, f"{low} to {high}" if pair.difference.n > 1 else "-", str(pair.difference.n), verdict])
     head = ["", *names, "difference", "95 % interval", "seeds", "verdict"]
     left = len(found.pairs) - len(rows)

@@ -49,6 +49,7 @@ def verdicts(folder: Path, study: Study, names: list[str], confidence: float) ->
                             "p": rounded([pair.p_corrected], 4)[0],
                             "significant": pair.significant,
                             "equal": pair.is_equal,
+                            "stalled": bool(pair.stalled),
                             "better": pair.better,
                         }
                         for pair in comparison.pairs

@@ -16,7 +16,7 @@ from vinesim.plans.confirm import Confirmation, Outcome
 from vinesim.plans.ranges import range_of
 from vinesim.plans.verdicts import Judgement, Verdict, judged
 from vinesim.studies.backtest_record import error_note
-from vinesim.studies.same_workload import is_fixed
+from vinesim.studies.same_workload import RESAMPLE, is_fixed
 from vinesim.studies.statistics import Interval
 
 N_RUNNERS, N_NEAREST = 5, 3
@@ -288,11 +288,7 @@ def notes(board: Board, best: Candidate | None) -> tuple[str, ...]:
     if best is None or not is_fixed(scenario_source(board.plan.space).changed(board.space.settings(best.point)).data):
         return known
     text = "Every run has the same jobs, those of the file, so what holds here says nothing about other days."
-    remedy = (
-        "To plan for them, draw blocks of the file for each seed: workload: {resample: {block: 1 d}}, or a shorter "
-        "block if the file covers less than two days."
-    )
-    return (f"{text} {remedy}", *known)
+    return (f"{text} {RESAMPLE}", *known)
 
 
 def front(board: Board) -> list[Candidate]:

@@ -17,6 +17,7 @@ from vinesim.plots.style import (
     legend_above,
     matplotlib,
     name_places,
+    stalled_entry,
 )
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ CROWDED = 24  # with more bars than this, bars are narrow and their values verti
 
 @dataclass(frozen=True)
 class Bars:
-    """One series: a value for each category [n]; ``low`` and ``high`` [n] bound its error bars."""
+    """One series: a value for each category [n]; ``low`` and ``high`` [n] bound its error bars. Values of stalled runs
+    are drawn hollow."""
 
     label: str
     values: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+    is_hollow: np.ndarray | bool = False
 
 
 def bar_figure(
@@ -72,6 +75,11 @@ def bar_figure(
                 style["yerr"] = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
                 style["error_kw"] = {"ecolor": "black", "capsize": 2}
             drawn = axes.bar(places, series.values, each, label=series.label, **style)
+            hollow = np.asarray(series.is_hollow, bool) & np.isfinite(series.values)
+            if hollow.any():
+                style = {"facecolor": "white", "edgecolor": COLORS[kind], "hatch": HATCHES[kind]}
+                axes.bar(places[hollow], np.asarray(series.values)[hollow], each, **style)
+                stalled_entry(axes)
             if turned is not None:
                 axes.bar_label(drawn, fmt=_value, fontsize=SMALL, padding=2, rotation=turned)
         name_places(axes, categories, FREE_SHARE * size[0] / len(categories), look)

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 150  # with more units, groups are drawn
 MAX_BARS = 5000  # with more bars, groups are drawn
-LABELED = 120  # up to this many bars show their job's number
-FEW = 600  # up to this many bars have white edges
+FEW = 600  # up to this many bars have white edges, and their job's number where it fits
+NUMBER_POINTS = 6  # size of these numbers
+PALE = 0.45  # luminance of colours on which they are black
 MAX_MARKS = 400  # up to this many arrivals are marked
 CELLS = 400  # intervals in a row of a group
 LEGEND = 12  # maximum kinds in the legend
 ROW_INCHES, LEAST_INCHES, WIDTH_INCHES = 0.16, 2.4, 9.0
+LANE_POINTS, MOST_INCHES = 3.0, 24.0  # rows grow for tasks that run side by side, until the figure is as high as this
+FILLED = 0.82  # of a row by its bars
 CENTERED = {"ha": "center", "va": "center"}
 
 COLOR_BY = ("auto", "type", "job")
@@ -92,7 +95,10 @@ def gantt_figure(
 
         is_grouped = len(units["unit"]) > MAX_ROWS or len(bars["job"]) > MAX_BARS
         rows = (_groups if is_grouped else _rows)(units, result.processor_types, result.place_names)
-        height = max(LEAST_INCHES, ROW_INCHES * len(rows) + 1.2)
+        bars["lane"], bars["n_lanes"] = (np.zeros(0, np.int64),) * 2 if is_grouped else _lanes(bars)
+        lanes_inches = LANE_POINTS / 72 / FILLED * bars["n_lanes"].max(initial=1)
+        row_inches = max(ROW_INCHES, min(lanes_inches, MOST_INCHES / len(rows)))
+        height = max(LEAST_INCHES, row_inches * len(rows) + 1.2)
         figure = Figure(figsize=look.size(WIDTH_INCHES, height), layout="constrained")
         axes = figure.subplots()
         span = float(x(since_us)), float(x(until_us))
@@ -102,16 +108,19 @@ def gantt_figure(
             _draw_load(figure, axes, load, what, span)
         else:
             closed = _mark_closed(axes, result.folder, units, x, (since_us, until_us))
-            _draw_bars(figure, axes, bars, result.task_types, color, x, look, closed)
-        _mark_arrivals(axes, x(arrivals[(arrivals >= since_us) & (arrivals <= until_us)]), len(rows))
+            numbers = _draw_bars(figure, axes, bars, result.task_types, color, x, look, closed, span)
+        above = ROW_INCHES / row_inches  # rows for the arrivals
+        _mark_arrivals(axes, x(arrivals[(arrivals >= since_us) & (arrivals <= until_us)]), -0.4 - 0.45 * above)
         axes.set_yticks(range(len(rows)), [label for label, _ in rows])
         axes.tick_params(axis="y", length=0, labelsize=min(8.0, 72 * ROW_INCHES * 0.75))
-        axes.set_ylim(len(rows) - 0.4, -1.2)
+        axes.set_ylim(len(rows) - 0.4, -0.4 - 0.8 * above)
         axes.set_xlim(*span)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(x.label)
         if x.has_dates:
             show_dates(axes)
+        if not is_grouped:
+            _keep_what_fits(figure, axes, numbers)
     return figure, len(np.unique(bars["task"]))
 
 
@@ -152,9 +161,12 @@ def _draw_bars(
     x: Display,
     look: Look,
     more: list[Any],
-) -> None:
+    span: tuple[float, float],
+) -> list[tuple[Any, float, float]]:
     """Draw a bar for each stay of a task on a unit: pale during the data transfer, with a cross at the end if an outage
-    interrupted it. Tasks on a unit at the same time share its row. ``more`` are what else the legend names."""
+    interrupted it. Tasks on a unit at the same time share its row. ``more`` are what else the legend names.
+
+    Return the numbers of jobs on the bars, with the width and height of what is seen of each bar on the axes."""
     by_job = color == "job" or (color == "auto" and len(task_types) == 1)
     kinds = bars["job"] if by_job else bars["task_type"]
     codes = np.unique(kinds)
@@ -162,9 +174,8 @@ def _draw_bars(
     is_listed = not by_job or len(codes) <= LEGEND
     rounds = len(HATCHES) if is_listed else 1  # hatches distinguish more kinds than there are colours
     hatch_of = {int(code): HATCHES[i // len(COLORS) % rounds] for i, code in enumerate(codes)}
-    lane, n_lanes = _lanes(bars)
-    height = 0.82 / n_lanes
-    low = bars["unit"] - 0.41 + lane * height
+    height = FILLED / bars["n_lanes"]
+    low = bars["unit"] - FILLED / 2 + bars["lane"] * height
     began, ended = x(bars["begin_us"]), x(bars["end_us"])
     there = np.fmin(x(bars["start_us"]), ended)  # NaN while data is in transfer: fmin then takes the end
     colors = [color_of[int(kind)] for kind in kinds]
@@ -180,19 +191,13 @@ def _draw_bars(
         axes.barh(low[moved], (there - began)[moved], height[moved], began[moved], **style)
     lost = bars["is_interrupted"]
     axes.plot(ended[lost], (low + height / 2)[lost], "x", color="#222222", markersize=4, zorder=5)
-    is_labeled = len(kinds) <= LABELED
-    if is_labeled:
-        for i in range(len(kinds)):
-            middle = ((began[i] + ended[i]) / 2, low[i] + height[i] / 2)
-            text = axes.text(
-                *middle, f"{bars['job'][i]}", fontsize=6, color="white", zorder=4, clip_on=True, **CENTERED
-            )
-            if hatches[i]:
-                text.set_bbox({"facecolor": colors[i], "edgecolor": "none", "pad": 0.6})
+    numbers = (
+        _numbers(axes, bars["job"], np.stack([began, ended]).clip(*span), low, height, colors, hatches) if few else []
+    )
     if not is_listed:
-        axes.set_title("Numbers and colours: jobs" if is_labeled else "Colours: jobs", loc="left")
+        axes.set_title("Colours: jobs", loc="left")
         legend_above(figure, more, [str(handle.get_label()) for handle in more], look, least=1)
-        return
+        return numbers
     from matplotlib.patches import Patch
 
     names = [f"job {code}" if by_job else task_types[int(code)] for code in codes[:LEGEND]]
@@ -204,6 +209,45 @@ def _draw_bars(
         handles.append(Patch(color="#777777", alpha=0.45, label="data transfer"))
     handles += more
     legend_above(figure, handles, [str(handle.get_label()) for handle in handles], look)
+    return numbers
+
+
+def _numbers(
+    axes: Any,
+    jobs: np.ndarray,
+    seen: np.ndarray,
+    low: np.ndarray,
+    height: np.ndarray,
+    colors: list[str],
+    hatches: list[str],
+) -> list[tuple[Any, float, float]]:
+    """Write the number of each bar's job on the bar, of which ``seen`` [2, n] is from where to where."""
+    from matplotlib.colors import to_rgb
+
+    ink = {color: "black" if np.dot((0.2126, 0.7152, 0.0722), to_rgb(color)) > PALE else "white" for color in COLORS}
+    found = []
+    for i, (begin, end) in enumerate(seen.T.tolist()):
+        style = {"fontsize": NUMBER_POINTS, "color": ink[colors[i]], "zorder": 4, "clip_on": True, **CENTERED}
+        text = axes.text((begin + end) / 2, low[i] + height[i] / 2, f"{jobs[i]}", **style)
+        if hatches[i]:
+            text.set_bbox({"facecolor": colors[i], "edgecolor": "none", "pad": 0.6})
+        found.append((text, end - begin, float(height[i])))
+    return found
+
+
+def _keep_what_fits(figure: "Figure", axes: Any, numbers: list[tuple[Any, float, float]]) -> None:
+    """Remove the numbers that are larger than their bars, once the size of the axes is known; the title says of what
+    is left."""
+    if not numbers:
+        return
+    figure.draw_without_rendering()
+    unit = np.abs(axes.transData.transform((1.0, 1.0)) - axes.transData.transform((0.0, 0.0)))
+    for text, *size in numbers:
+        box = text.get_window_extent()
+        if box.width > size[0] * unit[0] or box.height > size[1] * unit[1]:
+            text.remove()
+    if axes.get_title(loc="left") and any(text in axes.texts for text, *_ in numbers):
+        axes.set_title("Numbers and colours: jobs", loc="left")
 
 
 def _mark_closed(
@@ -283,14 +327,14 @@ def _held_up_to(edges: np.ndarray, times: np.ndarray, amount: np.ndarray) -> np.
     return edges * held - np.concatenate([[0.0], np.cumsum((amount * times)[order])])[before]
 
 
-def _mark_arrivals(axes: Any, times: np.ndarray, n_rows: int) -> None:
+def _mark_arrivals(axes: Any, times: np.ndarray, y: float) -> None:
     """Draw a tick above the first row for each arrival, or one grey line if there are many."""
     if len(times) <= MAX_MARKS:
-        axes.plot(times, np.full(len(times), -0.85), "|", color="#444444", markersize=6, zorder=5, clip_on=False)
+        axes.plot(times, np.full(len(times), y), "|", color="#444444", markersize=6, zorder=5, clip_on=False)
         what = "| arrivals"
     else:
-        axes.plot([times[0], times[-1]], [-0.85, -0.85], color="#444444", linewidth=2, zorder=5, clip_on=False)
+        axes.plot([times[0], times[-1]], [y, y], color="#444444", linewidth=2, zorder=5, clip_on=False)
         what = f"{len(times):,} arrivals"
     style = {"fontsize": 7, "ha": "right", "va": "bottom", "color": "#444444"}
     above = {"xytext": (0, 4), "textcoords": "offset points"}  # of the ticks, which are 6 points high
-    axes.annotate(what, (1, -0.85), xycoords=("axes fraction", "data"), **above, **style)
+    axes.annotate(what, (1, y), xycoords=("axes fraction", "data"), **above, **style)

@@ -18,11 +18,13 @@ DARK = 0.62  # above this share of the largest absolute value, the text is white
 
 @dataclass(frozen=True)
 class HeatPanel:
-    """One map: ``values`` [rows, columns], and half the width of each value's interval; NaN: none."""
+    """One map: ``values`` [rows, columns], half the width of each value's interval (NaN: none), and whose runs
+    stalled."""
 
     title: str
     values: np.ndarray
     half_widths: np.ndarray
+    is_stalled: np.ndarray | None = None
 
 
 def heat_figure(
@@ -53,6 +55,7 @@ def heat_figure(
         figure = Figure(figsize=look.size(*size), layout="constrained")
         grid = figure.subplots(1, len(panels), sharey=True, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=True):
+            stalled = np.zeros(panel.values.shape, bool) if panel.is_stalled is None else panel.is_stalled
             image = axes.imshow(panel.values, cmap=colors, vmin=low, vmax=high, aspect="auto")
             for (row, column), value in np.ndenumerate(panel.values):
                 if np.isnan(value):
@@ -62,7 +65,7 @@ def heat_figure(
                 axes.text(
                     column,
                     row,
-                    _text(value, half, is_difference),
+                    f"{value:,.4g}\nstalled" if stalled[row, column] else _text(value, half, is_difference),
                     ha="center",
                     va="center",
                     fontsize=SMALL,

@@ -18,6 +18,7 @@ from vinesim.plots.style import (
     legend_above,
     matplotlib,
     set_scale,
+    stalled_entry,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Line:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     is_stepped: bool = field(default=False, kw_only=True)
+    is_hollow: np.ndarray | None = field(default=None, kw_only=True)  # [n] the points of stalled runs
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,10 @@ def _draw(axes: Any, line: Line, number: int, scale: float) -> None:
     style = {"color": COLORS[kind], "marker": marker, "linestyle": DASHES[kind], "linewidth": width}
     style |= {"drawstyle": "steps-post"} if line.is_stepped else {}
     axes.plot(line.x, line.y, label=line.label, markersize=size, zorder=3 + number, **style)
+    if line.is_hollow is not None and (line.is_hollow & np.isfinite(line.y)).any():
+        hollow = {"color": COLORS[kind], "marker": MARKERS[kind], "linestyle": "", "markerfacecolor": "white"}
+        axes.plot(line.x[line.is_hollow], line.y[line.is_hollow], markersize=size, zorder=4 + number, **hollow)
+        stalled_entry(axes)
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=COLORS[kind], alpha=0.2, linewidth=0)
 

@@ -16,6 +16,7 @@ from vinesim.plots.style import (
     legend_above,
     matplotlib,
     set_scale,
+    stalled_entry,
 )
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Points:
-    """The runs of one kind: x and y [n]."""
+    """The runs of one kind: x and y [n], and which of them stalled, drawn hollow."""
 
     label: str
     x: np.ndarray
     y: np.ndarray
+    is_hollow: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,11 @@ def points_figure(
         for axes, panel in zip(grid, panels, strict=True):
             for kind, points in enumerate(panel.points):
                 style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5 * look.scale, "alpha": 0.75}
-                axes.plot(points.x, points.y, linestyle="", label=points.label, zorder=3 + kind, **style)
+                for rows, look_of in ((~points.is_hollow, {}), (points.is_hollow, {"markerfacecolor": "white"})):
+                    own = style | look_of | ({} if look_of else {"label": points.label})
+                    axes.plot(points.x[rows], points.y[rows], linestyle="", zorder=3 + kind, **own)
+                if (points.is_hollow & np.isfinite(points.x + points.y)).any():
+                    stalled_entry(axes)
             axes.set_title(panel.title, loc="left")
             set_scale(axes, "x", x_scale)
             set_scale(axes, "y", panel.scale)

@@ -50,6 +50,7 @@ RC: Mapping[str, Any] = {
     "pdf.fonttype": 42,  # TrueType: publishers refuse Matplotlib's default
 }
 MANY_DECADES = 500.0  # relative range of a logarithmic axis from which powers of 10 are enough
+HOLLOW = "hollow: stalled"  # what a legend says of marks of stalled runs
 SMALL = "small"  # of texts inside a chart, relative to the font size
 THICKNESSES = ("grid.linewidth", "lines.linewidth", "lines.markersize", "axes.linewidth")
 FONT_SIZES = tuple(name for name in RC if name.endswith("size") and name != "lines.markersize")
@@ -150,7 +151,7 @@ def name_places(axes: Any, names: Sequence[str], inches: float, look: Look) -> N
 def legend_above(figure: "Figure", handles: Sequence[Any], labels: Sequence[str], look: Look, least: int = 2) -> None:
     """Draw a legend above the figure, with as many columns as its width has room for; none for fewer labels than
     ``least``."""
-    if len(labels) < least:
+    if len(labels) < least and HOLLOW not in labels:
         return
     em = look.rc["legend.fontsize"] / 72
     each = em * (LETTER_EM * max(map(len, labels)) + HANDLE_EM)
@@ -166,6 +167,11 @@ def handles_of(grid: Iterable[Any]) -> tuple[list[Any], list[str]]:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     return list(found.values()), list(found)
+
+
+def stalled_entry(axes: Any) -> None:
+    """Say in the legend what hollow marks are."""
+    axes.plot([], [], "o", color="#777777", markerfacecolor="white", label=HOLLOW)
 
 
 def font_names() -> list[str]:

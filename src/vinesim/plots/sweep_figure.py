@@ -11,6 +11,7 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.units import displayed, label_text
 from vinesim.formats.study.axes import quantities
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import ExitReason
 from vinesim.model.titles import Title, axis_titles, number_title
 from vinesim.plots.bars import Bars, bar_figure
 from vinesim.plots.heat import HeatPanel, heat_figure
@@ -170,14 +171,24 @@ def _parts(table: Table, column: str | None) -> list[tuple[Any, Table]]:
 
 
 def _means(table: Table, x: str, y: str, confidence: float) -> tuple[list[Any], np.ndarray]:
-    """Return the labels along x, numbers in order, and [n, 3]: low, mean and high at each."""
-    values = numbers_of(table, y)
+    """Return the labels along x, numbers in order, and [n, 4]: low, mean and high at each, and 1 where runs stalled."""
+    values, is_stalled = numbers_of(table, y), _stalled(table)
     found = group(table, [x])
     labels = [label for (label,) in found]
     if table[x].dtype.kind == "f":
         labels.sort(key=lambda label: (label is None, label))
     rows = [mean_interval(values[found[(label,)]], confidence) for label in labels]
-    return labels, np.array([[row.low, row.estimate, row.high] for row in rows])
+    stalled = [is_stalled[found[(label,)]].any() for label in labels]
+    return labels, np.array(
+        [[row.low, row.estimate, row.high, has] for row, has in zip(rows, stalled, strict=True)], np.float64
+    )
+
+
+def _stalled(table: Table) -> np.ndarray:
+    """[n] whether each run stalled."""
+    if "exit_reason" not in table:
+        return np.zeros(table.n_rows, bool)
+    return np.asarray(table["exit_reason"] == ExitReason.STALLED)
 
 
 def _series(table: Table, roles: _Roles) -> list[tuple[str, Table]]:
@@ -203,7 +214,8 @@ def _lines(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
         for name, labels, means in lines:
             low, mean, high = (y(means[:, i]) for i in range(3))
             has_band = not np.isnan(low).all()
-            drawn.append(Line(name, x(np.array(labels)), mean, low if has_band else None, high if has_band else None))
+            band = (low, high) if has_band else (None, None)
+            drawn.append(Line(name, x(np.array(labels)), mean, *band, is_hollow=means[:, 3] > 0))
         panels.append(Panel(_panel_title(roles, label, wanted), drawn))
     axes = Axis(x.label, wanted.scale("x")), Axis(y.label, wanted.scale("y"))
     return line_figure(panels, *axes, look=wanted.look)
@@ -226,9 +238,10 @@ def _bars(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
     y = displayed(y_title, [v for *_, means in series for v in means[:, 1]], wanted.y_unit, "--y-unit", wanted.y_label)
     bars = []
     for name, labels, means in series:
-        low, mean, high = y(np.array([means[labels.index(c)] if c in labels else [np.nan] * 3 for c in categories])).T
-        has_interval = not np.isnan(low).all()
-        bars.append(Bars(name, mean, low if has_interval else None, high if has_interval else None))
+        rows = np.array([means[labels.index(c)] if c in labels else [np.nan] * 3 + [0] for c in categories])
+        low, mean, high = y(rows[:, :3]).T
+        band = (None, None) if np.isnan(low).all() else (low, high)
+        bars.append(Bars(name, mean, *band, is_hollow=rows[:, 3] > 0))
     names = [roles.text(roles.x, label) for label in categories]
     x_label = wanted.x_label or _title(roles, roles.x).words
     figure = bar_figure(names, bars, x_label, y.label, scale=wanted.scale("y"), look=wanted.look)
@@ -245,7 +258,7 @@ def _heat(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
     rows = _means(table, roles.by, roles.y, wanted.confidence)[0]
     cells = []
     for _, part in parts:
-        cell = np.full((len(rows), len(columns), 3), np.nan)
+        cell = np.full((len(rows), len(columns), 4), np.nan)
         for label, mine in _parts(part, roles.by):
             labels, means = _means(mine, roles.x, roles.y, wanted.confidence)
             cell[rows.index(label), [columns.index(found) for found in labels]] = means
@@ -253,7 +266,9 @@ def _heat(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
     title = _title(roles, roles.y)
     y = displayed(title, [v for cell in cells for v in cell[..., 1].ravel()], wanted.y_unit, "--y-unit")
     panels = [
-        HeatPanel(_panel_title(roles, label, wanted), y(cell[..., 1]), y(cell[..., 2] - cell[..., 0]) / 2)
+        HeatPanel(
+            _panel_title(roles, label, wanted), y(cell[..., 1]), y(cell[..., 2] - cell[..., 0]) / 2, cell[..., 3] > 0
+        )
         for (label, _), cell in zip(parts, cells, strict=True)
     ]
     across = [roles.text(roles.x, label) for label in columns]
@@ -266,19 +281,27 @@ def _heat(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
 def _points(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
     """Draw a point for each run, where it has both numbers."""
     found = [
-        (label, [(name, numbers_of(rows, roles.x), numbers_of(rows, roles.y)) for name, rows in _series(part, roles)])
+        (
+            label,
+            [
+                (name, numbers_of(rows, roles.x), numbers_of(rows, roles.y), _stalled(rows))
+                for name, rows in _series(part, roles)
+            ],
+        )
         for label, part in _parts(table, roles.panel)
     ]
     every: Sequence[Any] = [points for _, series in found for points in series]
     x = displayed(
-        number_title(roles.x), [v for _, xs, _ in every for v in xs], wanted.x_unit, "--x-unit", wanted.x_label
+        number_title(roles.x), [v for _, xs, *_ in every for v in xs], wanted.x_unit, "--x-unit", wanted.x_label
     )
-    y = displayed(number_title(roles.y), [v for *_, ys in every for v in ys], wanted.y_unit, "--y-unit", wanted.y_label)
+    y = displayed(
+        number_title(roles.y), [v for _, _, ys, _ in every for v in ys], wanted.y_unit, "--y-unit", wanted.y_label
+    )
     panels = [
         PointsPanel(
             _panel_title(roles, label, wanted),
             y.label,
-            [Points(name, x(xs), y(ys)) for name, xs, ys in series],
+            [Points(name, x(xs), y(ys), hollow) for name, xs, ys, hollow in series],
             wanted.scale("y"),
         )
         for label, series in found

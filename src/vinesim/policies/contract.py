@@ -225,7 +225,10 @@ class OnlinePolicy(Policy):
         return None
 
     def suited_to(self, scenario: Scenario) -> "OnlinePolicy":
-        """Return the policy that decides in a scenario: this one, or one that means the same and knows more."""
+        """Return the policy that decides in a scenario: this one, or one that means the same and knows more.
+
+        Raises :class:`InputError` where the options do not fit the scenario.
+        """
         return self
 
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:

@@ -20,7 +20,7 @@ from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.policies import replacing
 from vinesim.policies.columns import ignored_columns
-from vinesim.policies.contract import BatchPolicy, Policy
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.demands import check_demands
 from vinesim.policies.demands import check_policy as check_between
 from vinesim.policies.registry import resolve
@@ -161,6 +161,8 @@ def _check_run(loads_files: bool, scenario: Scenario) -> None:
         policy = resolve(scenario.policy if isinstance(scenario.policy, Policy) else kind, scenario.options)
         check_demands(scenario, policy)
         check_between(scenario, policy)
+        if isinstance(policy, OnlinePolicy):
+            policy.suited_to(scenario)
     if kind is not None and issubclass(kind, BatchPolicy):
         last_us = min(float(scenario.workload.arrival_us[-1]), scenario.horizon_us)
         problems = problems + stuck_period(scenario.period_us, last_us)

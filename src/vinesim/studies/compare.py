@@ -8,7 +8,7 @@ and Analysis, 5th edition, sections 9.7 (Bonferroni), 10.2 and 11.2 (paired t, c
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal, get_args
@@ -18,11 +18,16 @@ import numpy as np
 from vinesim.formats.results.table import Table
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import ExitReason
 from vinesim.model.run_numbers import NUMBERS
 from vinesim.studies.labels import axes_of_jobs, by_label, how_to_record, number_of_a_label
 from vinesim.studies.points import check_columns, group, numbers_of
 from vinesim.studies.statistics import NOWHERE, Interval, check_share, mean_interval
 
+OF_ALL_JOBS = (  # the beginnings of numbers that also count the jobs which never finish, or depend on none
+    *("jobs.count", "jobs.started", "jobs.finished", "jobs.refused", "jobs.withdrawn", "tasks.finished"),
+    *("deadlines.missed", "serving.missed", "serving.goodput_pct", "cost.purchase"),
+)
 Correction = Literal["bonferroni", "none"]
 
 
@@ -41,7 +46,8 @@ class Pair:
     p: float  # of the paired t test, uncorrected; NaN from one replication
     p_corrected: float  # corrected by the same rule as the interval
     significant: bool  # the interval excludes 0: p_corrected < 1 - confidence
-    better: Any  # the better label; None if not significant, or if the number has no better direction
+    better: Any  # the better label; None if not significant, not comparable, or if no direction of the number is better
+    stalled: tuple[Any, ...]  # labels whose runs stalled, so that the number covers only a part of their jobs
     unmatched: tuple[str, ...]  # replications left out, and why
 
     @property
@@ -97,17 +103,20 @@ def compare(
     check_columns(table, [by, *others, "seed"], "by")
     values = numbers_of(table, of)
     direction = direction_of(of) if better is None else better
+    is_partial = np.zeros(table.n_rows, bool)
+    if "exit_reason" in table and not of.startswith(OF_ALL_JOBS):
+        is_partial = table["exit_reason"] == ExitReason.STALLED
     chosen = _choose([label for (label,) in group(table, [by])], by, baseline)
     matches: list[_Match] = []
     for key, rows in group(table, others).items():
         here = Table({name: table[name][rows] for name in (by, "seed")})
-        runs = {
-            label: _by_seed(here["seed"][own], values[rows[own]], by, label)
-            for (label,), own in group(here, [by]).items()
-        }
+        runs, stalled = dict[Any, dict[int, float]](), dict[Any, set[int]]()
+        for (label,), own in group(here, [by]).items():
+            runs[label] = _by_seed(here["seed"][own], values[rows[own]], by, label)
+            stalled[label] = set(here["seed"][own][is_partial[rows[own]]].tolist())
         point = dict(zip(others, key, strict=True))
         for first, second in chosen:
-            matches.append(_matched(point, first, second, runs.get(first, {}), runs.get(second, {})))
+            matches.append(_matched(point, first, second, runs, stalled))
     if not matches:
         raise InputError([Problem(("by",), "an axis with two labels or more", f"{by}, which has one")])
     n = sum(len(match.x) > 1 for match in matches)
@@ -177,13 +186,22 @@ class _Match:
     second: Any
     x: np.ndarray
     y: np.ndarray
+    stalled: tuple[Any, ...]
     unmatched: tuple[str, ...]
 
 
-def _matched(point: dict[str, Any], first: Any, second: Any, a: dict[int, float], b: dict[int, float]) -> _Match:
+def _matched(
+    point: dict[str, Any],
+    first: Any,
+    second: Any,
+    runs: Mapping[Any, dict[int, float]],
+    stalled: Mapping[Any, set[int]],
+) -> _Match:
+    a, b = (runs.get(label, {}) for label in (first, second))
     common = [seed for seed in a if seed in b and math.isfinite(a[seed]) and math.isfinite(b[seed])]
     x, y = np.array([a[seed] for seed in common]), np.array([b[seed] for seed in common])
-    return _Match(point, first, second, x, y, _unmatched(first, second, a, b))
+    partial = tuple(label for label in (first, second) if not stalled.get(label, set()).isdisjoint(common))
+    return _Match(point, first, second, x, y, partial, _unmatched(first, second, a, b))
 
 
 def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> Pair:
@@ -193,7 +211,7 @@ def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> P
     difference, p = mean_interval(y - x, _each(confidence, divisor)), paired_p(y - x)
     is_significant = difference.low > 0 or difference.high < 0
     better = None
-    if is_significant and direction:
+    if is_significant and direction and not match.stalled:
         better = match.second if (difference.estimate < 0) == (direction == "lower") else match.first
     return Pair(
         match.point,
@@ -208,6 +226,7 @@ def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> P
         min(1.0, p * divisor) if not math.isnan(p) else p,
         is_significant,
         better,
+        match.stalled,
         match.unmatched,
     )
 

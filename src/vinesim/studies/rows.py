@@ -76,8 +76,8 @@ def stored_places(files: Sequence[Path]) -> dict[str, tuple[int, int]]:
     return dict(zip(rows["run_id"].tolist(), places, strict=True))
 
 
-def number_columns(table: Table, axes: Iterable[str]) -> list[str]:
-    """Return the columns that are numbers of the runs rather than their place in the study."""
+def number_columns(table: Iterable[str], axes: Iterable[str]) -> list[str]:
+    """Return the columns of a table that are numbers of the runs rather than their place in the study."""
     return [name for name in table if name not in {*OWN_COLUMNS, *axes}]
 
 

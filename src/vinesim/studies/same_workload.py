@@ -7,6 +7,10 @@ from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError
 from vinesim.model.study import Study
 
+RESAMPLE = (
+    "To draw blocks of the file for each seed, add to the scenario's workload: resample: {block: 1 d}, or a shorter "
+    "block if the file covers less than two days."
+)
 FIXED_ARRIVALS = ("iat", "times", "file")  # that no seed changes
 
 
@@ -24,8 +28,7 @@ def same_workload(study: Study) -> str | None:
         if is_fixed(data):
             return (
                 "Every replication has the same jobs, as the workload comes from a file: intervals do not show how "
-                "results vary with the workload. To draw blocks of the file for each seed, add to the scenario's "
-                "workload: resample: {block: 1 d}, or a shorter block if the file covers less than two days."
+                f"results vary with the workload. {RESAMPLE}"
             )
     return None
 

@@ -213,3 +213,14 @@ def test_bad_questions():
         compare(sweep({("a",): BASE}), "policy", OF)
     with pytest.raises(InputError, match="one run per seed for policy = a, found several"):
         compare(sweep({(6, "a"): BASE, (7, "a"): BASE, (6, "b"): BASE}, axes=("iat", "policy")), "policy", OF)
+
+
+@pytest.mark.parametrize(("of", "better"), [(OF, None), ("deadlines.missed_pct", "flat"), ("jobs.finished", "high")])
+def test_runs_that_stalled_are_better_only_in_numbers_that_count_all_jobs(of, better):
+    table = sweep({("high",): BASE, ("flat",): BASE - 3 + NOISE}, of)
+    reasons = np.array(["ALL_DONE"] * 5 + ["STALLED"] + ["ALL_DONE"] * 4, object)
+    found = compare(Table({**table, "exit_reason": reasons}), "policy", of)
+    (pair,) = found.pairs
+    assert (pair.better, pair.stalled) == (better, ("flat",) if of == OF else ())
+    assert (_verdict(found, pair, str(pair.better)) == "stalled") == (of == OF)
+    assert compare(table, "policy", of).pairs[0].better == (better or "flat")

@@ -189,7 +189,7 @@ class Slurm(OnlinePolicy):
         return problems
 
     def suited_to(self, scenario: Scenario) -> "Slurm":
-        """Return the policy with the arrays for a scenario. Raises :class:`InputError` if it is not a site."""
+        """Return the policy with the arrays for a scenario. Raises :class:`InputError` where the options do not fit."""
         from vinesim.policies.slurm.prepare import prepared
 
         arrays = prepared(self, scenario)

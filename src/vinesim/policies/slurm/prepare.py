@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.policies.slurm.books import ARRAYS
@@ -33,10 +33,8 @@ NEVER = 1e300
 
 
 def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
-    """Return all arrays. Raises :class:`InputError` if the scenario is not a site, or the options do not fit it."""
-    problems = policy.wrong_scenario(scenario)
-    if problems:
-        raise InputError(problems)
+    """Return all arrays for the jobs of a site. Raises :class:`InputError` where the options do not fit them."""
+    problems = list[Problem]()
     places = Places.of(policy, scenario, problems)
     accounts = Accounts.of(policy.accounts)
     jobs = Jobs.of(policy, scenario, places, accounts, problems)

@@ -2,7 +2,7 @@
 
 /**
  * host: element. spec(): {label, x: {title, log, format, ticks}, y: {title, log, format, range},
- *   xs: [...], series: [{name, values, stepped, scattered, style, low, high, points}], marks: [[x, text]]}; called at every draw.
+ *   xs: [...], series: [{name, values, stepped, scattered, style, low, high, points, solid}], marks: [[x, text]]}; called at every draw.
  */
 function chart(host, spec, height = 300) {
   const drawing = el("div", { class: "chart", tabindex: 0, role: "application", "aria-roledescription": "chart" });
@@ -31,7 +31,7 @@ function chart(host, spec, height = 300) {
     const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
     // of dots the swatch is a dot
     line.setAttribute("d", series.scattered ? "M11 4a3 3 0 1 0 6 0a3 3 0 1 0 -6 0" : "M0 4h28");
-    line.setAttribute("fill", "none");
+    line.setAttribute("fill", series.scattered && series.solid ? style.color : "none");
     line.setAttribute("stroke", style.color);
     line.setAttribute("stroke-width", series.scattered ? "1.5" : "2.5");
     line.setAttribute("stroke-dasharray", series.scattered ? "" : style.dash.join(" "));
@@ -128,7 +128,7 @@ function options(now, width, height, off, showValues) {
     const stepped = s.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : s.scattered ? { paths: () => null } : {};
     return { label: s.name, stroke: style.color, dash: style.dash, width: 1.75, show: !off.has(s.name),
       fill: s.filled ? translucent(style.color) : undefined,
-      points: { show: !!s.points, size: 7, stroke: style.color, fill: cssColor("--paper") }, ...stepped };
+      points: { show: !!s.points, size: 7, stroke: style.color, fill: s.solid ? style.color : cssColor("--paper") }, ...stepped };
   });
   const bands = [];
   const edges = [];

@@ -4,6 +4,7 @@
   const place = section("points");
   if (!place) return;
   const { axes, numbers, n_runs: nRuns, confidence, folder, reports, verdicts } = data.sweep;
+  const stalled = new Map(data.sweep.stalled); // runs that stalled, by point
   const nPoints = nRuns.length;
   const labels = labelsOfPoints(axes, nPoints); // [point][column]
   const titles = axes.flatMap((axis) => axis.titles.map((title, c) => axisName(title, axis.units[c])));
@@ -22,7 +23,7 @@
     const graph = el("div");
     const pick = (label, get, set) => choice(label, options, (i) => { set(numbers[i]); draw(); }, numbers.indexOf(get())).node;
     const values = tableOf("Points", () => [["point", ...titles, x.title, y.title, "on the front"],
-      shown().map((p) => [String(p), ...labels[p], formatOf(x)(x.mean[p]), formatOf(y)(y.mean[p]), front().includes(p) ? "yes" : ""])]);
+      shown().map((p) => [String(p), ...labels[p], formatOf(x)(x.mean[p]), formatOf(y)(y.mean[p]), stalled.has(p) ? "stalled" : front().includes(p) ? "yes" : ""])]);
     place.append(el("h3", {}, "Two numbers against each other"),
       el("div", { class: "picks" }, pick("Across", () => x, (n) => { x = n; }), pick("Up", () => y, (n) => { y = n; })), note, graph, values.node);
     const plotted = chart(graph, spec, 380);
@@ -32,19 +33,21 @@
       return done.filter((p) => x.mean[p] != null && y.mean[p] != null).sort((a, b) => x.mean[a] - x.mean[b]);
     }
 
-    /** The points than which none is at least as good in both numbers and better in one, in the order of x. */
+    /** The points than which none is at least as good in both numbers and better in one, in the order of x. A stalled point
+     * is no member: its numbers cover only a part of its jobs. */
     function front() {
       if (!x.better || !y.better || x === y) return [];
       const cost = (n, p) => (n.better === "lower" ? n.mean[p] : -n.mean[p]);
-      const all = shown();
+      const all = shown().filter((p) => !stalled.has(p));
       return all.filter((p) => !all.some((q) => cost(x, q) <= cost(x, p) && cost(y, q) <= cost(y, p) && (cost(x, q) < cost(x, p) || cost(y, q) < cost(y, p))));
     }
 
     function draw() {
       const best = front();
       note.textContent = best.length
-        ? `Each dot is the mean of a point's runs. The line is the Pareto front (${x.better} ${x.title} and ${y.better} ${y.title} are better): ${best.length} of ${shown().length} points.`
-        : "Each dot is the mean of a point's runs. There is no Pareto front: which direction is better is not declared for both.";
+        ? `Each dot is the mean of a point's runs. The line is the Pareto front (${x.better} ${x.title} and ${y.better} ${y.title} are better): ${best.length} of ${shown().length} points.${shown().some((p) => stalled.has(p)) ? " Hollow dots are stalled points, which are not compared." : ""}`
+        : x.better && y.better && x !== y ? "Each dot is the mean of a point's runs. There is no Pareto front: every point stalled."
+          : "Each dot is the mean of a point's runs. There is no Pareto front: which direction is better is not declared for both.";
       plotted.draw();
       values.refresh();
     }
@@ -59,8 +62,9 @@
         y: { title: y.title + yUnit, format: (v) => formatOf(y)(v == null ? null : v * ySize), tick: number },
         xs: all.map((p) => x.mean[p] / xSize),
         series: [
-          { name: "points", style: 1, points: true, scattered: true, values: all.map((p) => y.mean[p] / ySize) },
-          ...(best.size ? [{ name: "Pareto front", style: 2, points: true, joined: true, values: all.map((p) => (best.has(p) ? y.mean[p] / ySize : undefined)) }] : []),
+          { name: "points", style: 1, points: true, solid: true, scattered: true, values: all.map((p) => (stalled.has(p) ? undefined : y.mean[p] / ySize)) },
+          ...(all.some((p) => stalled.has(p)) ? [{ name: "stalled", style: 1, points: true, scattered: true, values: all.map((p) => (stalled.has(p) ? y.mean[p] / ySize : undefined)) }] : []),
+          ...(best.size ? [{ name: "Pareto front", style: 2, points: true, solid: true, joined: true, values: all.map((p) => (best.has(p) ? y.mean[p] / ySize : undefined)) }] : []),
         ],
       };
     }
@@ -102,7 +106,7 @@
       if (pair.difference[0] == null) return ["-", "-", "-"];
       return [`${format(pair.difference[0])} to ${format(pair.difference[2])}`,
         pair.p == null ? "-" : pair.p < 0.0001 ? "<0.0001" : pair.p.toFixed(4),
-        pair.equal ? "equal" : pair.significant ? (pair.better == null ? "they differ" : labelText(pair.better)) : "unclear"];
+        pair.stalled ? "stalled" : pair.equal ? "equal" : pair.significant ? (pair.better == null ? "they differ" : labelText(pair.better)) : "unclear"];
     }
 
     draw();
@@ -118,7 +122,7 @@
     input.addEventListener("input", () => { wanted = input.value.toLowerCase(); draw(); });
     place.append(el("h3", {}, "All points"), el("div", { class: "controls" }, el("div", { class: "choice" }, el("label", { for: id }, "Filter"), input)), count, table, command);
     const head = [["point", (p) => p, String], ...titles.map((title, c) => [title, (p) => rawLabels(p)[c], labelText]),
-      ["runs", (p) => nRuns[p], String], ...shownNumbers.map((n) => [n.title, (p) => n.mean[p], null, n])];
+      ["runs", (p) => nRuns[p], String], ...(stalled.size ? [["stalled", (p) => stalled.get(p) ?? 0, String]] : []), ...shownNumbers.map((n) => [n.title, (p) => n.mean[p], null, n])];
 
     function rawLabels(p) {
       return axes.flatMap((axis, a) => axis.labels.map((column) => column[positionsOf(axes, p)[a]]));

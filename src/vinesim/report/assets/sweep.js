@@ -4,6 +4,7 @@
   const place = section("curves");
   if (!place) return;
   const { axes, numbers, n_runs: nRuns, confidence } = data.sweep;
+  const stalled = new Map(data.sweep.stalled); // runs that stalled, by point
   const length = axes.map((axis) => axis.labels[0].length);
   const stride = axes.map((_, i) => length.slice(i + 1).reduce((a, b) => a * b, 1));
   const columns = axes.flatMap((axis, a) => axis.columns.map((name, c) => ({ name, title: axis.titles[c], named: axisName(axis.titles[c], axis.units[c]), axis: a, labels: axis.labels[c], numeric: axis.labels[c].every((v) => typeof v === "number") })));
@@ -90,18 +91,21 @@
       x: { title: x ? x.named : "", log: isLog, ticks, range: isNumeric ? undefined : [-0.5, xs.length - 0.5], format: (v) => (x ? `${x.title} ${isNumeric ? number(v) : x.labels[places[v]]}` : "") },
       y: { title: shown.title + unitText, log: yLog, format: (v) => format(v == null ? null : v * size), tick: number },
       xs,
-      series: found.map(({ name, points }, i) => ({
-        name, style: i + 1, points: true,
+      series: found.flatMap(({ name, points }, i) => [{
+        name, style: i + 1, points: true, solid: true,
         values: points.map((p) => scaled(shown.mean[p])),
         low: points.map((p) => (shown.half[p] == null ? null : scaled(shown.mean[p] - shown.half[p]))),
         high: points.map((p) => (shown.half[p] == null ? null : scaled(shown.mean[p] + shown.half[p]))),
-      })),
+      }, ...(points.some((p) => stalled.has(p)) ? [{
+        name: `${name}, stalled`, style: i + 1, points: true, scattered: true,
+        values: points.map((p) => (stalled.has(p) ? scaled(shown.mean[p]) : null)),
+      }] : [])]),
     };
   }
 
   function curveTable() {
     const found = curves();
-    const cell = (p) => meanText(shown, p);
+    const cell = (p) => meanText(shown, p) + (stalled.has(p) ? " (stalled)" : "");
     return [[x?.named ?? "point", ...found.map((c) => c.name)],
       across().map((position, i) => [x ? textOf(x.labels[position]) : "all", ...found.map((c) => cell(c.points[i]))])];
   }
@@ -112,7 +116,7 @@
     const each = few === many ? `${few}` : `${few} to ${many}`;
     const band = many > 1 ? ` Bands: ${number(100 * confidence)}% confidence intervals of the mean over them (Student's t).` : "";
     const what = lines < 0 ? "" : `One line for each value of ${axes[lines].titles.join(", ")}. `;
-    note.textContent = `${what}${many === 1 ? "One run" : `Means of ${each} runs`} per point.${band}`;
+    note.textContent = `${what}${many === 1 ? "One run" : `Means of ${each} runs`} per point.${band}${curves().some((c) => c.points.some((p) => stalled.has(p))) ? " Hollow dots are stalled points: their numbers cover only a part of their jobs." : ""}`;
     plotted.draw();
     values.refresh();
   }
