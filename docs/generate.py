@@ -79,9 +79,22 @@ def policies() -> str:
         kept = [name for name in meanings if name != "compiled" and getattr(policy, name, False)]
         text.append("Promises: " + (", ".join(f"`{name}`" for name in kept) or "none") + ".")
         groups = getattr(policy, "groups", ())
+        text.append(_when_it_decides(policy))
         text.append("Tasks are distinguished by task type" + "".join(f", {g.replace('_', ' ')}" for g in groups) + ".")
     text += ["## What the promises mean", table(("promise", "meaning"), [(f"`{k}`", v) for k, v in meanings.items()])]
     return "\n\n".join(text)
+
+
+def _when_it_decides(policy: Any) -> str:
+    from vinesim.policies.contract import BatchPolicy
+    from vinesim.policies.declarations import functions_of
+    from vinesim.state.queries import more_at_once
+
+    if issubclass(policy, BatchPolicy):
+        return "Decides at the multiples of its period."
+    if more_at_once in functions_of(policy.decide):
+        return "Decides once all finishes and arrivals of an instant are in."
+    return "Decides after each event."
 
 
 def queries() -> str:

@@ -95,6 +95,22 @@ def disaggregated(dice: Dice, policy: str = "high", **options: object) -> vs.Sce
     )
 
 
+def sharing(dice: Dice, policy: str = "high") -> vs.Scenario:
+    """A scenario whose engines find prefixes again in memories that are seldom large enough."""
+    batching = Batching(
+        max_sequences=dice.pick((2, 3, 8)),
+        max_batched_tokens=8 + dice.pick((0, 3, 20)),
+        memory_tokens=dice.integer(20, 60),
+        step=dice.pick(STEPS),
+        block_tokens=dice.pick((1, 2, 4)),
+        prefix_caching=True,
+    )
+    places = np.arange(dice.integer(1, 2))
+    center = vs.Datacenter(places * 0, places, places * 0, (vs.ProcessorType("ENGINE", batching=batching),))
+    work = requests(dice, 1, batching.longest, dice.pick((1, 2, 4)))
+    return vs.Scenario(center, work, policy, affinity=np.ones((1, 1)))
+
+
 def requests(dice: Dice, n_task_types: int, longest: int, part: int = 1) -> vs.Workload:
     """Requests that fit into memories for ``longest`` tokens, their prompts into a part of it."""
     n_jobs = dice.integer(1, 14)

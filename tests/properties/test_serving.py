@@ -1,5 +1,6 @@
 """Serving engines: the naive engine, step by step, and the compiled one, in stretches of steps, say the same."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.router import Router
 from tests.properties.equivalence import mostly_slow, run, unlike
-from tests.serving import disaggregated, serving_scenario
+from tests.serving import disaggregated, serving_scenario, sharing
+from tests.serving_plainly import ROUTERS, serve
 from tests.strategies import SeededDice
 from vinesim.engine.many import simulate_many
 
@@ -45,6 +47,42 @@ def test_the_engines_agree_where_some_only_prefill_or_only_decode(name):
     assert ends == {"ALL_DONE", "HORIZON"}
     assert n_sent > 100
     assert n_put_back > 10
+
+
+@pytest.mark.parametrize("make", [serving_scenario, disaggregated, sharing])
+def test_the_documentation_says_all_that_the_engines_do(make):
+    """Who simulates what it says, and nothing else, gets the same times to the last bit; with a profile, whose tables
+    may be added up in another order, to 11 digits."""
+    n_put_back = n_found = n_sent = n_compared = 0
+    for seed in range(160):
+        case = make(SeededDice(seed), tuple(ROUTERS)[seed % len(ROUTERS)])
+        kinds = [case.datacenter.processor_types[p].batching for p in case.datacenter.unit_type]
+        if None in kinds:
+            continue
+        case = replace(case, horizon_us=math.inf, workload=replace(case.workload, after=None, after_first=None))
+        requests, engines = serve(case)
+        outcome = vs.simulate(case, engine="reference").outcome
+        found, digits = outcome.serving, 1e-11 if any(kind.step.profile for kind in kinds) else 0.0
+        used = [unit for unit in range(len(engines)) if not np.isnan(found.memory_peak[unit])]
+        for plainly, simulated in (
+            ([one.start_us for one in requests], outcome.task_start_us),
+            ([one.scheduled_us for one in requests], found.scheduled_us),
+            ([one.first_token_us for one in requests], found.first_token_us),
+            ([one.finish_us for one in requests], outcome.task_finish_us),
+            ([one.n_put_back for one in requests], found.n_preemptions),
+            ([one.found for one in requests], found.found_tokens),
+            ([engines[unit].peak for unit in used], found.memory_peak[used]),
+            ([engines[unit].memory_us for unit in used], found.memory_us[used]),
+        ):
+            np.testing.assert_allclose(simulated, plainly, rtol=digits, atol=0, err_msg=f"seed {seed}")
+        n_compared += 1
+        n_put_back += found.n_preemptions.sum()
+        n_found += found.found_tokens.sum()
+        n_sent += sum(one.cache_us > one.first_token_us for one in requests)
+    assert n_compared > 60
+    assert n_put_back > 20
+    assert n_found > 20
+    assert (n_sent > 20) == (make is disaggregated)
 
 
 def test_many_runs_are_those_of_each_alone():

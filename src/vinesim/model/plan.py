@@ -13,10 +13,6 @@ from vinesim.model.study import Study
 LOOKS = (3, 5, 8, 12, 20, 40, 80, 160)  # replications after which a limit is judged
 FRESH = 1000  # replication from which on the seeds are those that a search never uses
 MAX_POINTS = 1_000_000
-COST_NUMBERS = (
-    *("cost.purchase", "cost.rent", "cost.electricity", "cost.carbon", "cost.total"),
-    "cost.per_million_tokens",
-)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from vinesim.metrics.warm_up import check_leaves_jobs
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.plan import Plan
 from vinesim.model.python_file import split_file
-from vinesim.plans.hardware import SECTION
+from vinesim.model.scenario import Scenario
+from vinesim.plans.hardware import SECTION, Hardwares
 from vinesim.plans.space import NOT_MADE, Space
 from vinesim.policies.documents import PolicyCheck, scenario_from
 from vinesim.studies.own_numbers import OwnNumbers, functions
@@ -74,8 +75,9 @@ def _wrong_numbers(plan: Plan, space: Space, point: int, tries: bool) -> list[Pr
     calling them."""
     others = () if tries else {split_file(name)[1].removeprefix(":") for name in functions(plan.space.record)}
     names = [name for name in plan.names if not is_own(name) and name.partition(".")[0] not in others]
-    known = _probe(plan, space, point, tries)
-    problems = []
+    scenario, known = _probe(plan, space, point, tries)
+    unpriced = _unpriced(plan, space, point, scenario)
+    problems = _wrong_costs(plan, scenario, known)
     for name in names:
         if name not in known and not name.startswith(("periods.", "bound.")):
             near = did_you_mean(name, known)
@@ -86,21 +88,46 @@ def _wrong_numbers(plan: Plan, space: Space, point: int, tries: bool) -> list[Pr
     types = {kind for kind in known if kind.startswith("tasks.by_type.")}
     for name in plan.names:
         if is_own(name):
-            problems += _wrong_own(plan, name, known, types)
+            problems += _wrong_own(name, known, types, unpriced)
     return problems
 
 
-def _wrong_own(plan: Plan, name: str, known: Numbers, types: set[str]) -> list[Problem]:
+def _wrong_costs(plan: Plan, scenario: Scenario, known: Numbers) -> list[Problem]:
+    """Return problems with costs that would count nothing, or have no value."""
+    if plan.costs is None:
+        return []
+    names = [kind.name for kind in scenario.datacenter.processor_types]
+    expected = "a processor type of the scenario: " + ", ".join(names)
+    problems = [
+        Problem(f"cost.rent_per_hour.{name}", expected, repr(name), did_you_mean(name, names))
+        for name in plan.costs.rent_per_hour
+        if name not in names
+    ]
+    if plan.costs.carbon_per_tonne > 0 and math.isnan(_float(known, "energy.carbon_g")):
+        problems.append(
+            Problem("cost.carbon_per_tonne", "emissions to be paid", "none known", _needs("energy.carbon_g"))
+        )
+    return problems
+
+
+def _unpriced(plan: Plan, space: Space, point: int, scenario: Scenario) -> list[str]:
+    """Return the types that a point has and that have neither a price nor a rent."""
+    hardware = Hardwares(plan).of(space.settings(point), scenario)
+    rented = {} if plan.costs is None else plan.costs.rent_per_hour
+    if isinstance(hardware, str):
+        return []
+    types = scenario.datacenter.processor_types
+    has_none = (hardware.count > 0) & np.isnan(scenario.prices)
+    return [kind.name for kind, is_so in zip(types, has_none, strict=True) if is_so and kind.name not in rented]
+
+
+def _wrong_own(name: str, known: Numbers, types: set[str], unpriced: list[str]) -> list[Problem]:
     expected = "a number of this scenario"
-    rented = () if plan.costs is None else plan.costs.rent_per_hour
     if name == "cost.per_million_tokens" and "serving.output_tokens_per_s" not in known:
         return [Problem(name, expected, "no value", _needs("serving"))]
-    if (
-        name in ("cost.purchase", "cost.total", "cost.per_million_tokens")
-        and math.isnan(_float(known, "cost.purchase"))
-        and not rented
-    ):
-        return [Problem(name, expected, "no value", "Give the scenario prices:.")]
+    if name in ("cost.purchase", "cost.total", "cost.per_million_tokens") and unpriced:
+        remedy = f"Give the scenario prices: of {' and '.join(unpriced)}."
+        return [Problem(name, expected, "no value", remedy)]
     if name == "cost.electricity" and math.isnan(_float(known, "energy.cost")):
         return [Problem(name, expected, "no value", _needs("energy.cost"))]
     if name == "cost.carbon" and math.isnan(_float(known, "energy.carbon_g")):
@@ -133,14 +160,14 @@ def _needs(name: str) -> str:
     return ""
 
 
-def _probe(plan: Plan, space: Space, point: int, tries: bool) -> Numbers:
-    """Return the numbers of a run that ends almost at once."""
+def _probe(plan: Plan, space: Space, point: int, tries: bool) -> tuple[Scenario, Numbers]:
+    """Return the scenario of a point, and the numbers of a run of it that ends almost at once."""
     given = space.settings(point)
     source = scenario_source(plan.space).changed({**given, "policy": "high", "options": {}, "seed": plan.space.seed})
     scenario = scenario_from(source, plan.space.folder)
     soon = float(scenario.workload.arrival_us[0]) + 1.0
     result = simulate(replace(scenario, horizon_us=soon, sampling_us=None), engine="reference")
-    return numbers(result.summary) | (OwnNumbers.of_study(plan.space).tried(scenario) if tries else {})
+    return scenario, numbers(result.summary) | (OwnNumbers.of_study(plan.space).tried(scenario) if tries else {})
 
 
 def _float(known: Numbers, name: str) -> float:

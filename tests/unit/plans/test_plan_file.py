@@ -158,6 +158,11 @@ def test_wrong_values(mapping, change, part):
         ({"minimize": "utilization.by_type.GPUX"}, "Did you mean utilization.by_type.GPU?"),
         ({"minimize": "units.by_type.GPUX"}, "Did you mean GPU?"),
         ({"limits": {"jobs.latency_us": {"below": 3}}}, "jobs.latency_us: expected a number of this scenario"),
+        (
+            {"cost": {"rent_per_hour": {"GPUX": 2}}},
+            "cost.rent_per_hour.GPUX: expected a processor type of the scenario",
+        ),
+        ({"cost": {"carbon_per_tonne": 80}}, "cost.carbon_per_tonne: expected emissions to be paid"),
         ({"choose": {CPUS: [2], "policy": ["hihg"]}}, "policy: expected one of"),
         ({"choose": {CPUS: [2], "policy": ["high", "hihg"]}}, "policy=hihg: policy: expected one of"),
     ],
@@ -165,6 +170,13 @@ def test_wrong_values(mapping, change, part):
 def test_numbers_that_the_scenario_does_not_have(mapping, change, part):
     found = problems({**mapping, **change}, check=True)
     assert any(part in problem for problem in found), found
+
+
+def test_every_type_needs_a_price_or_a_rent(mapping):
+    mapping |= {"minimize": "cost.total", "cost": {"rent_per_hour": {"GPU": 2}}}
+    assert problems(mapping, check=True) == []
+    del mapping["scenario"]["prices"]["CPU_INTEL"]
+    assert any("Give the scenario prices: of CPU_INTEL." in problem for problem in problems(mapping, check=True))
 
 
 def test_energy_without_powers_is_reported_before_any_run(mapping, tmp_path):

@@ -112,7 +112,7 @@ class CostPart(Part):
     """What is paid, for the numbers cost.purchase, cost.rent, cost.electricity, cost.carbon, cost.total and
     cost.per_million_tokens."""
 
-    years: Positive = Field(1.0, description="How long the datacenter is used.")
+    years: Positive = Field(1.0, description="How long the datacenter is used; a year has 8,766 hours.")
     electricity: EnergyPart | None = Field(
         None, description="Price and carbon intensity, constant or series, and PUE: the section energy of a scenario."
     )

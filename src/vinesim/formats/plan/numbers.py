@@ -5,11 +5,15 @@ from collections.abc import Collection
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.study.document import is_number
 from vinesim.model.errors import Problem
-from vinesim.model.plan import COST_NUMBERS
 from vinesim.model.run_numbers import NUMBERS
 
-OWN = {  # the numbers that a plan adds; all are known without a run, except those of electricity and carbon
-    **dict.fromkeys(COST_NUMBERS, "what is paid over the years of the section cost"),
+OWN = {  # the numbers that a plan adds; all are known without a run, except what follows from energy and tokens
+    "cost.purchase": "prices of all units that are not rented",
+    "cost.rent": "what the rented units cost over the years of the section cost",
+    "cost.electricity": "what electricity costs over these years, if they consist of such runs",
+    "cost.carbon": "what the carbon dioxide of that electricity costs",
+    "cost.total": "purchase, rent, and electricity and carbon where they have a price",
+    "cost.per_million_tokens": "cost.total by million output tokens, if the years consist of such runs",
     "units.count": "units of the datacenter",
     "units.by_type": "units of a type: units.by_type.GPU",
     "racks.power_w": "largest power of a rack, if all its units are busy: racks.power_w.0",
