@@ -38,7 +38,7 @@ def backtest(
     replications: int = typer.Option(
         None, min=1, help=f"Number of runs, with different seeds; {REPLICATIONS} by default, 1 if all are equal."
     ),
-    policy: str = typer.Option(None, help="Another policy than that of the scenario."),
+    policy: str = typer.Option(None, help="Test this policy instead of the scenario's."),
     overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
     waterfall: bool = typer.Option(False, "--waterfall", help="Also switch off each mechanism of the model in turn."),
     folder: Path = typer.Option(None, "--out", metavar="DIR", help="Write everything needed to repeat it to a folder."),

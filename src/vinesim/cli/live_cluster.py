@@ -74,7 +74,7 @@ def stop(
     folder: Path | None = FOLDER,
     wait: float = typer.Option(60.0, min=0.0, metavar="S", help="Wait this long for its processes to end."),
 ) -> None:
-    """Stop a cluster. What runs is ended; jobs stay in the queue and continue with the next start."""
+    """Stop a cluster. Running work is ended; jobs stay in the queue and continue at the next start."""
     place = folder_of(folder)
     from vinesim.live.client import LiveError
     from vinesim.live.running import supervisor_pid
@@ -117,14 +117,14 @@ def drain(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None =
 
 
 def resume(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
-    """Let a drained node get work again."""
+    """Give work to a drained node again."""
     called(folder, "client.drain", node=node, is_draining=False)
     say(f"{node} gets work")
 
 
 def restart_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
-    """Restart the agent of a node, for example if a unit is stuck. All that runs there is ended and starts again, here
-    or elsewhere; jobs with --at-most-once end as unknown."""
+    """Restart the agent of a node, for example if a unit is stuck. Everything that runs there is ended and starts
+    again, here or elsewhere; jobs with --at-most-once end as unknown."""
     called(folder, "client.restart", node=node)
     say(f"{node} restarts")
 
@@ -133,7 +133,7 @@ def prune(
     older: str = typer.Option(..., "--older", metavar="TIME", help='Minimum time since they ended, such as "30 d".'),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Forget jobs and requests that ended long ago, and what these jobs have written."""
+    """Delete jobs and requests that ended long ago, and the output of these jobs."""
     from vinesim.formats.source.quantities import time_us
 
     found = called(folder, "client.prune", older_us=time_us(older, "--older"))

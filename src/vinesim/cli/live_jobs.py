@@ -28,7 +28,7 @@ def submit(
     on: list[str] = typer.Option(
         [], "--on", metavar="TYPE=COMMAND", help="Another command for a processor type; repeat for more."
     ),
-    only: bool = typer.Option(False, "--only", help="There is no command but those of --on."),
+    only: bool = typer.Option(False, "--only", help="Run only the commands of --on."),
     kernel: str | None = typer.Option(None, metavar="NAME", help="A kernel instead of a command."),
     payload: str | None = typer.Option(None, metavar="JSON", help="Payload of the kernel."),
     name: str | None = typer.Option(None, metavar="NAME", help="Name; jobs of one name share a history of times."),
@@ -79,11 +79,11 @@ def cancel(job: int = JOB, folder: Path | None = FOLDER) -> None:
 
 
 def list_jobs(
-    everything: bool = typer.Option(False, "--all", help="Also jobs that are over."),
+    everything: bool = typer.Option(False, "--all", help="Include jobs that are over."),
     as_json: bool = typer.Option(False, "--json", help="Print the jobs as JSON and nothing else."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """List the jobs that wait or run."""
+    """List waiting and running jobs."""
     jobs = called(folder, "job.list", all=everything)["jobs"]
     if as_json:
         print_json(jobs)

@@ -21,7 +21,9 @@ def register(app: typer.Typer) -> None:
 def plan(
     file: Path = typer.Argument(..., metavar="PLAN.yaml", help="Plan file, or the folder of a plan."),
     out: Path = typer.Option(
-        None, metavar="DIR", help="Folder of the runs, needed for a plan file. Those that it already holds are kept."
+        None,
+        metavar="DIR",
+        help="Folder of the runs, needed for a plan file. Runs that it already holds are not repeated.",
     ),
     changes: list[str] = typer.Option(
         [],

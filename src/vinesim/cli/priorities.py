@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def priorities(
     file: Path = typer.Argument(..., metavar="SITE", help="A scenario under the policy slurm, as imported."),
-    at: str = typer.Option(..., metavar="TIME", help="How long after the beginning, such as 90 min."),
+    at: str = typer.Option(..., metavar="TIME", help="Time since the beginning of the run, such as 90 min."),
     overrides: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a key, as for vinesim run."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:

@@ -47,11 +47,11 @@ def run(
     out: Path = typer.Option(None, metavar="DIR", help="Write the result folder here."),
     percentiles: str = typer.Option(None, help="Definition of percentiles: nearest_rank (the default) or linear."),
     as_json: bool = typer.Option(
-        False, "--json", help="Print summary.json, with what --by asks for, and nothing else."
+        False, "--json", help="Print summary.json, with the breakdown of --by, and nothing else."
     ),
     engine: str = typer.Option("auto", help="auto, compiled or reference (plain Python): the same result."),
     point: int = typer.Option(
-        None, metavar="N", help="Run this point of a sweep, from 0: SCENARIO.yaml is its folder, or a study."
+        None, metavar="N", help="Run this point of a sweep, counted from 0; SCENARIO is the sweep's folder, or a study."
     ),
     by: list[str] = typer.Option(
         [],

@@ -30,7 +30,7 @@ def show(
 ) -> None:
     """Show the numbers of a stored run or sweep under other prices, with more percentiles, and your own numbers.
 
-    They are computed from the tables in the folder; nothing is run.
+    All numbers are computed from the tables in the folder; nothing is run.
     """
     from vinesim.studies.damage import STUDY
 

@@ -37,7 +37,9 @@ def start_times(
     ),
     submit_until: str = typer.Option(None, metavar="TIME", help="Assume that nobody submits jobs after this time."),
     calibrate: bool = typer.Option(
-        True, "--calibrate/--no-calibrate", help="Widen the intervals by how forecasts of earlier snapshots did."
+        True,
+        "--calibrate/--no-calibrate",
+        help="Widen the intervals by the errors of forecasts from earlier snapshots.",
     ),
     seed: int = typer.Option(0, min=0, help="Seed of the random numbers."),
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),

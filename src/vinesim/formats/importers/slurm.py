@@ -42,7 +42,7 @@ def import_slurm(
     nodes: Annotated[
         Path | None, Option("The output of scontrol show nodes -o; default: nodes made for the jobs.")
     ] = None,
-    anonymous: Annotated[bool, Option("Put numbers in place of users, accounts and names of jobs.")] = False,
+    anonymous: Annotated[bool, Option("Replace users, accounts and names of jobs by numbers.")] = False,
 ) -> Imported:
     """Import a Slurm site: jobs, nodes, partitions, limits, reservations and parameters; or only its jobs and nodes."""
     if jobs.is_dir():

@@ -34,7 +34,9 @@ def import_starpu(
     output: Output,
     machine: Annotated[str | None, Option("Machine to use; default: the first with the most device types.")] = None,
     jobs: Jobs = 1000,
-    noise: Annotated[bool, Option("Vary the true times as measured; schedulers know the means.")] = False,
+    noise: Annotated[
+        bool, Option("Draw true times with the measured variation; schedulers know only the means.")
+    ] = False,
     nodes: Nodes = 4,
     load: Load = 0.9,
     seed: Seed = 0,
