@@ -124,7 +124,7 @@ def ended(board: Board, end: End) -> str:
     budget = board.plan.budget
     if board.is_late:
         return f"the budget of {format_time_us(budget.time_s * US_PER_S)} is spent"
-    return f"the budget of {budget.runs:,} runs is spent"
+    return f"the budget of {budget.runs:,} run{'s' * (budget.runs != 1)} is spent"
 
 
 def better_word(board: Board) -> str:
