@@ -571,3 +571,17 @@ def test_an_error_about_a_log_that_is_copied_names_the_log(vinesim, tmp_path, co
     done = vinesim(*words, tmp_path / name, "-o", tmp_path / "jobs.csv")
     assert done.code == 2
     assert done.err.splitlines()[1].startswith(f"  {tmp_path / name}{place}: expected")
+
+
+@pytest.mark.parametrize("last", ["7003,ben,COMPL", '7003,"be', "7003,ben,COMPLETED,20,60,8,9,10"])
+def test_a_line_with_too_many_or_too_few_cells_is_dropped_and_named(vinesim, tmp_path, last):
+    rows = ["JobID,User,State,submit_s,duration_s,NCPUS", "7001,ann,COMPLETED,0,60,16", "7002,ben,COMPLETED,10,60,8"]
+    (tmp_path / "log.csv").write_text("\n".join([*rows, last]))
+    done = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "jobs.csv")
+    assert "dropped 1: an empty line, or more or fewer cells than the header (line 4)" in done.out, done.err
+    assert "JobID: job_id: its name" in done.out
+    assert vinesim("run", tmp_path / "jobs.yaml").code == 0
+    if '"' not in last:  # an open quotation mark makes one cell of the lines after it
+        (tmp_path / "log.csv").write_text("\n".join([*rows, last, last]))
+        done = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "jobs.csv")
+        assert (done.code, "expected 6 fields, as in the header" in done.err) == (2, True), done.out

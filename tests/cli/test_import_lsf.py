@@ -123,3 +123,15 @@ def test_a_job_that_ended_at_the_second_it_started_is_dropped(vinesim, tmp_path)
     done = vinesim("import", "lsf", tmp_path / "log", "-o", tmp_path / "jobs.csv", "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["dropped"]["it never started, or ended at once"]["lines"] == [2]
+
+
+@pytest.mark.parametrize(("log", "words"), [(ACCT, ()), (BACCT, ("--year", 2024))])
+def test_a_record_that_is_there_twice_is_one_job(vinesim, tmp_path, log, words):
+    counts = []
+    for text in (log, log + log):
+        (tmp_path / "log").write_text(text)
+        done = vinesim("import", "lsf", tmp_path / "log", *words, "-o", tmp_path / "jobs.csv", "--json")
+        found = json.loads(done.out)
+        counts.append(found["jobs"])
+    assert counts[0] == counts[1] == 2
+    assert any("there twice" in reason for reason in found["dropped"])

@@ -30,7 +30,7 @@ class Points:
     label: str
     x: np.ndarray
     y: np.ndarray
-    is_hollow: np.ndarray
+    is_hollow: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,11 @@ def points_figure(
         for axes, panel in zip(grid, panels, strict=True):
             for kind, points in enumerate(panel.points):
                 style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5 * look.scale, "alpha": 0.75}
-                for rows, look_of in ((~points.is_hollow, {}), (points.is_hollow, {"markerfacecolor": "white"})):
+                hollow = np.zeros(len(points.x), bool) if points.is_hollow is None else points.is_hollow
+                for rows, look_of in ((~hollow, {}), (hollow, {"markerfacecolor": "white"})):
                     own = style | look_of | ({} if look_of else {"label": points.label})
                     axes.plot(points.x[rows], points.y[rows], linestyle="", zorder=3 + kind, **own)
-                if (points.is_hollow & np.isfinite(points.x + points.y)).any():
+                if (hollow & np.isfinite(points.x + points.y)).any():
                     stalled_entry(axes)
             axes.set_title(panel.title, loc="left")
             set_scale(axes, "x", x_scale)

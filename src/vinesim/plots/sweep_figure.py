@@ -241,7 +241,7 @@ def _bars(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
         rows = np.array([means[labels.index(c)] if c in labels else [np.nan] * 3 + [0] for c in categories])
         low, mean, high = y(rows[:, :3]).T
         band = (None, None) if np.isnan(low).all() else (low, high)
-        bars.append(Bars(name, mean, *band, is_hollow=rows[:, 3] > 0))
+        bars.append(Bars(name, mean, band[0], band[1], rows[:, 3] > 0))
     names = [roles.text(roles.x, label) for label in categories]
     x_label = wanted.x_label or _title(roles, roles.x).words
     figure = bar_figure(names, bars, x_label, y.label, scale=wanted.scale("y"), look=wanted.look)

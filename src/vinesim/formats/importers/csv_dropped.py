@@ -16,6 +16,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.tokens import COUNTS
 
 STEP = r"^\d+([_+]\d+)?\.[a-z0-9]+$"  # such as 1001.batch, as Slurm numbers the steps of a job
+UNEVEN = "an empty line, or more or fewer cells than the header"
 UNREADABLE = {  # by our name of the column
     "arrival_us": "no time of arrival that can be read",
     TIME_ANYWHERE: "no duration that can be read, or an end before the start",
@@ -43,15 +44,25 @@ def steps_of(source: TableSource) -> str:
     return " OR ".join(steps) or "false"
 
 
+def empty_of(source: TableSource) -> str:
+    """Return the SQL condition of the rows without cells, which also stand for lines with too many or too few."""
+    return " AND ".join(f"{cell} IS NULL" for cell in source.columns.values())
+
+
 def sorted_out(
-    log: Path, source: TableSource, match: Mapping[str, tuple[str, float]], steps: str, first_line: int = 2
+    log: Path,
+    source: TableSource,
+    match: Mapping[str, tuple[str, float]],
+    steps: str,
+    empty: str = "false",
+    first_line: int = 2,
 ) -> tuple[ImportReport, str]:
     """Return the report with the dropped rows, and the SQL condition that the kept rows satisfy.
 
     A row is dropped for the first reason that it gives; ``first_line`` is the line of the first row.
     Raises :class:`InputError` if none is left.
     """
-    reasons = {"a step of a job that has its own line": [steps]}
+    reasons = {"a step of a job that has its own line": [steps], UNEVEN: [empty]}
     number = {
         ours: f"({number_of(ours, source.columns[name])} * {scale!r})::DOUBLE" for ours, (name, scale) in match.items()
     }

@@ -12,10 +12,11 @@ from typing import Any
 
 from vinesim.formats.source.files import GZIP, lines_of, opened, read_text
 from vinesim.formats.source.limits import FIELD_CHARACTERS
-from vinesim.formats.source.table_source import TableSource, open_table
+from vinesim.formats.source.table_source import TableSource, open_table, other_lengths
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
 AS_CSV, JSON_LINES, PARQUET = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), ".parquet"
+MOST_UNEVEN = 0.1  # share of the lines that may have another number of cells
 REMEDY = "For other logs, see vinesim import --help."
 
 
@@ -59,10 +60,38 @@ def open_log(log: Path, folder: Path) -> tuple[TableSource, int]:
         _write_rows(log, copy)
         return open_table(copy), 1
     if not is_gzip and kind in (".csv", PARQUET):
-        return open_table(log), 2
+        return _with_even_rows(open_table(log), folder), 2
     copy = folder / f"{Path(name).stem}.csv"
     copy.write_text(read_text(log), encoding="utf-8")
-    return open_table(copy), 2
+    return _with_even_rows(open_table(copy), folder), 2
+
+
+def _with_even_rows(source: TableSource, folder: Path) -> TableSource:
+    """Return a table without the cells of lines that have more or fewer than the header, as where a log is cut off.
+
+    Raises :class:`InputError` if these are more than a share of the lines: then the header is of another table.
+    """
+    if not source.is_csv:
+        return source
+    try:
+        source.query(f"SELECT count(COLUMNS(*)) FROM {source.sql}")  # noqa: S608
+    except InputError as error:
+        lengths = other_lengths(source.path, len(source.columns))
+        n_lines = sum(1 for _ in lines_of(Path(source.path)))
+        if not lengths or len(lengths) > max(1, MOST_UNEVEN * n_lines):
+            raise error
+    else:
+        return source
+    copy = folder / f"even_{Path(source.path).stem}.csv"
+    with (
+        open(source.path, encoding="utf-8-sig", newline="") as stream,
+        open(copy, "w", encoding="utf-8", newline="") as even,
+    ):
+        reader = csv.reader(stream, delimiter=source.delimiter)
+        writer = csv.writer(even, delimiter=source.delimiter, lineterminator="\n")
+        for fields in reader:
+            writer.writerow(fields if len(fields) in (0, len(source.columns)) else [""] * len(source.columns))
+    return open_table(copy)
 
 
 def in_log(error: InputError, log: Path, copy: str, line_of: Callable[[int], int]) -> InputError:

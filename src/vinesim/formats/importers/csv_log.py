@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
-from vinesim.formats.importers.csv_dropped import sorted_out, steps_of
+from vinesim.formats.importers.csv_dropped import empty_of, sorted_out, steps_of
 from vinesim.formats.importers.csv_files import folder_for, in_log, open_log
 from vinesim.formats.importers.csv_forms import Form, read_forms
 from vinesim.formats.importers.csv_guess import guessed
@@ -76,8 +76,8 @@ def import_csv(
         table, shared = with_prefixes(log, table, dict(_parts(text) for text in said), folder)
         given = _given(said, table)
         source, rewritten = read_forms(table, given, **forms)
-        steps = steps_of(source)
-        columns = columns_of(source, f"NOT ({steps})")
+        steps, empty = steps_of(source), empty_of(source)
+        columns = columns_of(source, f"NOT ({steps}) AND NOT ({empty})")
         found = _with_forms(guessed(columns, given, TIMES if shared else SECONDS), rewritten)
         found |= dict(MADE) if shared else {}
         _check(log, found, like)
@@ -86,7 +86,7 @@ def import_csv(
         source = replace(source, sql=in_us.sql)  # of which its conditions speak
         types = types_of(places) if places else types_for(in_us, ours)
         match = matched(in_us, types, ours)
-        report, kept = sorted_out(log, in_us, match, steps, first_line)
+        report, kept = sorted_out(log, in_us, match, steps, empty, first_line)
         report.left_out = LEFT_OUT
         report.columns = dict(found) | of_nodes.columns
         report.findings = [*shared, *_findings(source, found, match, kept)]

@@ -23,6 +23,7 @@ _JOB = re.compile(r"Job <(\d+)(?:\[\d+\])?>")
 _EVENT = re.compile(r"(?:\w{3} )?(\w{3} +\d{1,2} \d\d:\d\d:\d\d)(?: (\d{4}))?: (.*)")
 _HOSTS = re.compile(r"(?:on Host\(s\)|[Dd]ispatched to(?: \d+ Hosts/Processors)?) ((?:<[^>]*> ?)+)")
 _WAIT = re.compile(r"^\s*-?[\d.]+\s+(\d+)\s+(\d+)\s+\w+\s", re.MULTILINE)
+TWICE = "a record that is there twice, as where logs overlap"
 EXPECTED = "lines of lsb.acct, or what bacct -l prints"
 
 
@@ -44,11 +45,15 @@ class Record(NamedTuple):
 
 
 def records_of(log: Path, year: int) -> Iterator[Record | tuple[int, str]]:
-    """Yield the jobs, or a line and why it is none. Raises :class:`InputError` for another format."""
+    """Yield the jobs, each once, or a line and why it is none. Raises :class:`InputError` for another format."""
     lines = [line.decode("utf-8", "replace").rstrip() for line in lines_of(log)]
+    seen = set[str]()
     if any(line.startswith(FINISH) for line in lines):
         for number, line in enumerate(lines, 1):
-            if line.startswith(FINISH):
+            if line.startswith(FINISH) and line in seen:
+                yield number, TWICE
+            elif line.startswith(FINISH):
+                seen.add(line)
                 yield _of_fields(number, [a.replace('""', '"') if a else b for a, b in _FIELD.findall(line)])
             elif line and not line.startswith('"'):
                 yield number, "no record"
@@ -57,7 +62,8 @@ def records_of(log: Path, year: int) -> Iterator[Record | tuple[int, str]]:
         remedy = "Write it with: bacct -u all -l -UF > jobs.txt, or give lsb.acct."
         raise InputError([Problem(str(log), EXPECTED, "neither", remedy)])
     for number, text in _blocks(lines):
-        yield _of_block(log, number, text, year)
+        yield (number, TWICE) if text in seen else _of_block(log, number, text, year)
+        seen.add(text)
 
 
 def _of_fields(line: int, fields: list[str]) -> Record | tuple[int, str]:

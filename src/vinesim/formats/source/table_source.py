@@ -148,12 +148,12 @@ def _refusals(path: str, expected: str, error: QueryError) -> list[Problem]:
     reason = next((text for text in rest if text.strip() and not text.startswith("Original Line")), "another one")
     n_expected, _, n_found = reason.removeprefix("Expected Number of Columns: ").partition(" Found: ")
     if n_found:
-        lengths = _other_lengths(path, int(n_expected)) or {int(line): int(n_found)}
+        lengths = other_lengths(path, int(n_expected)) or {int(line): int(n_found)}
         return [Problem(f"{path}:{at}", f"{n_expected} fields, as in the header", f"{n}") for at, n in lengths.items()]
     return [Problem(f"{path}:{line}", "a row of a CSV file", reason)]
 
 
-def _other_lengths(path: str, n_fields: int) -> dict[int, int]:
+def other_lengths(path: str, n_fields: int) -> dict[int, int]:
     """Return the numbers of fields of the rows that have more or fewer, by line; DuckDB names only the first."""
     found = dict[int, int]()
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
