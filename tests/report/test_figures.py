@@ -12,6 +12,7 @@ from vinesim.cli.main import app
 from vinesim.formats.results.folder import write_result
 from vinesim.metrics.queue import Queue, tipping_point
 from vinesim.plots.bars import Bars, bar_figure
+from vinesim.plots.heat import HeatPanel, heat_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.plot import plot
 from vinesim.plots.style import Look
@@ -409,3 +410,21 @@ def test_values_above_bars_stay_clear_of_the_next_bar_and_below_the_legend(scale
     assert len(texts) == len(bars) == 10
     assert not any(text.overlaps(bar) for i, text in enumerate(texts) for j, bar in enumerate(bars) if i != j)
     assert max(text.y1 for text in texts) <= figure.axes[0].bbox.y1
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 8])
+def test_the_words_beside_the_colours_of_a_map_are_within_the_figure(n_rows):
+    numbers = np.arange(4.0 * n_rows).reshape(n_rows, 4)
+    columns = [f"a_policy_with_a_long_name_{i}" for i in range(4)]
+    figure = heat_figure(
+        [HeatPanel("", numbers, numbers)],
+        columns,
+        [str(i) for i in range(n_rows)],
+        "policy",
+        "load",
+        "mean latency of jobs, us",
+        is_difference=False,
+    )
+    figure.draw_without_rendering()
+    words = figure.axes[-1].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= words.y0 < words.y1 <= figure.bbox.y1
