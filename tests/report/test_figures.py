@@ -413,7 +413,7 @@ def test_values_above_bars_stay_clear_of_the_next_bar_and_below_the_legend(scale
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 8])
-def test_the_words_beside_the_colours_of_a_map_are_within_the_figure(n_rows):
+def test_the_words_next_to_the_colours_of_a_map_are_within_the_figure(n_rows):
     numbers = np.arange(4.0 * n_rows).reshape(n_rows, 4)
     columns = [f"a_policy_with_a_long_name_{i}" for i in range(4)]
     figure = heat_figure(
