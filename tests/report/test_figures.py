@@ -15,6 +15,7 @@ from vinesim.formats.results.folder import write_result
 from vinesim.formats.study.file import read_study
 from vinesim.metrics.queue import Queue, tipping_point
 from vinesim.plots.bars import Bars, bar_figure
+from vinesim.plots.heat import HeatPanel, heat_figure
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.plot import plot
 from vinesim.plots.style import Look
@@ -442,3 +443,21 @@ def test_points_that_stalled_are_hollow(stalling):
     for kind in ("lines", "bars"):
         assert "hollow: stalled" in texts_of(plot(stalling, **of, kind=kind))
         assert "hollow" not in texts_of(plot(stalling, **of, kind=kind, where={"policy": "flat"}))
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 8])
+def test_the_words_next_to_the_colours_of_a_map_are_within_the_figure(n_rows):
+    numbers = np.arange(4.0 * n_rows).reshape(n_rows, 4)
+    columns = [f"a_policy_with_a_long_name_{i}" for i in range(4)]
+    figure = heat_figure(
+        [HeatPanel("", numbers, numbers)],
+        columns,
+        [str(i) for i in range(n_rows)],
+        "policy",
+        "load",
+        "mean latency of jobs, us",
+        is_difference=False,
+    )
+    figure.draw_without_rendering()
+    words = figure.axes[-1].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= words.y0 < words.y1 <= figure.bbox.y1

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DIVERGING = "PuOr_r"  # orange above 0, purple below: distinguishable with colour blindness
 SEQUENTIAL = "Blues"
 DARK = 0.62  # above this share of the largest absolute value, the text is white
+WIDTH_OF_LETTER = 0.6  # of the size of the font
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,9 @@ def heat_figure(
         grid[0].set_ylabel(y_label)
         note = "\nbold: the 95 % interval excludes 0" if is_difference else ""
         figure.supxlabel(f"{x_label}{note}", fontsize=look.rc["axes.labelsize"])
-        figure.colorbar(image, ax=grid.tolist(), label=value_label, pad=0.01, aspect=14)
+        bar = figure.colorbar(image, ax=grid.tolist(), pad=0.01, aspect=14)
+        is_short = WIDTH_OF_LETTER * len(value_label) * float(look.rc["axes.labelsize"]) / 72 <= height
+        bar.set_label(value_label, loc="center" if is_short else "top")  # a longer one would leave the figure above
     return figure
 
 
