@@ -115,6 +115,23 @@ def n_with_room(model, state, place, share):
     return n
 
 
+def n_fitting(model, state, c, node):
+    """How many of the amounts of a companion that any class holds fit on a unit of the node."""
+    begin, most = np.int64(model.first_amount[c]), np.int64(0)
+    place = place_of(model, node, model.companion_type[c])
+    for j in range(model.node_begin[place], model.node_begin[place + 1]):
+        one = state.unit[not_negative(np.int64(model.node_unit[j]))]
+        low, high = begin, np.int64(model.first_amount[c + 1])
+        while one.load < one.open * FULL and low < high:
+            middle = not_negative((low + high) >> 1)
+            if one.load + model.amounts[middle] <= one.open * OVERFULL:
+                low = middle + 1
+            else:
+                high = middle
+        most = max(most, low - begin)
+    return most
+
+
 def caps_allow(model, state, task, unit):
     return keeps_caps(model, state, task, unit) if CAPS and ledger.has_caps(model) else True
 
