@@ -121,10 +121,11 @@ def n_fitting(model, state, c, node):
     place = place_of(model, node, model.companion_type[c])
     for j in range(model.node_begin[place], model.node_begin[place + 1]):
         one = state.unit[not_negative(np.int64(model.node_unit[j]))]
-        low, high = begin, np.int64(model.first_amount[c + 1])
-        while one.load < one.open * FULL and low < high:
+        load, capacity, low = one.load, one.open, begin
+        high = np.int64(model.first_amount[c + 1]) if load < capacity * FULL else begin
+        while low < high:
             middle = not_negative((low + high) >> 1)
-            if one.load + model.amounts[middle] <= one.open * OVERFULL:
+            if load + model.amounts[middle] <= capacity * OVERFULL:
                 low = middle + 1
             else:
                 high = middle
