@@ -17,7 +17,7 @@ from vinesim.core.bits import ONE, ZERO
 from vinesim.core.features import OFFERS, called
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state.layout import FULL, OVERFULL, UNFIT
+from vinesim.state.layout import UNFIT
 
 
 def renew_changed(model, state, seen, renew):
@@ -63,7 +63,7 @@ def renew_node(model, state, node):
         return  # the units have their own order
     n_types, n_companions = model.affinity.shape[0], model.companion_type.shape[0]
     for c in range(n_companions):
-        state.node_fitting[not_negative(node * n_companions + c)] = n_fitting(model, state, c, node)
+        state.node_fitting[not_negative(node * n_companions + c)] = claims.n_fitting(model, state, c, node)
     for i in range(state.node_offers.shape[1]):
         state.node_offers[node, i] = ZERO
     for p in range(n_types):
@@ -82,23 +82,6 @@ def renew_leads(model, state, node, p, place):
                 word = not_negative(model.lead_shape[lead] * n_words + (p >> 6))
                 state.node_offers[node, word] |= ONE << np.uint64(p & 63)
             lead += 1
-
-
-def n_fitting(model, state, c, node):
-    """How many of the amounts of a companion that any class holds fit on a unit of the node."""
-    begin, most = np.int64(model.first_amount[c]), np.int64(0)
-    place = claims.place_of(model, node, model.companion_type[c])
-    for j in range(model.node_begin[place], model.node_begin[place + 1]):
-        one = state.unit[not_negative(np.int64(model.node_unit[j]))]
-        low, high = begin, np.int64(model.first_amount[c + 1])
-        while one.load < one.open * FULL and low < high:
-            middle = not_negative((low + high) >> 1)
-            if one.load + model.amounts[middle] <= one.open * OVERFULL:
-                low = middle + 1
-            else:
-                high = middle
-        most = max(most, low - begin)
-    return most
 
 
 BLOCK = 64  # numbers of one block

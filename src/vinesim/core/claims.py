@@ -115,6 +115,24 @@ def n_with_room(model, state, place, share):
     return n
 
 
+def n_fitting(model, state, c, node):
+    """How many of the amounts of a companion that any class holds fit on a unit of the node."""
+    begin, most = np.int64(model.first_amount[c]), np.int64(0)
+    place = place_of(model, node, model.companion_type[c])
+    for j in range(model.node_begin[place], model.node_begin[place + 1]):
+        one = state.unit[not_negative(np.int64(model.node_unit[j]))]
+        load, capacity, low = one.load, one.open, begin
+        high = np.int64(model.first_amount[c + 1]) if load < capacity * FULL else begin
+        while low < high:
+            middle = not_negative((low + high) >> 1)
+            if load + model.amounts[middle] <= capacity * OVERFULL:
+                low = middle + 1
+            else:
+                high = middle
+        most = max(most, low - begin)
+    return most
+
+
 def caps_allow(model, state, task, unit):
     return keeps_caps(model, state, task, unit) if CAPS and ledger.has_caps(model) else True
 

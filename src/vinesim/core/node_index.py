@@ -17,9 +17,7 @@ from vinesim.core import claims, node_tree
 from vinesim.core.bits import highest, lowest
 from vinesim.core.features import called
 from vinesim.jit.intrinsics import keep_largest, not_negative
-from vinesim.state.layout import COLUMNS, FAN, FULL, OVERFULL, ROOT, SLACK
-
-ROOM = OVERFULL + SLACK
+from vinesim.state.layout import COLUMNS, FAN, ROOT
 
 
 def may_hold(rooms, row, ranks, task_class, lead, n_leads, n_companions):
@@ -93,19 +91,9 @@ def last_node(model, state, task_class, lead, begin, end):
 
 
 def rank_of(model, state, c, node):
-    """How many of the amounts of a companion that any class holds fit on a node's unit with the most room."""
-    most, place = 0.0, claims.place_of(model, node, model.companion_type[c])
-    for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        one = state.unit[not_negative(np.int64(model.node_unit[not_negative(i)]))]
-        if one.load < one.open * FULL:
-            most = max(most, one.open * ROOM - one.load)
-    low, high, asked = np.int64(model.first_amount[c]), np.int64(model.first_amount[c + 1]), model.amounts
-    begin = low
-    while low < high:
-        middle = not_negative((low + high) >> 1)
-        fits_there = asked[middle] <= most
-        low, high = (middle + 1, high) if fits_there else (low, middle)
-    return model.amount_rank[not_negative(low - 1)] if low > begin else np.int16(0)
+    """The rank of the largest amount of a companion that fits on a unit of the node; 0: none does."""
+    n = claims.n_fitting(model, state, c, node)
+    return model.amount_rank[not_negative(model.first_amount[c] + n - 1)] if n > 0 else np.int16(0)
 
 
 def set_room(rooms, row, column, rank):

@@ -1,18 +1,24 @@
 """The rules that a policy's actions must follow, and the error that names the broken one, with its place in the policy.
 
-The place is the line, its text, and the wrong index.
+The place is the line, its text, and the wrong index. Division by zero, and a power that is no number,
+are errors too, in policies that may compile.
 """
 
 import ast
+import dis
 import inspect
 import linecache
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
+
+import numpy as np
 
 from vinesim.core.code import PACKAGE
 from vinesim.model.errors import InputError, PolicyError
@@ -21,6 +27,9 @@ from vinesim.model.scenario import Scenario
 from vinesim.state import queries
 from vinesim.state.clock import out_of_time
 from vinesim.state.layout import OUT_OF_TIME, RULES, Action, View
+
+DIVISIONS = ("/", "//", "%", "/=", "//=", "%=")  # an error where there is no number, also of NumPy, which otherwise warns
+POWERS = ("**", "**=")
 
 
 class ErrorWithoutLine(PolicyError):
@@ -57,6 +66,29 @@ def decision(decide: Callable[..., Any], model: Any, state: Any, view: View) -> 
         return action
     where, text = place_of(decide, model, state, view, action)
     raise PolicyError(f"policy {decide.__qualname__}{where}: must {wanted}{text}")
+
+
+def dividing(is_compiled: bool) -> AbstractContextManager[object]:
+    """Return what a policy's ``decide`` is called in: for one that may be compiled, a division by zero raises
+    :class:`ZeroDivisionError`. Plain Python may use arrays, and divides as NumPy does."""
+    return np.errstate(divide="call", invalid="call", over="call", call=_divided) if is_compiled else nullcontext()
+
+
+def _divided(kind: str, _: int) -> None:
+    """NumPy has divided by zero, or found no number or too large a one, in the frame that calls this."""
+    frame = sys._getframe(1)
+    if str(frame.f_globals.get("__name__")).startswith("vinesim."):
+        warnings.warn(f"{kind} encountered", RuntimeWarning, stacklevel=2)
+        return
+    step = next((one for one in dis.get_instructions(frame.f_code) if one.offset == frame.f_lasti), None)
+    if step is None or step.opname != "BINARY_OP" or step.argrepr not in (*DIVISIONS, *POWERS):
+        return
+    if kind == "divide by zero":
+        raise ZeroDivisionError("division by zero" if step.argrepr in DIVISIONS else "0.0 to a negative power")
+    if step.argrepr in POWERS:
+        raise OverflowError("numerical result out of range") if kind == "overflow" else ValueError("no real number")
+    if kind == "invalid value":
+        raise ZeroDivisionError("0 / 0 or infinity / infinity, which is no number")
 
 
 def place_of(decide: Callable[..., Any], model: Any, state: Any, view: View, action: Any) -> tuple[str, str]:

@@ -10,8 +10,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from vinesim.engine.changes import ChangeClock
-from vinesim.engine.contract import BrokenContract
-from vinesim.engine.dividing import dividing
+from vinesim.engine.contract import BrokenContract, dividing
 from vinesim.engine.outcome import with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import end, withdraw

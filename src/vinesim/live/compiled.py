@@ -32,7 +32,7 @@ from vinesim.engine.engine_choice import queries_of
 from vinesim.jit.reference import Arrays, words_of
 from vinesim.live.columns import along_groups
 from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order
-from vinesim.live.grant import Grant, Place
+from vinesim.live.grant import Grant, Place, place_at
 from vinesim.live.registration import Cluster, Registration, compiled, registration
 from vinesim.live.renumbering import moved_scratch, moved_state, moved_window, surviving
 from vinesim.live.saving import packed, signature, unpacked
@@ -134,15 +134,9 @@ class CompiledDecisions:
 
     def _name_places(self) -> None:
         """Note which unit of the datacenter is where."""
-        center = self._cluster.datacenter
         self._rows = self._base.unit_order.tolist()
         self._unit_of = {row: unit for unit, row in enumerate(self._rows)}
-        self._places = [
-            Place(
-                row, int(center.rack[row]), int(center.shelf[row]), center.processor_types[center.unit_type[row]].name
-            )
-            for row in self._rows
-        ]
+        self._places = [place_at(self._cluster.datacenter, row) for row in self._rows]
 
     def _with_window(self) -> Model:
         """Return the model with read-only views of the window in place of its own columns."""

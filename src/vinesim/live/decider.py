@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vinesim.engine.contract import BrokenContract, decision
-from vinesim.engine.dividing import dividing
+from vinesim.engine.contract import BrokenContract, decision, dividing
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
-from vinesim.live.grant import Grant, Place
+from vinesim.live.grant import Grant, place_at
 from vinesim.live.grants import RECENT, Grants, Running
 from vinesim.live.registration import Cluster, Registration, compiled, registration
 from vinesim.live.state import LiveState, expected_us
@@ -325,14 +324,10 @@ class Decider:
 
     def _granted(self, requests: tuple[int, ...], leads: Mapping[int, int], longest_us: float) -> Grant:
         """Record a grant and start its lease."""
-        places = {task: self._place(unit) for task, unit in leads.items()}
+        center, row = self.cluster.datacenter, self.model.unit_order
+        places = {task: place_at(center, int(row[unit])) for task, unit in leads.items()}
         application = self.requests.job_application[requests[0]]
         return self._grants.give(application, requests, places, self.now_us, longest_us)
-
-    def _place(self, unit: int) -> Place:
-        row, center = int(self.model.unit_order[unit]), self.cluster.datacenter
-        type_name = center.processor_types[int(center.unit_type[row])].name
-        return Place(row, int(center.rack[row]), int(center.shelf[row]), type_name)
 
     def _broken(self, broken: BrokenContract) -> PolicyError:
         return broken.as_policy_error(title_of(self.policy), self.now_us)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from vinesim.model.datacenter import Datacenter
+
 
 @dataclass(frozen=True)
 class Place:
@@ -11,6 +13,12 @@ class Place:
     rack: int
     shelf: int
     processor_type: str
+
+
+def place_at(center: Datacenter, row: int) -> Place:
+    """Return the unit at a row of the datacenter."""
+    kind = center.processor_types[int(center.unit_type[row])]
+    return Place(row, int(center.rack[row]), int(center.shelf[row]), kind.name)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from vinesim.engine.reference_ends import release
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.engine.reference_waits import Ahead
 from vinesim.live.columns import Requests, gone
@@ -22,13 +23,12 @@ class LiveAhead(Ahead):
         """As if the unit were free for it at once."""
         return self.state.now_us, self.state.now_us + transfer
 
-    def left(self, task: int, unit: int) -> None:
+    def left(self, task: int) -> None:
         """Note that a task has left its unit, which computes one after another."""
+        state, unit = self.state, self.state.task_unit[task]
         if self.is_possible(unit):
-            state = self.state
             state.task_init_us[task] = max(state.task_init_us[task], self.left_us.get(unit, -math.inf))
             self.left_us[unit] = state.now_us
-            self.offer(unit)
 
 
 class LiveState(ReferenceState):
@@ -73,10 +73,8 @@ class LiveState(ReferenceState):
 
     def release(self, task: int) -> list[int]:
         """Remove a task and its followers from their unit. Returns all of them."""
-        unit = self.task_unit[task]
-        self.running[unit].remove(task)
-        self.let_go(task)
-        self.ahead.left(task, unit)
+        release(self, task)
+        self.ahead.left(task)
         return [task, *self.followers[task]]
 
     def forget(self, task: int, requests: Requests) -> int:

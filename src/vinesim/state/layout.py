@@ -4,7 +4,6 @@ policy sees besides arrays, and what it answers."""
 from typing import Any, NamedTuple
 
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
-SLACK = 1e-12  # of a capacity, added to rooms in the index of nodes: they are rounded otherwise than loads are
 COLUMNS = 8  # of the index of nodes that are compared at once; their number is a multiple of it
 FAN, ROOT = 4, 3  # of its rows: those below a row, and the number of the first (core/node_tree.py)
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
