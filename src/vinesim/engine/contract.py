@@ -1,7 +1,7 @@
 """The rules that a policy's actions must follow, and the error that names the broken one, with its place in the policy.
 
-The place is the line, its text, and the wrong index. Division by zero, and a power that is no number,
-are errors too, in policies that may compile.
+The place is the line, its text, and the wrong index. Division by zero, and a power that is no number, are errors too, in
+policies that may compile.
 """
 
 import ast
@@ -28,7 +28,7 @@ from vinesim.state import queries
 from vinesim.state.clock import out_of_time
 from vinesim.state.layout import OUT_OF_TIME, RULES, Action, View
 
-DIVISIONS = ("/", "//", "%", "/=", "//=", "%=")  # an error where there is no number, also of NumPy, which otherwise warns
+DIVISIONS = ("/", "//", "%", "/=", "//=", "%=")  # an error where there is no number; NumPy only warns
 POWERS = ("**", "**=")
 
 
