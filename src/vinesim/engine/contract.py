@@ -1,7 +1,7 @@
 """The rules that a policy's actions must follow, and the error that names the broken one, with its place in the policy.
 
-The place is the line, its text, and the wrong index. Division by zero, and a power that is no number, are errors too, in
-policies that may compile.
+The place is the line, its text, and the wrong index. Division by zero, and powers that are no numbers, are errors too
+in policies that may compile.
 """
 
 import ast
