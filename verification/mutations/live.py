@@ -87,9 +87,9 @@ MUTATIONS = (
     mutation(
         "somebody asks again although the only request was cancelled",
         CALLS,
-        "live/scheduler.py",
-        "timer_us = self._decider.timer_us if self._decider.n_pending else math.inf",
-        "timer_us = self._decider.timer_us",
+        "live/decider.py",
+        "is_ahead = self.n_pending > 0 and self.timer_us > self.now_us",
+        "is_ahead = self.timer_us > self.now_us",
         added=f"{CALLS}::test_nobody_need_ask_again_when_the_only_request_is_cancelled",
     ),
     mutation(

@@ -78,6 +78,8 @@ def _divided(kind: str, _: int) -> None:
     """NumPy has divided by zero, or found no number or too large a one, in the frame that calls this."""
     frame = sys._getframe(1)
     if str(frame.f_globals.get("__name__")).startswith("vinesim."):
+        if kind == "overflow":  # infinite, as in compiled code
+            return
         warnings.warn(f"{kind} encountered", RuntimeWarning, stacklevel=2)
         return
     step = next((one for one in dis.get_instructions(frame.f_code) if one.offset == frame.f_lasti), None)
