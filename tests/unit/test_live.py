@@ -24,6 +24,7 @@ from vinesim.policies import (
     TIMER,
     OnlinePolicy,
     first_free,
+    group,
     oldest_pending,
     start,
     wait_until,
@@ -384,7 +385,7 @@ class ByEvents(OnlinePolicy):
     @staticmethod
     def decide(model, state, view):
         task = oldest_pending(model, state)
-        g = state.group_of(task)
+        g = group(model, state, task)
         view.scratch.event[g] = 1 + view.event
         view.scratch.by_type[1 * len(model.group_task_type) + g] += 1
         view.scratch.jobs[model.task_job[task]] += 1

@@ -47,7 +47,7 @@ def _run(
     from vinesim.cli.own import of_command, print_own
     from vinesim.cli.tables import LATENCIES, print_error, print_summary
     from vinesim.formats.results.folder import to_json
-    from vinesim.metrics.latency import QUANTILES
+    from vinesim.model.run_numbers import QUANTILES
     from vinesim.studies.again import read_result
     from vinesim.studies.backtest_record import record_of_run
 

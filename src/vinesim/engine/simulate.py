@@ -17,13 +17,14 @@ from vinesim.engine.run import Progress
 from vinesim.formats.results.table import Table
 from vinesim.metrics import applications
 from vinesim.metrics.labels import labels_of
-from vinesim.metrics.latency import METHODS, QUANTILES, Method
+from vinesim.metrics.latency import METHODS, Method
 from vinesim.metrics.sampling import sampled
 from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp, check_warm_up
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.result import Outcome
+from vinesim.model.run_numbers import QUANTILES
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.version import code_version

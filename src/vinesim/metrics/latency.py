@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from vinesim.metrics.record import EVERYTHING, Record
+from vinesim.model.run_numbers import QUANTILES
 
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 Method = Literal["nearest_rank", "linear"]
 METHODS: tuple[str, ...] = get_args(Method)
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vinesim.formats.source.quantities import format_time_us
-from vinesim.metrics.latency import QUANTILES
 from vinesim.metrics.record import Record
+from vinesim.model.run_numbers import QUANTILES
 from vinesim.model.titles import number_title
 
 Numbers = dict[str, float | str]

@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.metrics import latency
 from vinesim.metrics.applications import has_applications, measured
 from vinesim.metrics.fairness import fairness
-from vinesim.metrics.latency import QUANTILES, Method, distribution
+from vinesim.metrics.latency import Method, distribution
 from vinesim.metrics.quota_use import quota_use
 from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.serving import Spread
@@ -21,6 +21,7 @@ from vinesim.model.arrays import distinct
 from vinesim.model.electricity import J_PER_KWH
 from vinesim.model.power_caps import caps_w, pool_words
 from vinesim.model.result import FINISHED, OUTCOMES, PREFILLED, ExitReason
+from vinesim.model.run_numbers import QUANTILES
 from vinesim.model.workload import Workload
 
 PARTS = ("overall", "by_type", "percentiles")  # of the utilisation

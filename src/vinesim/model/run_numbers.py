@@ -11,6 +11,7 @@ class Number(NamedTuple):
     columns: tuple[str, ...] = ()  # the task columns needed for it, besides the finish times
 
 
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}  # of a distribution, where none are asked for
 _INIT = ("task_init_us",)
 _HELD = ("task_unit", "task_init_us", "task_follower")  # who was on which unit, and when
 _POWER = (*_HELD, "task_start_us")

@@ -192,9 +192,10 @@ def _faults_of_own(policy: OnlinePolicy) -> Iterator[tuple[str, str]]:
     kind: Any = type(policy)
     if issubclass(kind, ScorePolicy) and written_as_score(kind):
         for name in ("score", "choose"):
-            given = _parameters(getattr(kind, name))
-            if len(given) not in (PLAIN, PLAIN + 1):
-                yield f"{name}(model, state, task, node), and view if need be", f"{name}({', '.join(given)})"
+            signature = inspect.signature(getattr(kind, name))
+            required = [one for one in signature.parameters.values() if one.default is one.empty]
+            if len(required) not in (PLAIN, PLAIN + 1):
+                yield f"{name}(model, state, task, node), and view if need be", f"{name}{signature}"
     for name, value in policy.values_of_options().items():
         if not isinstance(value, int | float | str | dict | np.number):
             yield f"an option {name} that is a number, true or false, or a word of a Literal", as_found(value)

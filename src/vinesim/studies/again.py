@@ -14,10 +14,10 @@ from vinesim.formats.results.outcome import read_outcome
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.metrics.latency import QUANTILES
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.digest import counted, feed
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.run_numbers import QUANTILES
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.documents import scenario_from

@@ -27,8 +27,8 @@ class Las(OnlinePolicy):
     first. Within a level, the task that started first comes first, so that only tasks of another level take its units.
     A task that reaches the next level may then be preempted. Otherwise as ``priority``.
 
-    Ties: order of arrival among tasks that have never started; fastest type first, then (rack, shelf). Cost per
-    decision: as ``priority``.
+    Ties: order of arrival among tasks that have never started; fastest type first, then (rack, shelf).
+    Cost per decision: as ``priority``.
     """
 
     name: ClassVar[str] = "las"
