@@ -384,7 +384,7 @@ def release(model, state, task, unit, slot, is_due):
     if not WHOLE and state.unit[unit].holders > 1:
         load = state.unit[unit].load - claims.demand(model, state, task, unit)
     if LIVE:
-        note_left(model, state, task, unit)
+        note_left_us(model, state, task, unit)
     elif not laws.leave(model, state, slot, unit, load, is_due):
         return False
     claims.release(model, state, task, unit)
@@ -397,7 +397,7 @@ def release(model, state, task, unit, slot, is_due):
     return True
 
 
-def note_left(model, state, task, unit):
+def note_left_us(model, state, task, unit):
     """Where a unit takes tasks ahead, note that it came to a task when the one before that left."""
     if AHEAD and laws.takes_ahead(model, unit):
         state.task_init_us[task] = max(state.task_init_us[task], state.unit_left_us[unit])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vinesim.engine.contract import BrokenContract, decision, dividing
+from vinesim.engine.contract import BrokenContract, decision, strict_numbers
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, place_at
@@ -295,7 +295,7 @@ class Decider:
         return self.requests.job_application.get(job, -1)
 
     def _ask(self) -> Action:
-        with dividing(self.policy.compiled):
+        with strict_numbers(self.policy.compiled):
             action = decision(self.policy.decide, self.model, self.state, self.view)
         if action.task == -1:
             self.timer_us = action.until_us
