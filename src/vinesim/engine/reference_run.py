@@ -1,7 +1,5 @@
-"""One run of the reference engine, and what happens between the events of its loop.
-
-That is: nodes go down and come up, jobs are withdrawn.
-"""
+"""One run of the reference engine, and what happens between the events of its loop: nodes go down and come up, jobs are
+withdrawn."""
 
 import math
 from collections.abc import Callable
