@@ -124,8 +124,8 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True)
 def _others_do_not_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests and other programs do does not choose the engine, or a busy machine would compile for runs that
-    are short, and be busier: what runs took is forgotten, and time counts that this process computed."""
+    """Choose the engine independently of other tests and programs: forget how long earlier runs took, and measure CPU
+    time. Otherwise a busy machine would compile for short runs, and become busier."""
     monkeypatch.setattr(engine_choice, "_took_s", {})
     monkeypatch.setattr(engine_choice, "time", SimpleNamespace(perf_counter=time.process_time))
 

@@ -89,7 +89,7 @@ def test_points_that_stalled_are_named_at_the_end_and_by_the_exit_code(vinesim, 
     assert "\n  policy=pref, workload.options.preferred=FPGA: 2 of 2 runs\n" in end
     assert end.count("of 2 runs") == 1
     rows = [line.split() for line in done.out.split("\n") if line.strip().startswith(("flat", "pref"))]
-    assert [row[:5] for row in rows if "of" in row] == [["pref", "FPGA", "2", "of", "2"]] * 1
+    assert [row[:5] for row in rows if "of" in row] == [["pref", "FPGA", "2", "of", "2"]]
     again = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--json")
     assert again.code == 3
     point = {"policy": "pref", "workload.options.preferred": "FPGA"}

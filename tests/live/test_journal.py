@@ -65,8 +65,11 @@ def test_a_job_is_kept_before_its_number_leaves_and_a_request_after_its_order(tm
         assert other.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("kind", ["newer", "no database"])
-def test_a_file_that_is_no_journal_of_this_version_is_refused_in_words(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("newer", f"a journal of version {VERSION} at most"), ("no database", "a journal that can be opened")],
+)
+def test_a_file_that_is_no_journal_of_this_version_is_refused_in_words(tmp_path, kind, expected):
     path = tmp_path / "journal.sqlite"
     if kind == "newer":
         Journal(path).close()
@@ -75,6 +78,5 @@ def test_a_file_that_is_no_journal_of_this_version_is_refused_in_words(tmp_path,
         db.close()
     else:
         path.write_text("something else, and long enough to be looked at" * 9)
-    words = f"version {VERSION} at most" if kind == "newer" else "a journal that can be opened"
-    with pytest.raises(InputError, match=rf"journal.sqlite: expected a journal .*{words[10:]}"):
+    with pytest.raises(InputError, match=rf"journal\.sqlite: expected {expected}"):
         Journal(path)

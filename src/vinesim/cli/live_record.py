@@ -58,7 +58,7 @@ def validate(
     folder: Path | None = FOLDER,
 ) -> None:
     """Simulate the requests of a live run, and print the measured and the simulated times side by side. The simulation
-    draws each dispatch time from the measured ones; the last column has each of these."""
+    draws each dispatch time from the measured ones; the last column uses the measured time of each."""
     place = folder_of(folder)
     from dataclasses import asdict
 

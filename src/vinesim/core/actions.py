@@ -1,7 +1,7 @@
-"""What changes the state from outside the core: the actions that policies answer with, and orders.
+"""Carry out what changes the state from outside the core: the actions of policies, and orders.
 
-An action is checked before it is carried out. Orders are carried out before the next event: a batch policy moves and
-starts tasks; some tasks run from the beginning.
+An action is checked first. Orders are carried out before the next event: the moves and starts of a batch policy, and
+the starts of tasks that run from the beginning.
 """
 
 import numpy as np
@@ -97,8 +97,8 @@ def move(task, unit):
 
 
 def act(model, state, action):
-    """Start or drop what an action says, or note which rule it breaks. Returns whether it was legal, and the ends of
-    what started can be represented."""
+    """Carry out the start or drop of an action, or note which rule it breaks. Returns whether it was legal and the ends
+    of what started can be represented."""
     rule = broken_rule(model, state, action)
     if rule != 0:
         note_broken(state, rule, action.task, action.unit)
@@ -169,8 +169,8 @@ def broken_rule_of_several(model, state, action):
 
 @called
 def stop(model, state, action):
-    """End the segment of the task that a policy preempts or moves, and those of its gang. Returns whether that was
-    legal, and what goes on there has a finite end."""
+    """End the segment of the task that a policy preempts or moves, and the segments of its gang. Returns whether this
+    was legal and everything that continues there has a finite end."""
     task = action.task
     rule = broken_rule_of_stop(model, state, action)
     if rule != 0:

@@ -1,21 +1,21 @@
 """The calendar: which segment ends next. First in, first out among equals.
 
-A monotone radix heap of slots: no event is earlier than the last one taken, so a slot waits in the bucket of the
-highest byte in which the bits of its time differ from those of that one. It moves down at most 7 times, in practice
-twice; a binary heap of 100,000 events is 5 times slower. Times are float64 of 0 or more, whose bits sort as the numbers
-do. What comes in the order of a list, such as arrivals and outages, needs no heap: the loop compares the heads
+It is a monotone radix heap of slots: no event is earlier than the last one taken, so a slot waits in the bucket of the
+highest byte in which the bits of its time differ from those of that event. It moves down at most 7 times, and twice in
+practice; a binary heap of 100,000 events is 5 times slower. Times are float64 of 0 or more, whose bits sort as the
+numbers do. What comes in the order of a list, such as arrivals and outages, needs no heap: the loop compares the heads
 (core/loop.py).
 
-Tasks of a job often end together. A slot that is queued right after another one for the same time is chained to it, and
-moves with it, where no end is ever cancelled.
+Tasks of a job often end together. If no end is ever cancelled, a slot that is queued right after another one for the
+same time is chained to it, and moves with it.
 
-Where tasks hold several units of a large cluster, what the loop will read soon is fetched, which changes no result. An
-end is queued long before it comes. When its slot moves into one of the last buckets, what belongs to its task and its
-unit is fetched; when it is next, what belongs to the node of the unit.
+If tasks hold several units of a large cluster, the calendar prefetches what the loop will read soon; this changes no
+result. An end is queued long before it comes. When its slot moves into one of the last buckets, the data of its task
+and its unit is fetched; when it is next, the data of the unit's node.
 
-When the stretches of serving engines end (core/laws/batching.py) is kept apart: the least of these times, the first of
-equal ones. Each row of ``state.engine_end_us`` is a tree, in which each time is the less of the two below it. The
-leaves, one for each engine, are its second half.
+The ends of the stretches of serving engines (core/laws/batching.py) are kept apart. Each row of ``state.engine_end_us``
+is a tree in which each time is the smaller of the two below it; the leaves, one per engine, are its second half. The
+first of equal times counts.
 """
 
 import numpy as np
@@ -167,7 +167,8 @@ def is_far(model):
 
 
 def fetch_segment(model, state, slot):
-    """Fetch what an end will read of its task and of its unit; the other units of the node lie around it."""
+    """Fetch what an end will read of its task and of its unit; the other units of the node are next to the unit in
+    memory."""
     if SEVERAL and is_far(model):
         task, unit = np.int64(state.slot[slot].task), np.int64(state.slot[slot].unit)
         prefetch(model.task_group, task)
@@ -180,8 +181,8 @@ def fetch_segment(model, state, slot):
 
 
 def fetch_bucket(model, state, b):
-    """Fetch the slots of the bucket that is spread after this one, one with each event that is taken until then. They
-    are links of a chain, of which the next is known only when one is there."""
+    """Fetch one slot of the bucket that is spread after this one; each event until then fetches one more. The slots are
+    links of a chain: the next one is known only once a link has been read."""
     if SEVERAL and is_far(model):
         others = state.used[b >> 6] >> np.uint64(b & 63) >> ONE
         state.run[0].ahead = state.bucket[b + 1 + lowest(others)].head if others != ZERO else -1

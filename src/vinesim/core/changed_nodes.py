@@ -1,13 +1,14 @@
-"""What is kept of nodes until they change: which have changed, what they have room for, the highest of their numbers.
+"""What is kept about nodes until they change: which nodes have changed, what they have room for, and the highest of
+their numbers.
 
-The ledger notes changed nodes in a ring. Where scores of nodes are kept and tasks hold several units, what a node has
-room for is kept too: for each number of units and share of a lead, the types of which it has that number; and how many
-of the amounts of each companion fit. So a class is looked up at a node in a few steps, instead of trying the node's
-units; most nodes that a busy cluster looks at have no room. Both are exact, and brought up to date for the nodes that
-have changed before any score is.
+The ledger notes changed nodes in a ring. If scores of nodes are kept and tasks hold several units, the room of each
+node is kept too: for each number of units and share of a lead, the types of which the node has that number, and how
+many of the amounts of each companion fit. A class is then looked up at a node in a few steps, without trying the node's
+units; on a busy cluster, most nodes have no room. Both are exact, and are brought up to date for the changed nodes
+before any score is computed.
 
-Of whole numbers in rows, such as scores, the highest of each 64 is kept, and of each 64 of those. The three levels are
-arrays, as ``state/arrays.py`` lists them: [rows, n], [rows, n / 64] and [rows, n / 4096], int32.
+For whole numbers in rows, such as scores, the highest of each 64 is kept, and the highest of each 64 of those. The
+three levels are arrays, as ``state/arrays.py`` lists them: [rows, n], [rows, n / 64] and [rows, n / 4096], int32.
 """
 
 import numpy as np
@@ -35,8 +36,8 @@ def renew_changed(model, state, seen, renew):
 
 
 def see(model, state):
-    """Bring what the nodes have room for up to date; then all changes so far have been seen: a node that changes once
-    more is noted once more."""
+    """Bring the room of the nodes up to date. All changes so far then count as seen, so a node that changes again is
+    noted again."""
     if OFFERS and state.node_offers.shape[0] > 0:
         renew_changed(model, state, state.run[0].n_changes_seen, renew_node)
     state.run[0].n_changes_seen = state.run[0].n_changes
@@ -115,7 +116,7 @@ def set_in_row(numbers, numbers_1, numbers_2, row, i, number):
 
 
 def renew_row(numbers, numbers_1, numbers_2, row):
-    """Look for the highest of each block again, after many numbers of the row were set."""
+    """Find the highest of each block again, after many numbers of the row were set."""
     for block in range(numbers_1.shape[1]):
         numbers_1[row, block] = highest_of(numbers, row, block)
     for block in range(numbers_2.shape[1]):

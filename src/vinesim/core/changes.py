@@ -1,5 +1,7 @@
-"""Changes that a list gives: nodes go down and come up, jobs are withdrawn. They happen between the events; the policy
-is called for them at once, before the segments that end at this instant because of them.
+"""Apply listed changes: nodes go down and come up, jobs are withdrawn.
+
+Changes happen between events. The policy is called for them at once, before the segments that end at this instant
+because of them.
 """
 
 import numpy as np
@@ -26,13 +28,13 @@ def is_over(state):
 
 
 def are_to_be_drawn(state):
-    """Whether the list ends here as further failures are not drawn yet."""
+    """Whether the list ends here because further failures are not drawn yet."""
     return state.listed[state.run[0].next_change].what == MORE
 
 
 @called
 def happen(model, state):
-    """Let all rows of a step happen. Returns whether what goes on has a finite end."""
+    """Apply all rows of a step. Returns whether everything that continues has a finite end."""
     run, changes, first = state.run[0], state.listed, state.run[0].next_change
     now, step, is_outage = changes[first].at_us, changes[first].step, False
     run.now_us = now
@@ -96,7 +98,7 @@ def interrupt(model, state, first, end):
 
 
 def is_in_use(state, slot):
-    """Whether a slot is that of a segment."""
+    """Whether a slot belongs to a segment."""
     return state.slot[slot].task >= 0 if SLOTS else state.unit[slot].tasks > 0
 
 
@@ -143,7 +145,7 @@ def forget_cut(state):
 
 @called
 def list_interrupted(state):
-    """Chain the tasks whose segments have ended for the policy; of a gang the one that is pending."""
+    """Chain the tasks whose segments have ended, for the policy; for a gang, only its pending task."""
     run, last = state.run[0], np.int64(-1)
     run.interrupted = -1
     task = next_cut(state, np.int64(0))
@@ -160,7 +162,7 @@ def list_interrupted(state):
 
 @called
 def withdraw(model, state, job):
-    """Drop the pending tasks of a job, and end those that run; consolidated ones go on."""
+    """Drop the pending tasks of a job and end the running ones; consolidated tasks continue."""
     for task in range(model.job_first[job], model.job_first[job + 1]):
         unit = state.task_unit[task]
         if unit in (PENDING, ATTACHED, HELD):

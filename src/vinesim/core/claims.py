@@ -96,7 +96,7 @@ def lead_fits(model, state, task, unit):
 def n_with_room(model, state, place, share):
     """How many units of a type at a node, ``place``, have room for a share of each.
 
-    Units that lie side by side are looked at together: the compiler makes vectors of them.
+    Neighbouring units are processed together: the compiler makes vectors of them.
     """
     begin, end, n = np.int64(model.node_begin[place]), np.int64(model.node_begin[place + 1]), np.int64(0)
     if begin == end:
@@ -148,7 +148,7 @@ def keeps_caps(model, state, task, unit):
 
 @called
 def rest_mw(model, state, task, unit, node):
-    """What the other units of a claim would draw more."""
+    """How much more power the other units of a claim would draw."""
     task_class, more = task_type(model, state, task), np.int64(0)
     missing, i = n_rest(model, task_class), np.int64(model.node_begin[place_of(model, node, model.unit_type[unit])])
     while missing > 0:
@@ -182,7 +182,7 @@ def release_of(model, state, task, unit, amount):
 
 
 def take(model, state, task, unit):
-    """Let a task hold its claim; there is room for it."""
+    """Give a task its claim; there is room for it."""
     take_of(model, state, task, unit, demand(model, state, task, unit))
     if SEVERAL and has_classes(model):
         take_rest(model, state, task, unit)
@@ -247,7 +247,7 @@ def amount_of_row(model, state, task, row):
 
 @called
 def still_has_room(model, state, task, unit):
-    """Whether a running task that was thought away has room where it was; nodes that are down do not count."""
+    """Whether a running task that is supposed away has room where it was; nodes that are down do not count."""
     if state.unit[unit].load + demand(model, state, task, unit) > model.unit_capacity[unit] * OVERFULL:
         return False
     if SEVERAL and has_classes(model):
@@ -260,7 +260,7 @@ def still_has_room(model, state, task, unit):
 
 @called
 def would_keep_caps(model, state, task, unit):
-    """Whether the power caps are kept if a task holds again what it held, on the same units."""
+    """Whether the power caps are kept if a task again holds what it held, on the same units."""
     more = ledger.added_mw(model, state, task, unit, demand(model, state, task, unit))
     if SEVERAL and has_classes(model):
         for row in range(model.task_held[task], model.task_held[task + 1]):
@@ -271,7 +271,7 @@ def would_keep_caps(model, state, task, unit):
 
 @called
 def take_again(model, state, task, unit):
-    """Let a task hold again what it held, on the same units."""
+    """Give a task again what it held, on the same units."""
     take_of(model, state, task, unit, demand(model, state, task, unit))
     if SEVERAL and has_classes(model):
         for row in range(model.task_held[task], model.task_held[task + 1]):
@@ -280,7 +280,7 @@ def take_again(model, state, task, unit):
 
 
 def forget(model, state, task):
-    """Forget on which units the rest of a task was only supposed to be."""
+    """Forget the units that the rest of a task was only supposed to hold."""
     if SEVERAL and has_classes(model):
         for row in range(model.task_held[task], model.task_held[task + 1]):
             state.held_unit[row] = -1

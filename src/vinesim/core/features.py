@@ -1,11 +1,11 @@
 """What a run needs of the core: facts about its scenario, and about the queries that its policy calls.
 
 Kernels test these names like constants: ``if GANGS: ...``. ``core/special.py`` binds them before it compiles a loop, so
-that a branch that is not needed costs nothing and is not even typed. A feature is a fact, never a tuning knob: a loop
-with more of them than a run needs gives the same results. As they stand here, nothing is left out.
+a branch that is not needed costs nothing and is not even typed. A feature is a fact, never a tuning knob: a loop with
+more features than a run needs gives the same results. With the values in this file, nothing is left out.
 
-Here stands also which kernels stay calls. The others are inlined where they are called: short steps, and what most
-tasks go through.
+This module also says which kernels remain calls. The others are inlined where they are called: short steps, and steps
+that most tasks go through.
 """
 
 from collections.abc import Callable
@@ -217,7 +217,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def called(function: Function) -> Function:
-    """Mark a kernel that stays a call: it is long, or seldom needed, so that inlined it would only take time to
-    compile."""
+    """Mark a kernel that remains a call: it is long or seldom needed, so inlining it would only cost compilation
+    time."""
     function.is_called = True  # type: ignore[attr-defined]
     return function

@@ -1,5 +1,5 @@
-"""The tasks of a gang that start together: on which units they are in the place that was found last, which of them are
-alike, and where one of them has room."""
+"""The tasks of a gang that start together: their units in the place that was found last, which of them are alike, and
+where one of them has room."""
 
 import numpy as np
 

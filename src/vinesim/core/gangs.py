@@ -1,12 +1,12 @@
 """Gangs: tasks of a job that start together, or not at all. The meaning is in engine/reference_trial.py; the tasks of
 requests are balanced over the nodes (core/requests.py).
 
-A place is found by trial: the members take their claims in the ledger one after another, and all is rolled back. The
-units found stay in ``gang_unit`` for the start that follows. Tasks that are alike are packed. For others a place is
-searched where there is room: each item goes to a node, those that come first to their first possible place; where one
-has none, the one before it goes to its next place. An item is what goes to one node together: all tasks for one of the
-job's nodes if they are numbered, else each task. Items are held and released in turn, the last first: a release undoes
-the ledger to where it was before the item.
+A place is found by trial: the members take their claims in the ledger one after another, and everything is rolled back.
+The units found stay in ``gang_unit`` for the start that follows. Tasks that are alike are packed. For other tasks, the
+place is found by backtracking: each item goes to a node, and items that come first go to their first possible node; if
+an item has none, the item before it goes to its next node. An item is what goes to one node together: all tasks for one
+of the job's nodes if they are numbered, otherwise each task. Items are held and released in turn, the last first: a
+release restores the ledger as it was before the item.
 """
 
 import numpy as np
@@ -62,8 +62,8 @@ def n_leads(model, state, task):
 
 @called
 def is_simple(model, state, task, p):
-    """Whether it does not matter for how many such tasks there is room which units of a type they take at a node: each
-    runs on one of them, or none of these has room for two."""
+    """Whether the number of such tasks for which there is room does not depend on the units of a type that they take at
+    a node: each task runs on one unit, or no unit has room for two."""
     return n_leads(model, state, task) == 1 or model.class_fills[task_type(model, state, task), p]
 
 
@@ -89,7 +89,8 @@ def is_refused_everywhere(model, state, task, p):
 
 @called
 def forget_members(model, state, task):
-    """Forget how many members were supposed at each node, and what they were supposed to hold; not on which units."""
+    """Forget how many members were supposed to be at each node, and what they were supposed to hold; their units are
+    kept."""
     member = np.int64(task)
     while member >= 0:
         unit = unit_of(model, state, member)
@@ -101,7 +102,7 @@ def forget_members(model, state, task):
 
 @called
 def find_place(model, state, task, unit, p, low, high):
-    """Let all members hold their claims, as far as they have room. Returns whether all have."""
+    """Hold the claims of all members, as far as they have room. Returns whether all have."""
     job, member = model.task_job[task], np.int64(task)
     while member >= 0:
         set_unit(model, state, member, -1)
@@ -121,7 +122,7 @@ def find_place(model, state, task, unit, p, low, high):
 
 @called
 def fill(model, state, member, p, node, n):
-    """Let up to n members, from ``member`` on, hold their claims at a node. Returns the next member, -1: none is
+    """Hold the claims of up to n members, from ``member`` on, at a node. Returns the next member; -1 if none is
     left."""
     while n > 0 and member >= 0:
         unit = unit_at(model, state, member, p, node)
@@ -135,7 +136,8 @@ def fill(model, state, member, p, node, n):
 
 @called
 def pack_alike(model, state, task, p, limit, low, high):
-    """Members that demand the same: the node of the first one is filled, then those that offer room for most."""
+    """Place members that demand the same: the node of the first one is filled, then the nodes that offer room for
+    most."""
     home = np.int64(model.unit_node[unit_of(model, state, task)])
     member = fill(model, state, next_attached(model, state, task), p, home, limit - 1)
     left, other = np.int64(0), member
@@ -202,8 +204,8 @@ def offer_of(model, state, task, member, p, node, most, simple):
 
 @called
 def count_simple(model, state, task, p, node, most):
-    """The same for tasks for which ``is_simple`` holds. What they hold of a companion fills one of its units after
-    another."""
+    """Count in the same way for tasks for which ``is_simple`` holds. What they hold of a companion fills its units one
+    after another."""
     task_class = task_type(model, state, task)
     if model.affinity[p, task_class] <= 0.0 or not is_node_in_partition(model, task, node):
         return np.int64(0)
@@ -233,7 +235,7 @@ def is_spread(model, task):
 
 @called
 def lacks_a_place(model, state, task, p, low, high):
-    """Whether some member has no room anywhere even by itself, so that their places need not be searched for."""
+    """Whether some member has no room anywhere even by itself, which makes a search for places pointless."""
     step = next_step(model, state, task, -1)
     while step >= 0:
         member = at_step(model, task, step)

@@ -63,7 +63,7 @@ def set_load(model, state, unit, load):
 
 
 def set_open(model, state, unit, capacity):
-    """Let a unit offer another capacity: DOWN while its node is down."""
+    """Set the capacity that a unit offers; DOWN while its node is down."""
     one = state.unit[unit]
     had_room, has_room = one.load < one.open * FULL, one.load < capacity * FULL
     one.open = capacity
@@ -71,7 +71,7 @@ def set_open(model, state, unit, capacity):
 
 
 def change_room(model, state, unit, had_room, has_room):
-    """Notify all that is kept of loads."""
+    """Notify everything that is kept about loads."""
     if had_room and not has_room:
         leave_called(model, state, unit)
     elif has_room and not had_room:
@@ -142,7 +142,7 @@ def enter(model, state, unit):
 
 
 def leave(model, state, unit):
-    """Take it out."""
+    """Remove a unit from the sets of units with room."""
     p = not_negative(np.int64(state.unit[unit].type))
     leave_row(state, p, unit)
     if EVERYWHERE:
@@ -266,7 +266,7 @@ def note_left(model, state, unit):
 
 
 def set_up(model, state, unit, is_up):
-    """Let a unit come up or go down with its node."""
+    """Mark a unit as up or down, with its node."""
     set_open(model, state, unit, model.unit_capacity[unit] if is_up else DOWN)
     if AHEAD:
         p = not_negative(np.int64(state.unit[unit].type))

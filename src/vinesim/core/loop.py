@@ -171,7 +171,7 @@ def ask(model, state, view, must_ask):
 
 
 def drain(model, state, task):
-    """Let all segments end that are chained to the last one taken. Returns the last task."""
+    """End all segments that are chained to the last one taken. Returns the last task."""
     run, n_events = state.run[0], np.int64(0)
     slot = run.chained
     while slot >= 0:

@@ -1,14 +1,14 @@
-"""Which node is the first that may have room for all that a task holds, where tasks hold several units.
+"""Find the first node that may have room for everything that a task holds, if tasks hold several units.
 
-A segment tree over the nodes, four rows below each (core/node_tree.py). Of the nodes below it a row keeps, for each
-distinct lead, the most room for the first companion on a node that offers the lead (-1: none does), and for each
-further companion the most room on any node. So a search for a lead and one companion descends to the right node at
-once; further companions are necessary conditions on the way. A room is kept as the number of amounts that tasks ask for
-and that fit into it, so that most changes of a load change no row above the leaf; it may be a little too large, as the
-units of a leaf are checked exactly.
+The index is a segment tree over the nodes, four rows below each (core/node_tree.py). A row keeps, for the nodes below
+it, the most room for the first companion on a node that offers a lead (-1: none does), for each distinct lead; and the
+most room on any node for each further companion. A search for a lead and one companion therefore descends to the right
+node at once; further companions are necessary conditions on the way. A room is kept as the number of amounts that tasks
+ask for and that fit into it, so most changes of a load change no row above the leaf. It may be a little too large,
+because the units of a leaf are checked exactly.
 
-Changed nodes are noted (core/ledger.py), and brought up to date before the next search: many searches need no index.
-Before the first one, nothing is noted.
+Changed nodes are noted (core/ledger.py) and brought up to date before the next search, because many searches need no
+index. Before the first search, nothing is noted.
 """
 
 import numpy as np
@@ -97,7 +97,7 @@ def rank_of(model, state, c, node):
 
 
 def set_room(rooms, row, column, rank):
-    """Set a room in a row; returns whether that changed it."""
+    """Set a room in a row; returns whether this changed it."""
     column = not_negative(column)
     has_changed = rooms[row, column] != rank
     rooms[row, column] = rank

@@ -1,9 +1,9 @@
-"""The jobs that arrive, and the pending tasks: the oldest of each group stands for all of it, and a set of bits has
+"""The jobs that arrive, and the pending tasks. The oldest task of each group represents the group; a set of bits holds
 these heads.
 
-A job that waits for others arrives when the last of these is over, and not before its own time. If it waits when it is
-its turn to arrive, it is passed over. It has a lower number than the next job then, so it comes before that one when it
-is ready, as it does in the order of all pending tasks.
+A job that waits for others arrives when the last of these is over, and not before its own time. If it still waits when
+it is its turn to arrive, it is passed over. It then has a lower number than the next job, so it comes before that job
+when it is ready, as in the order of all pending tasks.
 """
 
 import numpy as np
@@ -98,7 +98,8 @@ def arrive(model, state):
 
 @called
 def enter_late(model, state, first, end):
-    """The tasks of a job that waited for others become pending: younger ones may be so already, or have started."""
+    """Make the tasks of a job that waited for others pending. Younger tasks may already be pending, or may have
+    started."""
     for task in range(first, end):
         if GANGS and task > first and is_of_gang(model, task):
             state.task_unit[task] = ATTACHED
@@ -132,7 +133,7 @@ def note_over(model, state, task):
 
 @called
 def let_go(model, state, job):
-    """Let the jobs that wait for a job wait for one less if the task that is over was its last."""
+    """If the task that is over was the last of its job, its successors wait for one job less."""
     state.job_left[job] -= 1
     if state.job_left[job] > 0 or model.successor_first.shape[0] == 0:
         return
@@ -168,7 +169,7 @@ def first_within_quotas(model, state, head):
 
 
 def count(state, group, change):
-    """Count a task that becomes pending, 1, or is it no more, -1."""
+    """Count a task that becomes pending (1) or is no longer pending (-1)."""
     if GROUPS:
         state.group_pending[group] += change
     state.run[0].n_pending += change
@@ -209,7 +210,7 @@ def enter_again(model, state, task):
 
 @called
 def drop(model, state, task):
-    """Give up a pending task, with its gang."""
+    """Drop a pending task, with its gang."""
     if GANGS and is_of_gang(model, task):
         member = next_attached(model, state, task)
         while member >= 0:

@@ -1,5 +1,5 @@
-"""Pools: what can run short and is not at a node. Quotas: the most that the tasks of their accounts hold at once, with
-what the quotas of the same cohort lend them.
+"""Pools: what can run short and is not at a node. These are quotas: limits on what the tasks of their accounts hold at
+once, extended by what the quotas of the same cohort lend them.
 
 Power caps go by the place of a unit instead, so the ledger keeps what they count: core/ledger.py.
 """
@@ -91,7 +91,7 @@ def allow_least(model, state, task):
 
 @called
 def count(model, state, task, unit, sign):
-    """Count what a task holds as it starts, 1, or leaves, -1."""
+    """Count what a task holds when it starts (1) or leaves (-1)."""
     account = account_of(model, task)
     if account >= 0:
         for i in range(model.account_first[account], model.account_first[account + 1]):

@@ -27,7 +27,7 @@ from vinesim.state.layout import FULL, PENDING
 
 
 def gang_fits(model, state, task, unit):
-    """Whether the tasks that are attached to a task have room if it ran on a unit, where it has room itself."""
+    """Whether the tasks that are attached to a task would have room if it ran on a unit, where it has room itself."""
     if not GANGS or not is_of_gang(model, task) or state.task_unit[task] != PENDING:
         return True
     if model.affinity[not_negative(np.int64(state.unit[unit].type)), task_type(model, state, task)] <= 0.0:
@@ -48,7 +48,7 @@ def can_start(model, state, task, unit):
 
 
 def is_in_room(model, state, task, unit):
-    """Whether a task may start on a unit as far as room goes; not looked at again where a query has just found it."""
+    """Whether there is room for a task on a unit; not checked again if a query has just found it."""
     run = state.run[0]
     if OVERCOMMITS and run.overcommits:
         return claims.rest_fits(model, state, task, unit)
@@ -63,7 +63,8 @@ def note_found(state, task, unit):
 
 
 def forget_found(state):
-    """Forget for which task room was found or refused: the policy is called again, or loads are as before a trial."""
+    """Forget for which task room was found or refused: the policy is called again, or loads are as they were before a
+    trial."""
     if not WHOLE:
         state.run[0].found_task = -1
     if GANGS:

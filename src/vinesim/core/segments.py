@@ -1,9 +1,9 @@
 """Segments: a task on its units, from when it gets them until it leaves. They begin and end here, and only here.
 
-A segment begins with the transfer and, for a task that is resumed, its restart; then the work goes on where it was
-left. What is left of a task is a share of its work, the overhead included, so that it can go on on a unit of another
-type. Tasks that were consolidated have one segment, that of their leader, and advance together. Source: VineSim report,
-sections 4.5, 5.1 and 5.4.3.
+A segment begins with the transfer and, for a task that is resumed, its restart; then the work continues where it
+stopped. What is left of a task is a share of its work, the overhead included, so it can continue on a unit of another
+type. Consolidated tasks have one segment, their leader's, and advance together. Source: VineSim report, sections 4.5,
+5.1 and 5.4.3.
 """
 
 import numpy as np
@@ -241,8 +241,8 @@ def is_out_of_time(model, state, task, unit, took_us, end_us):
 
 @called
 def note_begin(model, state, task, slot, transfer, start_us, work):
-    """Note what an early end needs to know. Returns the service, without the transfer, and when the segment ends on a
-    its own unit: done or killed."""
+    """Note what an early end needs to know. Returns the service, without the transfer, and when the segment ends, done
+    or killed, on a unit of its own."""
     run, restart, member = state.run[0], 0.0, np.int64(task)
     while member >= 0:
         if state.task_began[member]:
@@ -300,7 +300,7 @@ def consolidate(model, state, task, unit, count, transfer, work):
 
 @called
 def note_followers(model, state, task, unit):
-    """Let those that are linked behind a task that begins run with it."""
+    """Start the tasks that are linked behind a task together with it."""
     follower = follower_of(state, task)
     while follower >= 0:
         if state.task_unit[follower] == PENDING:  # else it is attached to one that was
@@ -329,7 +329,7 @@ def finish(model, state, slot):
 
 
 def finish_task(model, state, task, unit, slot):
-    """Let the segment of a task end, with that of its followers. Returns the same."""
+    """End the segment of a task and of its followers. Returns as ``finish``."""
     if EARLY:
         note_finish(model, state, task, unit, slot)
     if not release(model, state, task, unit, slot, True):
@@ -348,7 +348,7 @@ def finish_task(model, state, task, unit, slot):
 
 @called
 def hand_on(model, state, task, unit, slot):
-    """Let a request leave the engine that has prefilled it, and wait for one that decodes. Returns its task."""
+    """Make a request leave the engine that has prefilled it, and wait for one that decodes. Returns its task."""
     release(model, state, task, unit, slot, True)
     log(state, task, unit, PREFILLED, False)
     n_tokens = model.task_output[task]
@@ -377,14 +377,14 @@ def note_finish(model, state, task, unit, slot):
 
 
 def release(model, state, task, unit, slot, is_due):
-    """Let a segment leave its unit and give back all that it holds. Returns whether what goes on there has a finite
+    """Remove a segment from its unit and give back all that it holds. Returns whether what continues there has a finite
     end."""
     count_task(model, state, task, unit, -1)
     load = 0.0
     if not WHOLE and state.unit[unit].holders > 1:
         load = state.unit[unit].load - claims.demand(model, state, task, unit)
     if LIVE:
-        note_left(model, state, task, unit)
+        note_left_us(model, state, task, unit)
     elif not laws.leave(model, state, slot, unit, load, is_due):
         return False
     claims.release(model, state, task, unit)
@@ -397,8 +397,8 @@ def release(model, state, task, unit, slot, is_due):
     return True
 
 
-def note_left(model, state, task, unit):
-    """Where a unit takes tasks ahead, note that it came to a task when the one before that left."""
+def note_left_us(model, state, task, unit):
+    """If a unit takes tasks ahead, note that a task began when the one before it left."""
     if AHEAD and laws.takes_ahead(model, unit):
         state.task_init_us[task] = max(state.task_init_us[task], state.unit_left_us[unit])
         state.unit_left_us[unit] = state.run[0].now_us
@@ -461,7 +461,7 @@ def share_kept(model, state, task, slot, unit, keeps):
 
 @called
 def end(model, state, task, why, keeps):
-    """End the segment of a running task, and of its followers, now, and log it. Returns whether what goes on on its
+    """End the segment of a running task, and of its followers, now, and log it. Returns whether what continues on its
     unit has a finite end."""
     run, unit = state.run[0], not_negative(np.int64(state.task_unit[task]))
     slot = not_negative(np.int64(state.task_slot[task]))
@@ -490,7 +490,7 @@ def end(model, state, task, why, keeps):
 
 
 def waits_ahead(state, task):
-    """Whether a unit was given a task that it has not come to."""
+    """Whether a task waits ahead on its unit, which has not come to it yet."""
     return AHEAD and state.task_init_us[task] > state.run[0].now_us
 
 
@@ -515,7 +515,7 @@ def log(state, task, unit, why, is_follower):
 
 
 def log_held(model, state, task):
-    """Note what a task held besides its unit in the segment that is logged next; it holds that no more."""
+    """Note what a task held besides its unit, in the segment that is logged next; the task no longer holds it."""
     if SEVERAL and claims.has_classes(model):
         run = state.run[0]
         for i in range(model.task_held[task], model.task_held[task + 1]):
@@ -527,7 +527,7 @@ def log_held(model, state, task):
 
 
 def wait_again(model, state, task):
-    """Let a task that left its unit be pending again, or attached to one of its gang that is."""
+    """Make a task that left its unit pending again, or attach it to a task of its gang that is pending."""
     state.task_start_us[task] = np.nan
     if LATER:
         state.task_init_us[task] = np.nan

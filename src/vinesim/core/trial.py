@@ -55,7 +55,7 @@ def runs(state, task):
 
 @called
 def put_back(model, state, other):
-    """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
+    """Give a task and its gang again what they held, if there is room for all. Returns whether there is."""
     first, end = gang_of(model, other)
     marked = ledger.mark(state)
     for task in range(first, end):

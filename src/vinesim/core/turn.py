@@ -1,11 +1,11 @@
-"""One turn of a live scheduler: what has happened, in order, and then all that may start.
+"""One turn of a live scheduler: what has happened, in order, and then everything that may start.
 
-Here events come from outside, and nothing is foreseen, so there is no calendar (``LIVE``). All else is as in a run:
-``core/loop.py`` asks the policy, tasks start and end by the same functions. ``decide`` and ``renumbered`` stand for the
-policy. Its meaning, for the reader, is in ``live/decider.py``.
+Here events come from outside and no end is foreseen, so there is no calendar (``LIVE``). Everything else is as in a
+run: ``core/loop.py`` calls the policy, and tasks start and end by the same functions. ``decide`` and ``renumbered``
+stand for the policy. The meaning, for the reader, is in ``live/decider.py``.
 
-Requests come without end, so their columns are a window of fixed length on them. Tasks and jobs are numbered by
-arrival, from 1; number 0 stands for all that are gone. When the window is full, what is left is renumbered
+Requests come without end, so their columns are a window of fixed length. Tasks and jobs are numbered by arrival, from
+1; number 0 stands for all that are gone. When the window is full, the remaining ones are renumbered
 (``live/renumbering.py``). ``Model`` has read-only views of the columns of the same names. Dimensions: N tasks, N jobs;
 G groups, A applications, Q resources.
 """
@@ -153,7 +153,7 @@ def enter(model, state, window, operation):
 
 @called
 def withdraw(model, state, window, request):
-    """Let a request wait no more. Returns its first task; -1 if it does not wait."""
+    """Withdraw a waiting request. Returns its first task; -1 if it does not wait."""
     low, high = np.int64(1), state.run[0].next_job
     while low < high:
         middle = (low + high) >> 1
@@ -170,7 +170,7 @@ def withdraw(model, state, window, request):
 
 @called
 def leave(model, state, task):
-    """Let a task leave its unit, with its followers. Returns the unit."""
+    """Remove a task, with its followers, from its unit. Returns the unit."""
     unit = not_negative(np.int64(state.task_unit[task]))
     finish_task(model, state, task, unit, np.int64(-1))
     return unit
@@ -178,7 +178,8 @@ def leave(model, state, task):
 
 @called
 def tell(state, window, answers, requests):
-    """Write what was done with tasks to the answers: of a gang that started one for each task. Returns how many."""
+    """Write what was done with tasks to the answers; for a gang that started, one answer for each task. Returns how
+    many."""
     n_answers, n_requests = np.int64(0), np.int64(0)
     for i in range(state.run[0].n_answered):
         kind, task = state.answered[i].kind, np.int64(state.answered[i].task)
@@ -207,12 +208,12 @@ def run_turn(
     requests,
     may_grant,
 ):
-    """Do the operations, and ask the policy after each event until it wants nothing more, as a run does; it sees that
-    more comes at this instant until the last. Without an event it is called once. Returns why it stopped, and the
-    number of answers.
+    """Apply the operations, and call the policy after each event until it wants nothing more, as in a run. Until the
+    last event, the policy sees that more come at this instant. Without an event it is called once. Returns why it
+    stopped, and the number of answers.
 
-    If nothing may be granted yet, only a policy that sees every event is called, and more may still come after the last
-    one. ``answers`` and ``requests`` have room for all tasks of the window.
+    If nothing may be granted yet, only a policy that sees every event is called, and further events may come after the
+    last one. ``answers`` and ``requests`` have room for all tasks of the window.
     """
     model, state, window = by_reference(model_arrays), by_reference(state_arrays), by_reference(window_arrays)
     run, options, scratch = state.run[0], record(options_at), arrays(scratch_at)

@@ -1,1 +1,1 @@
-"""ACT: the event loop, the effect of actions, and the façade."""
+"""The engines: the event loop, the effect of actions, and the function that runs a scenario."""

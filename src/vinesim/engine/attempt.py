@@ -56,7 +56,7 @@ class Attempt:
             ended = self._run_on("compiled")
         except NotCompiled as wrong:
             if self.on_message is not None:
-                self.on_message(f"{wrong}\nIt goes on in plain Python.")
+                self.on_message(f"{wrong}\nThe run continues in plain Python.")
             self.choice.cannot_compile()
             ended = self._run_on("reference")
         assert ended is not None

@@ -68,14 +68,15 @@ def decision(decide: Callable[..., Any], model: Any, state: Any, view: View) -> 
     raise PolicyError(f"policy {decide.__qualname__}{where}: must {wanted}{text}")
 
 
-def dividing(is_compiled: bool) -> AbstractContextManager[object]:
-    """Return what a policy's ``decide`` is called in: for one that may be compiled, a division by zero raises
-    :class:`ZeroDivisionError`. Plain Python may use arrays, and divides as NumPy does."""
-    return np.errstate(divide="call", invalid="call", over="call", call=_divided) if is_compiled else nullcontext()
+def strict_numbers(is_compiled: bool) -> AbstractContextManager[object]:
+    """Return the context in which a policy's ``decide`` is called. If the policy may be compiled, divisions and powers
+    of NumPy's numbers raise what Python raises if there is no number. Plain Python may use arrays, and keeps NumPy's
+    rules."""
+    return np.errstate(divide="call", invalid="call", over="call", call=_no_number) if is_compiled else nullcontext()
 
 
-def _divided(kind: str, _: int) -> None:
-    """NumPy has divided by zero, or found no number or too large a one, in the frame that calls this."""
+def _no_number(kind: str, _: int) -> None:
+    """Raise an error in the frame where NumPy divided by zero, or found no number or one that is too large."""
     frame = sys._getframe(1)
     if str(frame.f_globals.get("__name__")).startswith("vinesim."):
         if kind == "overflow":  # infinite, as in compiled code

@@ -1,4 +1,4 @@
-"""PERIOD events: ask a batch policy to place the pending tasks, start them, and record those that it moved."""
+"""PERIOD events: call a batch policy to place the pending tasks, start them, and record those that it moved."""
 
 import math
 

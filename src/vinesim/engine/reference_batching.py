@@ -128,7 +128,7 @@ class ServingEngine:
         self.cached[content], self.content[block] = block, content
 
     def forget(self, block: int) -> None:
-        """Let nobody find a block again."""
+        """Make a block impossible to find again."""
         if block in self.content:
             del self.cached[self.content.pop(block)]
 
@@ -224,7 +224,7 @@ class ServingEngine:
             budget -= new
 
     def share_prompt(self, one: Sequence) -> None:
-        """Share what the step computes of a prompt: what comes after it in the same step finds it."""
+        """Share what the step computes of a prompt, so that later sequences of the same step find it."""
         if not one.decodes:
             self.share(one, min(one.computed + one.new, one.prompt))
 
@@ -300,19 +300,19 @@ class Engines:
         self.wait(task, unit)
 
     def receive(self, task: int) -> None:
-        """Let a request wait whose cache has come."""
+        """Put a request into the queue now that its cache has arrived."""
         unit = self.state.task_unit[task]
         self.of_unit[unit].coming.remove(self.sequences[task])
         self.wait(task, unit)
 
     def is_only_prefilled(self, task: int) -> bool:
-        """Whether a request that leaves its engine goes on on another one."""
+        """Whether a request that leaves its engine continues on another one."""
         unit = self.state.task_unit[task]
         only_prefills = unit in self.of_unit and self.of_unit[unit].role == PREFILL
         return only_prefills and int(self.state.model.task_output[task]) > 1
 
     def wait(self, task: int, unit: int) -> None:
-        """Let a request wait in the queue of an engine."""
+        """Put a request into the queue of an engine."""
         engine = self.of_unit[unit]
         engine.waiting.append(self.sequences[task])
         if not engine.running and engine not in self.ready:
@@ -324,8 +324,8 @@ class Engines:
         return min((engine.done_us for engine in self.of_unit.values()), default=math.inf)
 
     def run_until(self, event_us: float, horizon_us: float) -> float:
-        """Let steps begin and end up to the next event: what comes at ``event_us``, or a request that is done. Returns
-        when that is."""
+        """Run steps up to the next event: what comes at ``event_us``, or a request that is done. Returns when that
+        is."""
         while True:
             next_us = min(event_us, self.next_done_us())
             if self.ready and next_us > self.ready[0].at_us:
@@ -345,7 +345,7 @@ class Engines:
                 self.ready.append(engine)
 
     def finish(self) -> int:
-        """Let a request leave that is done now. Returns its task."""
+        """Remove a request that is done now. Returns its task."""
         now_us = self.state.now_us
         engine = next(one for one in self.of_unit.values() if one.done_us == now_us)
         if engine.is_running:

@@ -109,7 +109,7 @@ def release(state: Any, task: int) -> None:
 
 
 def release_early(state: Any, task: int) -> None:
-    """The same before the task is done."""
+    """Remove a task in the same way before it is done."""
     unit = state.task_unit[task]
     behind = state.running[unit][state.running[unit].index(task) + 1 :] if state.ahead.is_possible(unit) else []
     release(state, task)
@@ -118,7 +118,7 @@ def release_early(state: Any, task: int) -> None:
 
 
 def take_back(state: Any, task: int) -> None:
-    """Drop a task that waits on its unit for those before it."""
+    """Drop a task that waits on its unit for earlier ones."""
     release_early(state, task)
     state.task_unit[task] = DROPPED
     state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
@@ -147,7 +147,7 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
 
 
 def hand_on(state: Any, task: int) -> None:
-    """Let a request leave the engine that has prefilled it, and wait for one that decodes."""
+    """Make a request leave the engine that has prefilled it, and wait for one that decodes."""
     unit, n_tokens = state.task_unit[task], int(state.model.task_output[task])
     release(state, task)
     times = (state.task_init_us[task], state.task_start_us[task], state.now_us)
@@ -184,7 +184,7 @@ def stop(state: Any, action: Action) -> None:
 
 
 def withdraw(state: Any, jobs: Any) -> None:
-    """Drop the pending tasks of some jobs, and end those that run; consolidated ones go on."""
+    """Drop the pending tasks of some jobs and end the running ones; consolidated tasks continue."""
     first = state.model.job_first
     for task in (task for job in jobs for task in range(int(first[job]), int(first[job + 1]))):
         if state.task_unit[task] in (PENDING, ATTACHED, HELD):

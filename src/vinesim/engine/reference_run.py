@@ -1,7 +1,5 @@
-"""One run of the reference engine, and what happens between the events of its loop.
-
-That is: nodes go down and come up, jobs are withdrawn.
-"""
+"""One run of the reference engine, and what happens between the events of its loop: nodes go down and come up, jobs are
+withdrawn."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from vinesim.engine.changes import ChangeClock
-from vinesim.engine.contract import BrokenContract, dividing
+from vinesim.engine.contract import BrokenContract, strict_numbers
 from vinesim.engine.outcome import with_killed
 from vinesim.engine.reference import arrive, run_events, start
 from vinesim.engine.reference_ends import end, withdraw
@@ -52,7 +50,7 @@ class ReferenceRun:
         """As the compiled engine does, but on this thread."""
         try:
             abandoning = nullcontext() if should_abandon is None else abandoned_when(should_abandon)
-            with dividing(self._is_compiled), abandoning:
+            with strict_numbers(self._is_compiled), abandoning:
                 while True:
                     stop_us = self._pauses.clock.next_us
                     why = run_events(self, horizon_us, min(pause_us, stop_us), max_events)

@@ -162,13 +162,13 @@ class ReferenceState:
         self.hold(task)
 
     def hold(self, task: int) -> None:
-        """Let a task hold what it took."""
+        """Give a task what it took."""
         for unit, amount in self.held[task]:
             self.unit_load[unit] += amount
             self.holders[unit] += ((task, amount),)
 
     def let_go(self, task: int) -> None:
-        """Let a task hold nothing. What rounding leaves of a unit that nobody holds is nothing."""
+        """Take everything from a task. What rounding leaves of a unit that nobody holds counts as nothing."""
         for unit, amount in self.held[task]:
             self.holders[unit] = tuple(one for one in self.holders[unit] if one[0] != task)
             self.unit_load[unit] = self.unit_load[unit] - amount if self.holders[unit] else 0.0

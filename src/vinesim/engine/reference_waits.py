@@ -112,7 +112,8 @@ class Draws:
 
 
 class Dependencies:
-    """Of the jobs that have not arrived, the first one for which all are over that it waits for arrives next."""
+    """Which job arrives next: the first of the jobs that have not arrived for which all jobs that it waits for are
+    over."""
 
     def __init__(self, state: Any):
         self.state, model = state, state.model
@@ -151,7 +152,7 @@ class Dependencies:
             self._pass_over(job + 1)
 
     def _pass_over(self, job: int) -> None:
-        """Let the jobs from one on that wait be passed over: their tasks are known, but not pending."""
+        """Pass over the jobs from one on that wait: their tasks are known, but not pending."""
         while job < len(self._waits_for) and not self._is_ready(job):
             job += 1
         self.state.next_job = job
@@ -186,7 +187,8 @@ class Ahead:
         return len(self.state.model.type_ahead) > 0 and bool(self.state.task_init_us[task] > self.state.now_us)
 
     def close_up(self, unit: int, behind: list[int]) -> None:
-        """Let the last tasks of a unit, which all wait, begin as early as they can, as one before them has left."""
+        """Make the last tasks of a unit, which all wait, begin as early as they can now that one before them has
+        left."""
         state, before = self.state, self.state.running[unit][: -len(behind) or None]
         free_us = state.task_finish_us[before[-1]] if before else state.now_us
         for task in behind:

@@ -154,7 +154,7 @@ async def _is_done(ticket: Ticket) -> bool:
 
 
 async def _refused(request: Request, wrong: Exception) -> Response:
-    """Say what is wrong with what was asked."""
+    """Say what is wrong with the question."""
     return JSONResponse({"error": str(wrong)}, 422)
 
 

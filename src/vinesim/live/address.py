@@ -17,7 +17,7 @@ PRIVATE = 0o600
 
 @dataclass(frozen=True)
 class Address:
-    """A cluster's folder, in which the manager's address and the token stand."""
+    """The place in a cluster's folder where the manager's address and the token stand."""
 
     folder: Path
 

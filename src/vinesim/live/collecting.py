@@ -6,8 +6,8 @@ YOUNG = 10_000  # objects that are made before the garbage collector looks at th
 
 
 def collect_less() -> None:
-    """Let the garbage collector pass over what is there now, such as all modules: a look at it would stop the program
-    for tens of milliseconds."""
+    """Let the garbage collector ignore the objects that exist now, such as all modules: to look at them would stop the
+    program for tens of milliseconds."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG)

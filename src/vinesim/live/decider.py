@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vinesim.engine.contract import BrokenContract, decision, dividing
+from vinesim.engine.contract import BrokenContract, decision, strict_numbers
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, place_at
@@ -86,7 +86,7 @@ class Decider:
         return sum(self.requests.job_application[job] == application for job in jobs)
 
     def unregister(self, application: int) -> None:
-        """Let an application go; what it registered stays in the model, under a name that nobody uses."""
+        """Let an application go. What it registered stays in the model, under a name that nobody uses."""
         one = self.registered[application]
         name = f"{one.application.name}, unregistered {len(self.unregistered)}"
         self.registered[application] = replace(one, application=replace(one.application, name=name))
@@ -125,7 +125,8 @@ class Decider:
         self.record_event(TIMER)
 
     def cancel(self, job: int) -> bool:
-        """Forget a request of which no task has started. Returns whether there is one that the policy can forget."""
+        """Forget a request of which no task has started. Returns whether there was such a request and the policy could
+        forget it."""
         if self.state is None or job not in self.requests.job_left or self.policy.keeps_tasks:
             return False
         first = self.requests.job_first[job]
@@ -249,7 +250,7 @@ class Decider:
 
     def close(self) -> None:
         """End what the policy is shown of the last event. If nobody wanted grants then, only a policy that sees every
-        event is called: what another one would start now would start before the caller knows of it."""
+        event is called: another policy would start something before the caller knows of it."""
         if self.policy.sees_every_event:
             self.report()
         elif not self.is_called:
@@ -275,7 +276,7 @@ class Decider:
         return None
 
     def _next(self) -> Action | None:
-        """Call the policy; None if it does nothing, or need not be called."""
+        """Call the policy; None if it does nothing or need not be called."""
         if not (self.must_call or self._may_ask()):
             return None
         self.must_call = False
@@ -295,7 +296,7 @@ class Decider:
         return self.requests.job_application.get(job, -1)
 
     def _ask(self) -> Action:
-        with dividing(self.policy.compiled):
+        with strict_numbers(self.policy.compiled):
             action = decision(self.policy.decide, self.model, self.state, self.view)
         if action.task == -1:
             self.timer_us = action.until_us

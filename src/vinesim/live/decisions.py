@@ -37,7 +37,7 @@ class Complete:
 
 @dataclass(frozen=True)
 class Lose:
-    """A grant ends without a result; what is left of its units is free."""
+    """A grant ends without a result; those of its units that it still holds become free."""
 
     grant: int
 

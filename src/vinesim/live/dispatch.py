@@ -1,8 +1,8 @@
-"""What dispatching took, beyond the kernels: drawn again, request by request, for simulations of a live run.
+"""How long dispatching took, beyond the kernels: drawn again, request by request, for simulations of a live run.
 
-A draw is what a request like it took: of the same application, on the same processor type, of about the same size, when
-about as many requests waited. Where fewer than ``LEAST`` were like it, size, waiting, type and application are given up
-one after another.
+A draw is the time that a similar request took: of the same application, on the same processor type, of about the same
+size, when about as many requests waited. Where fewer than ``LEAST`` requests were similar, size, waiting, type and
+application are given up one after another.
 """
 
 from dataclasses import dataclass

@@ -54,7 +54,7 @@ def payload_for(name: str, size: float, random: Any) -> Any:
 
 
 def prepare_all() -> None:
-    """Call what the kernels' file has registered with ``prepare``."""
+    """Call the functions that the kernels' file has registered with ``prepare``."""
     for function in _PREPARE:
         function()
 

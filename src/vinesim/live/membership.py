@@ -47,7 +47,7 @@ def remove_node(folder: Path, name: str) -> None:
 
 
 def _change(folder: Path, change: Any) -> None:
-    """Change the list of nodes, if what follows is a right cluster file."""
+    """Change the list of nodes, if the result is a valid cluster file."""
     document = YamlSource(folder / CLUSTER).data
     for place, node in enumerate(document["nodes"]):
         node.setdefault("shelf", place)  # the default, said, so that it stays

@@ -1,9 +1,9 @@
-"""What happened on a cluster, as a scenario and as a result in the simulator's own schema.
+"""A live run as a scenario and as a result in the simulator's own schema.
 
-The scenario's requests arrive when they arrived, with their sizes. Each has the time that it took on the type where it
-ran (its share, if it was consolidated), and on other types the median of its application there. What a grant takes
-beyond its execution is the overhead, the median by application and type; ``drawn`` gives each request one of those that
-were measured. Requests that the policy dropped are among them, and ran nowhere.
+The requests of the scenario arrive at the times at which they arrived, with their sizes. On the type on which it ran,
+each has the time that it took there (its share, if it was consolidated); on other types, the median of its application.
+The overhead is the time that a grant takes beyond its execution: the median by application and type. ``drawn`` instead
+gives each request one of the measured times. Requests that the policy dropped are included, although they ran nowhere.
 """
 
 import json
@@ -42,7 +42,7 @@ NO_NETWORK = Network(None, None, None, 0.0)
 
 @dataclass(frozen=True)
 class Recorded:
-    """A live run: what came, and what was done with it."""
+    """A live run: which requests came, and what was done with them."""
 
     scenario: Scenario
     result: Result
@@ -61,9 +61,11 @@ class Recorded:
         return replace(self.scenario, workload=replace(self.scenario.workload, times_us=times_us), overhead_us=None)
 
     def repeated(self, **engine: Any) -> Result:
-        """Simulate the same requests: each grant takes what it took in all, and the policy expects what it did.
+        """Simulate the same requests: each grant takes as long as it took in all, and the policy expects what it
+        expected.
 
-        The policy is given the cluster's own times, because sums of floats round by how large they are."""
+        The policy is given the cluster's own times, because sums of floats round by how large they are.
+        """
         again = simulate(self.in_full, **engine)
         scenario = replace(self.in_full, workload=_work_since(self.begin_us, self.in_full.workload))
         return result_of(scenario, _outcome_since(self.begin_us, again.outcome), lambda: again.provenance)
@@ -140,8 +142,8 @@ def _has_run(row: dict[str, Any]) -> bool:
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Return the journal's columns of requests, and when each was dropped. One that was dropped is on unit ``NOWHERE``,
-    with an attempt of its own, and has no times of one that ran."""
+    """Return the journal's columns of requests, and when each was dropped. A dropped request is on unit ``NOWHERE``,
+    with an attempt of its own, and has none of the times of a request that ran."""
     found = {
         name: np.array([row[name] for row in rows]) for name in ("application", "size", "arrival_us", "deadline_us")
     }
@@ -154,7 +156,7 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
 
 
 def _outcome(cluster: Cluster, columns: dict[str, np.ndarray], leaders: np.ndarray) -> Outcome:
-    """Return what happened to the requests; those that are no leaders ran together with one."""
+    """Return what happened to the requests. Requests that are no leaders ran together with one."""
     n_requests = len(columns["unit"])
     return Outcome(
         task_unit=columns["unit"].astype(np.int32),
@@ -179,7 +181,8 @@ def _beyond(columns: dict[str, Any]) -> np.ndarray:
 
 
 def _begun(cluster: Cluster, columns: dict[str, Any]) -> np.ndarray:
-    """[N] us: when each request was issued and, where units take any ahead, its unit was done with those before."""
+    """[N] us: when each request was issued or, where units take requests ahead, when its unit had finished those before
+    it."""
     begun_us, unit = columns["issued_us"].copy(), columns["unit"].astype(int)
     ahead = np.array([one.ahead for one in cluster.processor_types])[cluster.datacenter.unit_type]
     last: dict[int, tuple[int, float, float]] = {}  # of a unit: its last grant, when that began, and when it ended
@@ -256,7 +259,7 @@ def _factor(
     leaders: np.ndarray,
 ) -> np.ndarray:
     """[N]: by how much longer than the policy expected each grant held its unit. The simulation adds and multiplies in
-    the same order, so a grant ends in it when it did: completions of one turn stay at one instant."""
+    the same order, so a grant ends at the same time in it, and completions of one turn stay at one instant."""
     tasks = [one.name for one in cluster.task_types]
     t = np.array([tasks.index(one.task_type) for one in cluster.applications])[code]
     overhead_us = np.zeros(len(t)) if cluster.overhead_us is None else cluster.overhead_us[unit_type, t]

@@ -42,7 +42,7 @@ class Surviving:
 
 
 def surviving(state: Any, window: Window, queued: Sequence[np.ndarray] = ()) -> Surviving:
-    """Return what is left: all tasks of the jobs of which some task waits, runs, or is in a policy's own queue."""
+    """Return what is left: all tasks of each job of which some task waits, runs, or is in a policy's own queue."""
     run = state.run[0]
     n_tasks, n_jobs = int(run["n_arrived"]), int(run["next_job"])
     unit, finish_us = state.task_unit[:n_tasks], state.task_finish_us[:n_tasks]

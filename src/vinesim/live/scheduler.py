@@ -260,15 +260,16 @@ class Scheduler:
             self._decider.close()
 
     def cancel(self, request: int, now_us: float | None = None) -> bool:
-        """Withdraw a request that waits. Returns False if it has started, ended, or was dropped. Also if the policy
-        keeps tasks in its scratch, because it does not expect that they go: then the request starts all the same."""
+        """Withdraw a request that waits. Returns False if it has started, has ended, or was dropped. It also returns
+        False if the policy keeps tasks in its scratch and does not expect that they leave: then the request starts all
+        the same."""
         with self._lock:
             self._advance_to("cancel", now_us)
             return self._decider.cancel(request)
 
     def set_up(self, units: Iterable[int], is_up: bool, now_us: float | None = None) -> None:
         """Say that units (rows of the datacenter) have gone down or come up. Nothing starts on a unit that is down;
-        what runs there goes on until it is completed or lost."""
+        what runs there continues until it is completed or lost."""
         with self._lock:
             now_us, problems = self._time("set_up", now_us)
             units, known = list(units), range(self._cluster.datacenter.n_units)

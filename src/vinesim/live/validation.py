@@ -1,4 +1,4 @@
-"""Side by side: what a live run did, and what the simulator says of the same requests."""
+"""Compare a live run with what the simulator says about the same requests."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ ORDER = "order of starts, rank correlation"
 
 @dataclass(frozen=True)
 class Line:
-    """One number of all of them."""
+    """One number, measured and simulated."""
 
     what: str
     unit: str  # us, %, or nothing
@@ -27,8 +27,8 @@ class Line:
 
 
 def validate(recorded: Recorded, n: int = REPLICATIONS, **engine: Any) -> list[Line]:
-    """Simulate a live run, and return the numbers of all: ``n`` times with dispatches that are drawn, and once with
-    what each dispatch took."""
+    """Simulate a live run, and return its numbers next to the simulated ones: of ``n`` simulations with drawn
+    dispatches, and of one with the time that each dispatch took."""
     ours = _numbers(recorded.result, recorded.result)
     drawn = [_numbers(simulate(recorded.drawn(i), **engine), recorded.result) for i in range(n)]
     in_full = _numbers(recorded.repeated(**engine), recorded.result)

@@ -63,7 +63,7 @@ class Declared:
     annotation: Any
     default: Any  # dataclasses.MISSING if it has none
     default_factory: Any
-    words: tuple[str, ...]  # that it may be; empty if it is not one of some words
+    words: tuple[str, ...]  # the words that it may be; empty if it is not a word
 
 
 def attribute(meaning: str, rule: Rule | None = None) -> dict[str, Any]:

@@ -41,14 +41,14 @@ class Batching:
     block_tokens: int = field(default=16, metadata=attribute(
         "Memory is allocated in blocks of this number of tokens.", TOKENS))
     when_full: WhenFull = field(default=RECOMPUTE, metadata=attribute(
-        "What a sequence does that was put back because the memory was full: it computes its prompt and its answer so "
-        "far again, or it goes on (its memory was copied out and back, which takes no time here)."))
+        "What a sequence that was put back because the memory was full does when it returns: it computes its prompt "
+        "and its answer so far again, or it resumes (its memory was copied out and back, which takes no time here)."))
     prefix_caching: bool = field(default=False, metadata=attribute(
         "Requests with the same prefix find its blocks that others computed and that were not used since; so does a "
         "sequence that was put back."))
     role: Role = field(default=BOTH, metadata=IF_GIVEN | attribute(
-        "A request leaves an engine for prefill with its first token, and goes on on one for decode or both, as soon "
-        "as the network has sent its cache there. The policy chooses both engines."))
+        "A request leaves an engine for prefill with its first token, and continues on one for decode or both, as "
+        "soon as the network has sent its cache there. The policy chooses both engines."))
     token_bytes: int = field(default=0, metadata=IF_GIVEN | attribute(
         "Size of the cache for each token of a prompt; an engine for prefill sends it.",
         whole(0, 2**31 - 1, "bytes, 0 to 2^31 - 1")))

@@ -158,8 +158,8 @@ SEGMENTS = ResultTable("segments", key="task, segment", rows=
     Column("end_us", "float64", "us", True, "When it left the unit; missing: it was there when the run ended"),
     Column("outcome", "str", "", False,
         "Why the segment ended: finished, preempted, moved, killed (by its limit), interrupted (by an outage), "
-        "failed (by a random failure), withdrawn, prefilled (it goes on on an engine that decodes) or unfinished (the "
-        "run ended)"),
+        "failed (by a random failure), withdrawn, prefilled (it continues on an engine that decodes) or unfinished "
+        "(the run ended)"),
     Column("amount", "float64", "capacity", False, "What it held of the unit's capacity, as in tasks"),
 ))
 UTILIZATION = ResultTable("utilization", key="group, t_start_us", rows=

@@ -245,7 +245,9 @@ class Workload:
             object.__setattr__(self, "after_first", None)
             return
         if self.after_first is None:
-            problems.append(Problem(("workload", "after_first"), "where the jobs begin that each waits for", "nothing"))
+            problems.append(
+                Problem(("workload", "after_first"), "where the jobs that each job waits for begin", "none")
+            )
             return
         n_wrong = len(problems)
         for name, dtype, length in (

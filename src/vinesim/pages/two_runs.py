@@ -1,4 +1,4 @@
-"""The page of two runs: what differs in them, the numbers of both, their tails and queues on one chart each."""
+"""The page of two runs: how they differ, the numbers of both, and their tails and queues on one chart each."""
 
 import math
 from collections.abc import Sequence
@@ -106,12 +106,12 @@ def _settings(result: ResultTables, each_option: bool) -> dict[str, str]:
 
 
 def _units(name: str, n: int, capacity: float) -> str:
-    """Say how many units of a type there are, and what they have together if that is not their number."""
+    """Say how many units of a type there are, and their capacity together if it is not their number."""
     return f"{n:,}" if capacity == n else f"{n:,}, {amount_words(name, capacity)} in all"
 
 
 def _what_differs(names: list[str], one: ResultTables, other: ResultTables) -> str:
-    """Build the table of what differs; what a result does not keep is known by the ids of the scenarios alone."""
+    """Build the table of differences. What a result does not keep can be compared only by the ids of the scenarios."""
     is_same_policy = one.summary["provenance"]["policy"] == other.summary["provenance"]["policy"]
     settings = _settings(one, is_same_policy), _settings(other, is_same_policy)
     ids = [result.summary["provenance"].get("content_id") for result in (one, other)]

@@ -17,7 +17,7 @@ MAX_RUNS = 200_000  # of which the rows are read
 
 def verdicts(folder: Path, study: Study, names: list[str], confidence: float) -> list[dict[str, Any]]:
     """Return the pairs of each axis with few labels in each of these numbers, as ``vinesim compare`` gives them. Axes
-    of names come first: which policy is better is asked more often than which load."""
+    of names come first: readers ask more often which policy is better than which load."""
     if study.n_runs > MAX_RUNS:
         return []
     swept, n_pairs = read_sweep(folder), 0

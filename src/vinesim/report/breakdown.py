@@ -1,4 +1,4 @@
-"""The part of a run's page that breaks its jobs down, by all that is known of them."""
+"""The part of a run's page that breaks its jobs down along every known axis."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -72,7 +72,7 @@ def breakdown_of_two(names: Sequence[str], one: ResultTables, other: ResultTable
 
 
 def compared_of(both: Sequence[Table]) -> list[str]:
-    """Return the numbers in which the labels of two runs or sweeps are compared, of those that both have."""
+    """Return the numbers in which the labels of two runs or sweeps are compared, among the numbers that both have."""
     return [name for name in COMPARED if all(name in rows for rows in both)]
 
 
@@ -107,8 +107,8 @@ def title_of(axis: str) -> str:
 
 
 def evenness(rows: Table) -> str:
-    """Say how even the mean slowdowns of the groups are, but for the jobs without a label; empty if fewer than two have
-    one."""
+    """Say how even the mean slowdowns of the groups are, apart from the jobs without a label; empty if fewer than two
+    have a mean slowdown."""
     known = rows["slowdown"][np.isfinite(rows["slowdown"]) & (rows[next(iter(rows))] != NONE)]
     return f"Jain's index of the mean slowdowns: {jain(known):.4g} (1: all are equal)." if len(known) > 1 else ""
 

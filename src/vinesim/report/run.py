@@ -157,7 +157,7 @@ def _waits(waits: dict[str, float | None]) -> str:
 
 
 def _dates(clock: Clock, end_us: float) -> str:
-    """Say from when to when the run was, if that is known."""
+    """Say from when to when the run lasted, if that is known."""
     return "" if clock.start is None else clock.span(0.0, end_us)
 
 

@@ -1,7 +1,7 @@
 """What a policy can ask. These bodies define the meaning, for the reader and for the reference engine; each looks at
 every unit or every pending task. The compiled engine gives the same answers from indexes, in ``core``.
 
-``model`` and ``state`` are what ``decide`` was given; tasks, units and types are integers; -1 means none.
+``model`` and ``state`` are the arguments of ``decide``; tasks, units and types are integers; -1 means none.
 """
 
 import math
@@ -35,7 +35,7 @@ def nothing() -> Action:
 
 
 def wait_until(time_us: float) -> Action:
-    """Start nothing now, but ask again at that time at the latest."""
+    """Start nothing now; the policy is called again at that time at the latest."""
     return Action(NOTHING, -1, 0, -1, time_us)
 
 
@@ -45,8 +45,9 @@ def start(task: int, unit: int) -> Action:
 
 
 def start_consolidated(task: int, count: int, unit: int) -> Action:
-    """Start the first ``count`` pending tasks of the group that ``task`` leads, consolidated into one, on a unit: at
-    most as many as are ``joinable``. Of gangs all first tasks start as one, all second ones, and so on."""
+    """Start the first ``count`` pending tasks of the group that ``task`` leads on a unit, consolidated into one. At
+    most ``joinable`` tasks can start in this way. For gangs, all first tasks start as one, all second tasks as another,
+    and so on."""
     return Action(START, task, count, unit, math.inf)
 
 
@@ -73,8 +74,8 @@ def more_at_once(model: Any, state: Any) -> bool:
 
 
 def all_arrived(model: Any, state: Any) -> bool:
-    """Whether no further job is known to arrive; when one arrives that waits for others is not. A live scheduler never
-    knows of one."""
+    """Whether no further job is known to arrive. Jobs that wait for others do not count, because it is not known when
+    they arrive. A live scheduler never knows of a further job."""
     return state.next_arrival_us() == math.inf
 
 
@@ -96,14 +97,14 @@ def n_pending(model: Any, state: Any) -> int:
 
 
 def oldest_pending(model: Any, state: Any) -> int:
-    """Return the task that has been pending longest; a task for which its quotas leave no room is passed over, as are
-    the rest of its group."""
+    """Return the task that has been pending longest. Tasks whose quotas leave no room are passed over, with the rest of
+    their groups."""
     return next_pending(model, state, -1)
 
 
 def next_pending(model: Any, state: Any, task: int) -> int:
-    """Return the oldest pending task, younger than ``task``, of a group without an older one. It is the next task to
-    try if ``task`` found no unit, because the rest of its group would find none either. Tasks for which their quotas
+    """Return the oldest pending task, younger than ``task``, that is the first of its group. It is the next task to try
+    if ``task`` found no unit, because the rest of the group of ``task`` would find none either. Tasks whose quotas
     leave no room are passed over."""
     groups = set()
     for other in state.pending:
@@ -128,8 +129,9 @@ def group_size(model: Any, state: Any, task: int) -> int:
 
 
 def joinable(model: Any, state: Any, task: int, most: int) -> int:
-    """Return how many of the pending tasks of a task's group, from the task on, which is the first, can start as one:
-    all, up to ``most``. Of gangs those up to the first of which other tasks are left than of that of the task."""
+    """Return how many pending tasks of a task's group can start as one, beginning with the task, which is the group's
+    first: all of them, up to ``most``. For gangs, only those before the first gang that has other tasks left than the
+    task's gang."""
     waiting = [other for other in state.pending if state.group_of(other) == state.group_of(task)][:most]
     alike = [state.left_of_job(other) == state.left_of_job(task) for other in waiting]
     return alike.index(False) if False in alike else len(alike)
@@ -171,8 +173,8 @@ def operations(model: Any, state: Any, task: int) -> float:
 
 
 def estimate_us(model: Any, state: Any, task: int) -> float:
-    """Return the scheduler's estimate of a task's run time: that of the workload, or else the mean of its execution
-    times on the deployed processor types that can run it."""
+    """Return the scheduler's estimate of a task's run time: the workload's, or else the mean of its execution times on
+    the deployed processor types that can run it."""
     if len(model.task_estimate_us):
         return model.task_estimate_us[task]
     total, n = 0.0, 0
@@ -184,7 +186,8 @@ def estimate_us(model: Any, state: Any, task: int) -> float:
 
 
 def remaining_us(model: Any, state: Any, task: int) -> float:
-    """Return the estimated run time of what is left of a task now, running or pending; 0 once it has run longer."""
+    """Return the estimated run time of the rest of a task, running or pending; 0 once it has run longer than
+    estimated."""
     return max(0.0, estimate_us(model, state, task) * left(model, state, task))
 
 
@@ -238,7 +241,8 @@ def meets(model: Any, state: Any, task: int, unit: int, share: float = 1.0) -> b
 
 
 def meets_on_type(model: Any, state: Any, task: int, processor_type: int, share: float = 1.0) -> bool:
-    """Whether the same holds for units of a processor type."""
+    """Whether units of a processor type provide ``share`` of everything that the task requests, as ``meets`` says of
+    one unit."""
     for q in range(model.task_request.shape[1]):
         provided = model.type_resource[processor_type, q]
         if provided >= 0.0 and model.task_request[task, q] * share > provided:
@@ -254,12 +258,13 @@ def demand(model: Any, state: Any, task: int, unit: int) -> float:
 
 
 def throughput(model: Any, state: Any, task: int, unit: int, load: float) -> float:
-    """Return what tasks of a task's type get done together on a unit, relative to one alone, if they are all that runs
-    there and their demands add up to ``load``.
+    """Return how much the tasks of a task's type get done together on a unit, relative to one task alone, if nothing
+    else runs there and their demands add up to ``load``.
 
-    That is the load up to the unit's parallelism, which is then the limit; or it goes by the table of rates, linear
-    between whole numbers and constant beyond its end. Each task has the speed throughput / load, also together with
-    tasks of other types."""
+    The throughput is the load, up to the unit's parallelism; or it follows the table of rates, linear between whole
+    numbers and constant beyond its end. Each task has the speed throughput / load, also together with tasks of other
+    types.
+    """
     full, curve = model.unit_parallelism[unit], model.unit_type[unit]
     if load <= full:
         return load
@@ -349,8 +354,8 @@ def has_room_for(model: Any, state: Any, unit: int, amount: float) -> bool:
 
 
 def fits(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether there is room now for all that the task would hold if it ran on the unit; and for the rest of its gang,
-    if it is the pending task of one; and whether its quotas allow it."""
+    """Whether there is room now for everything that the task would hold if it ran on the unit, and for the rest of its
+    gang if it is the pending task of one, and whether its quotas allow it."""
     return (
         fits_itself(model, state, task, unit)
         and (len(model.job_gang) == 0 or gang_fits(model, state, task, unit))
@@ -393,7 +398,8 @@ def is_within_quotas(model: Any, state: Any, task: int) -> bool:
 
 
 def gang_fits(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the tasks that are attached to the task have room now if it ran on the unit; true if there are none."""
+    """Whether the tasks that are attached to the task would have room now if it ran on the unit; true if there are
+    none."""
     return state.place_of(task, unit) is not None
 
 
@@ -411,19 +417,19 @@ def fits_itself(model: Any, state: Any, task: int, unit: int) -> bool:
 
 
 def has_role(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether a unit takes a request at its stage: a serving engine that only prefills takes none that another one
-    prefilled, and one that only decodes takes no other. True where no engine has a role."""
+    """Whether a unit accepts a request at its stage. A serving engine that only prefills accepts no request that
+    another engine prefilled; one that only decodes accepts no other. True if no engine has a role."""
     return state.engines.has_role(task, unit)
 
 
 def reservations_allow(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the task is expected to end on the unit before a reservation begins there that does not admit it."""
+    """Whether the task is expected to end on the unit before any reservation that does not admit it begins there."""
     return state.reservations_allow(task, unit)
 
 
 def caps_allow(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the power caps of the unit's rack and of the datacenter are kept if the task runs on the unit too, where
-    there is room for all that it would hold."""
+    """Whether the power caps of the unit's rack and of the datacenter are kept if the task also runs on the unit, given
+    that there is room for everything that it would hold."""
     return state.draws.allow(task, unit)
 
 
@@ -506,8 +512,8 @@ def random_node(model: Any, state: Any, view: Any, task: int) -> int:
 
 
 def node_tasks_of(model: Any, state: Any, node: int, task_type: int) -> int:
-    """Return how many tasks of a type run on the units of a node; consolidated tasks count as one. Where tasks hold
-    several units, those that demand the same are of one type."""
+    """Return how many tasks of a type run on the units of a node; consolidated tasks count as one. If tasks hold
+    several units, tasks with the same demands are of one type."""
     units = range(model.node_first[node], model.node_first[node + 1])
     return sum(state.task_type_of(task) == task_type for unit in units for task in state.running[unit])
 
@@ -538,7 +544,7 @@ def execution_us(model: Any, state: Any, task: int, unit: int) -> float:
 
 
 def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Return the same for any unit of a processor type."""
+    """Return the time to compute the task on any unit of a processor type, as ``execution_us`` does for a unit."""
     t = task_type(model, state, task)
     speed = model.affinity[processor_type, t]
     if speed <= 0.0:
@@ -551,10 +557,11 @@ def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> f
 def consolidated_us(
     model: Any, state: Any, task: int, processor_type: int, n_tasks: int, total_us: float, share: float = 1.0
 ) -> float:
-    """Return how long ``n_tasks`` consolidated tasks compute that ``task`` leads, with one overhead.
+    """Return how long ``n_tasks`` consolidated tasks, which ``task`` leads, compute together, with one overhead.
 
-    By the scenario's table of consolidated times, if ``share`` of their work is left; more tasks than it knows run in
-    rounds of its largest number. Without a table the times add up: the caller gives their sum, ``total_us``.
+    The time comes from the scenario's table of consolidated times, if ``share`` of their work is left; more tasks than
+    the table knows run in rounds of its largest number. Without a table the times add up: the caller gives their sum,
+    ``total_us``.
     """
     t = task_type(model, state, task)
     most = model.joined_most[processor_type, t] if len(model.joined_most) else 0
@@ -598,17 +605,18 @@ def fastest_free(model: Any, state: Any, task: int) -> int:
 
 
 def fastest_free_without(model: Any, state: Any, task: int, others: Any, n: int) -> int:
-    """Return the same if the first n of ``others`` did not run: an array of tasks, each with its gang; those that do
-    not run do not count. The policy must declare ``preempts``, as for ``victims_for``."""
+    """Return the unit that ``fastest_free`` would return if the first n of ``others`` did not run: an array of tasks,
+    each with its gang; tasks that do not run do not count. The policy must declare ``preempts``, as for
+    ``victims_for``."""
     with state.trial() as trial:
         trial.release(others[:n])
         return fastest_free(model, state, task)
 
 
 def victims_for(model: Any, state: Any, task: int, unit: int, others: Any, n: int, found: Any) -> int:
-    """Put into ``found`` those of the first n of ``others`` that cannot stay if the task starts on the unit; return how
-    many they are. All leave and the task takes its place; then, from the last to the first, each that has room where it
-    was is put back."""
+    """Put into ``found`` the tasks among the first n of ``others`` that cannot stay if the task starts on the unit;
+    return how many there are. All leave and the task takes its place; then, from the last to the first, each task that
+    has room where it was is put back."""
     with state.trial() as trial:
         trial.release(others[:n])
         if not trial.hold(task, unit):
@@ -634,25 +642,25 @@ def unit_tasks(model: Any, state: Any, unit: int) -> int:
 
 
 def unit_waiting(model: Any, state: Any, unit: int) -> int:
-    """Return how many of the requests on a serving engine wait in its queue; 0 of another unit."""
+    """Return how many of the requests on a serving engine wait in its queue; 0 for other units."""
     return state.engines.n_waiting(unit)
 
 
 def unit_tokens(model: Any, state: Any, unit: int) -> int:
-    """Return how many tokens the memory of a serving engine held when its last step ended; 0 of another unit."""
+    """Return how many tokens the memory of a serving engine held when its last step ended; 0 for other units."""
     return state.engines.n_tokens(unit)
 
 
 def unit_tokens_waiting(model: Any, state: Any, unit: int) -> int:
-    """Return how many tokens of prompts a serving engine still had to compute when its last step ended, of requests in
-    its queue and in steps; a request that was put back computes its answer so far like a prompt. Tokens that another
-    engine computed count until the request is in a step. 0 of another unit."""
+    """Return how many prompt tokens a serving engine still had to compute when its last step ended, for the requests in
+    its queue and in steps. A request that was put back computes its answer so far like a prompt. Tokens that another
+    engine computed count until the request is in a step. 0 for other units."""
     return state.engines.n_to_prefill(unit)
 
 
 def tokens_found(model: Any, state: Any, task: int, unit: int) -> int:
-    """Return how many tokens of a request's prompt a serving engine with prefix caching has in its memory, as another
-    request with the same prefix left them there; 0 of another unit."""
+    """Return how many tokens of a request's prompt a serving engine with prefix caching has in its memory, left there
+    by other requests with the same prefix; 0 for other units."""
     return state.engines.n_found(task, unit)
 
 

@@ -1,4 +1,5 @@
-"""A description of a log of jobs by distributions: when they arrive, how large they are, and how badly that fits."""
+"""A description of a log of jobs by distributions: when the jobs arrive, how large they are, and how far the
+distributions are from the log."""
 
 import math
 from collections.abc import Sequence

@@ -65,7 +65,7 @@ def fit_distributions(values: np.ndarray, names: tuple[str, ...]) -> list[Fitted
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Let numbers overflow and vanish without a word: such fits are far from the sample, and left out."""
+    """Let numbers overflow and vanish without a warning: such fits are far from the sample, and are left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield

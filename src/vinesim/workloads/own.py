@@ -81,7 +81,7 @@ def own_generator(name: str, made: Any, path: Path | None = None) -> GeneratorSp
 
 
 def _guarded(make: Callable[..., Any], name: str, path: Path | None) -> Callable[..., Workload]:
-    """Return the function with its errors, and results of another type, as :class:`InputError`."""
+    """Return the function so that its errors, and results of a wrong type, become :class:`InputError`."""
 
     def made(setting: Any, **options: Any) -> Workload:
         try:

@@ -54,14 +54,14 @@ def requests(
 
     Any application of the scenario can have a rate. Its ``task_type`` is that of its name, unless the option names
     another one; with ``copies`` there are several of each, as SEARCH, SEARCH_2. ``rates`` are requests per second,
-    multiplied by ``scale``; by default those of the Symphony paper. Sizes are
-    uniform between low and high, 1 by default. The true times vary by a lognormal factor; ``noise`` is the standard
-    deviation of its logarithm. A ``series`` of an application replaces its rate and spikes. Requests to language models
-    have ``input_tokens`` and ``output_tokens``, each from a distribution by application, or both from the requests of a
-    log, ``tokens``; then they have neither sizes nor ``noise``. ``prefixes`` is how many different beginnings of
-    prompts an application has, such as system prompts; of the i-th of them each request has with a weight of
-    1 / i^``prefix_zipf``. They have ``prefix_tokens``, by which prompts are longer. Source: Symphony paper,
-    section V-A; ``process``, ``burst``, ``noise``, tokens and the number of spikes are not in it.
+    multiplied by ``scale``; by default those of the Symphony paper. Sizes are uniform between low and high, 1 by
+    default. The true times vary by a lognormal factor; ``noise`` is the standard deviation of its logarithm. A
+    ``series`` of an application replaces its rate and spikes. Requests to language models have ``input_tokens`` and
+    ``output_tokens``, each from a distribution by application, or both from the requests of a log, ``tokens``; then
+    they have neither sizes nor ``noise``. ``prefixes`` is the number of different beginnings of prompts of an
+    application, such as system prompts. Each request has one of them, the i-th with a weight of 1 / i^``prefix_zipf``,
+    and its prompt is longer by the ``prefix_tokens`` of the prefix. Source: Symphony paper, section V-A; ``process``,
+    ``burst``, ``noise``, tokens and the number of spikes are not in it.
     """
     names = [t.name for t in setting.task_types]
     given = _rates(rates, series, names)

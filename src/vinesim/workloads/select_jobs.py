@@ -15,8 +15,8 @@ POINTS = [name for name, one in COLUMNS.items() if one.is_point and name != "arr
 def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray, part: np.ndarray | None = None) -> Workload:
     """Return the jobs with these indices, in this order and as often as they occur, :func:`arriving` then.
 
-    A job waits for those jobs that are chosen with it: where ``part`` says which part of the choice each is of, for
-    those of its own part.
+    A job waits for the chosen jobs among those that it waited for: if ``part`` says which part of the choice each job
+    belongs to, only for those of its own part.
     """
     counts = np.diff(work.job_first)[jobs]
     first = np.concatenate(([0], np.cumsum(counts)))

@@ -305,7 +305,7 @@ def test_a_policy_that_the_compiler_refuses_goes_on_in_python(impatient):
         "the policy cannot be compiled",
     )
     assert "it makes a list" in said[-1]
-    assert "It goes on in plain Python." in said[-1]
+    assert "The run continues in plain Python." in said[-1]
     assert not unlike(done, vs.simulate(quickstart(policy=WithAList), engine="reference"))
     with pytest.raises(vs.PolicyError, match="it makes a list"):
         vs.simulate(quickstart(policy=WithAList), engine="compiled")

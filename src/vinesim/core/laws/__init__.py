@@ -23,8 +23,8 @@ def is_shared(model, unit):
 
 
 def join(model, state, slot, unit, load, service_us, end_us):
-    """Let a segment begin that takes ``service_us`` alone, until ``end_us``. Returns whether the next end on the unit
-    is a finite number, or never comes."""
+    """Begin a segment that takes ``service_us`` alone, until ``end_us``. Returns whether the next end on the unit is a
+    finite number, or never comes."""
     if SHARED and is_shared(model, unit):
         return shared.join(model, state, slot, unit, load, service_us)
     if AHEAD and takes_ahead(model, unit):
@@ -33,7 +33,8 @@ def join(model, state, slot, unit, load, service_us, end_us):
 
 
 def leave(model, state, slot, unit, load, is_due):
-    """Let a segment leave, whose end is taken out of the calendar already if it ``is_due``. Returns the same."""
+    """Remove a segment from its unit. If it ``is_due``, its end has already been taken out of the calendar. Returns as
+    ``join``."""
     if BATCHING and batching.is_engine(model, unit):
         return True
     if SHARED and is_shared(model, unit):
@@ -94,7 +95,7 @@ def leave_in_turn(model, state, slot, unit, is_due):
 
 @called
 def close_up(state, unit, slot):
-    """Let the segments from a slot on, which all wait ahead, begin as early as they can now."""
+    """Make the segments from a slot on, which all wait ahead, begin as early as they now can."""
     free_at_us, other = state.run[0].now_us, np.int64(state.work_first[unit])
     while other != slot:
         free_at_us, other = state.slot[other].end_us, np.int64(state.slot[other].next_on_unit)

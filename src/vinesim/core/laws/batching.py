@@ -33,7 +33,7 @@ def is_engine(model, unit):
 
 @called
 def join(model, state, slot, unit):
-    """Let a request be on an engine, and wait in its queue, unless its cache is on its way from the one that prefilled
+    """Put a request on an engine and into its queue, unless its cache is on its way from the engine that prefilled
     it."""
     e = not_negative(np.int64(model.unit_engine[unit]))
     engine, one = state.engine[e], state.slot[slot]
@@ -56,19 +56,19 @@ def join(model, state, slot, unit):
 
 @called
 def receive(model, state, slot):
-    """Let a request wait whose cache has come."""
+    """Put a request into the queue now that its cache has arrived."""
     wait(model, state, not_negative(np.int64(model.unit_engine[state.slot[slot].unit])), slot)
 
 
 def only_prefills(model, task, unit):
-    """Whether a request that leaves an engine goes on on another one."""
+    """Whether a request that leaves an engine continues on another one."""
     role = model.type_batching[model.unit_type[unit], ROLE]
     return is_engine(model, unit) and role == PREFILL and model.task_output[task] > 1
 
 
 @called
 def wait(model, state, e, slot):
-    """Let a request wait in the queue of an engine."""
+    """Put a request into the queue of an engine."""
     engine = state.engine[e]
     if engine.n_waiting > 0:
         state.slot[not_negative(np.int64(engine.tail))].after = slot
@@ -85,8 +85,8 @@ def wait(model, state, e, slot):
 
 @called
 def run_until(model, state, event_us, horizon_us):
-    """Let steps begin and end up to the next event: what comes at ``event_us``, or a request that is done. Returns when
-    that is; below 0 after an error."""
+    """Run steps up to the next event: what comes at ``event_us``, or a request that is done. Returns when that is;
+    below 0 after an error."""
     run = state.run[0]
     while True:
         next_us = min(event_us, next_engine_end_us(state, DONE))
@@ -125,7 +125,7 @@ def begin(model, state, e):
 
 @called
 def pop_done(model, state):
-    """Let the request leave that is done first. Returns its slot."""
+    """Remove the request that is done first. Returns its slot."""
     e = first_engine_to_end(state, DONE)
     engine, i = state.engine[e], np.int64(0)
     if engine.n_steps > 0:

@@ -76,7 +76,7 @@ def release(model, state, e, slot, full):
 
 
 def share_prompt(model, state, e, one):
-    """Share what the step computes of a prompt: what comes after it in the same step finds it."""
+    """Share what the step computes of a prompt, so that later sequences of the same step find it."""
     if limit(model, e, CACHES) != 0 and not decodes(one):
         blocks.share(model, state, e, one, min(one.computed + one.new, one.prompt))
 
@@ -253,7 +253,7 @@ def advance(model, state, e, now_us):
 
 @called
 def cut(model, state, e):
-    """Let a stretch end with the step that runs now."""
+    """End the stretch with the step that runs now."""
     engine, now_us = state.engine[e], state.run[0].now_us
     advance(model, state, e, now_us)
     if engine.n_ended == engine.n_steps:
@@ -314,7 +314,7 @@ def allocate_begun(model, state, e):
 
 
 def make_ready(state, e, now_us):
-    """Let the next step of an engine begin when all events of this instant are over."""
+    """Note that the next step of an engine begins when all events of this instant are over."""
     run, engine = state.run[0], state.engine[e]
     engine.at_us = now_us
     engine.is_ready = 1

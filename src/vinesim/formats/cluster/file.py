@@ -80,7 +80,7 @@ def _names(source: YamlSource, document: ClusterDocument, bad: set[str], folder:
         return None
     for i, part in enumerate(document.processor_types or []):
         if part.batching is not None:
-            expected = "none: a live scheduler starts tasks on units, and what a serving engine does is its own"
+            expected = "none: a live scheduler starts tasks on units; a serving engine schedules its requests itself"
             source.add(("processor_types", i, "batching"), expected, "batching", "Give it a capacity instead.")
     sections = {"extends": "none", "processor_types": document.processor_types, "task_types": tasks}
     types = ScenarioDocument.model_validate(sections)

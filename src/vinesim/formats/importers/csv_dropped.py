@@ -93,5 +93,7 @@ def sorted_out(
     report.made, report.numbers = f"{n_jobs:,} jobs", {"jobs": n_jobs}
     if not n_jobs:
         found = f"none in {n_lines} rows; dropped: " + ", ".join(report.dropped)
-        raise InputError([Problem(str(log), "at least one job", found, "Say what columns are: --column NAME=MEANING.")])
+        raise InputError(
+            [Problem(str(log), "at least one job", found, "Say what the columns mean: --column NAME=MEANING.")]
+        )
     return report, f"({why}) < 0"

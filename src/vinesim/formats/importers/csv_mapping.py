@@ -17,7 +17,7 @@ HEAD += "# Correct this file, and import again with --mapping {name}\n"
 
 
 def as_lines(found: Mapping[str, Guess]) -> str:
-    """Return what columns are as lines of YAML, each with the reason."""
+    """Return the meanings of the columns as lines of YAML, each with the reason."""
     lines = []
     for name, guess in found.items():
         line = as_yaml({name: guess.meaning}).rstrip("\n")
@@ -46,7 +46,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     columns = data.get("columns", {})
     if not isinstance(columns, dict):
         problems.append(
-            Problem(f"{path}: columns", "what each column is, such as Submit: arrival_date", repr(columns)[:40])
+            Problem(f"{path}: columns", "the meaning of each column, such as Submit: arrival_date", repr(columns)[:40])
         )
         columns = {}
     problems += [

@@ -42,7 +42,7 @@ def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mappin
     workload = {"file": output.name} | on.get("workload", {})
     above = {"description": f"Jobs of the log {log.name}."} | {key: on[key] for key in on if key != "workload"}
     text = as_yaml(above) + "workload:\n" + indent(as_yaml(workload), "  ")
-    text += "  columns:  # what the log's columns were taken for: correct what is wrong\n"
+    text += "  columns:  # how the log's columns were read; correct what is wrong\n"
     return text + indent(as_lines(found), "    ")
 
 

@@ -11,7 +11,7 @@ BLOCK_TOKENS = 16
 STEP = {"base": "11.8 ms", "prefill_token": "52 us", "sequence": "30 us", "memory_token": "0.05 us"}
 ON_ENGINE = (
     "the log does not say what served the requests: the scenario has one engine, with example times of a step (about "
-    "those of an 8B model on one consumer GPU): put in those that vinesim fit serving finds, or give --like"
+    "those of an 8B model on one consumer GPU); replace them by those that vinesim fit serving finds, or give --like"
 )
 
 

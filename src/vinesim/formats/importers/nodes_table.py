@@ -23,7 +23,7 @@ BARE = ("", "kib", "mib", "gib")  # units that memory without one may be in
 
 
 def read_nodes_table(path: Path, report: ImportReport) -> list[Node]:
-    """Return the nodes; what columns were taken for goes to the report. Raises :class:`InputError`."""
+    """Return the nodes; how the columns were read goes to the report. Raises :class:`InputError`."""
     with folder_for(path) as folder:
         table, first_line = open_log(path, folder)
         source, _ = read_forms(table, {})

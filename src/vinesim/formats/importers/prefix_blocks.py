@@ -77,7 +77,7 @@ def _size(log: Path, prompts: Sequence[Sequence[str]], tokens: Sequence[float]) 
             return size
     remedy = f"Or leave it out: --column {IDS}={IGNORE}."
     expected = "an id for each block of a prompt, and blocks of one size, a power of two"
-    raise InputError([Problem(f"{log}: {IDS}", expected, "numbers of ids that no such size gives", remedy)])
+    raise InputError([Problem(f"{log}: {IDS}", expected, "numbers of ids that fit no such size", remedy)])
 
 
 def _paths(prompts: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -61,7 +61,7 @@ IDLE_FLAGS = ("CALCULATE_RUNNING", "FAIR_TREE")  # of PriorityFlags: without eff
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
-    "no time limit: that of their partition is taken, or a year": lambda one: (
+    "no time limit: that of their partition is used, or a year": lambda one: (
         one.job.limit_s is None or not math.isfinite(one.job.limit_s)
     ),
     "no start in the log: they run until their limits, and are not in back-tests": lambda one: (

@@ -34,7 +34,9 @@ def _read(path: str | os.PathLike[str], n_rows: int, n_columns: int, expected: s
         end = fields[-1]
         if row > n_rows:
             where = f"{path}:{fields[0].line}:1"
-            problems.append(Problem(where, f"at most {n_rows} rows, one per processor type", "more", "Define it."))
+            problems.append(
+                Problem(where, f"at most {n_rows} rows, one per processor type", "more", "Define the type first.")
+            )
             break
         if len(fields) > n_columns:
             extra = fields[n_columns]

@@ -230,8 +230,8 @@ class PlanDocument(Part):
     )
     more_is_better: list[Name] = Field(
         default_factory=list,
-        description="Choices of which a higher value never breaks a limit: then a failed point rules out smaller ones. "
-        "False for greedy policies.",
+        description="Choices for which a higher value never breaks a limit: then a failed point rules out smaller "
+        "ones. This does not hold for greedy policies.",
     )
     seed: Annotated[int, Field(ge=0, lt=2**63 - _MOST)] | None = Field(
         None, description="Seed of the first replication; default: the scenario's."

@@ -29,8 +29,8 @@ class StepProfilePart(Part):
     attention_file: FileName | None = Field(
         None,
         description="Columns prefill_chunk, kv_prefill, n_decode, kv_decode, time_us: of one attention, by the tokens "
-        "of prompts in a step, the mean tokens in memory of their sequences, the sequences that decode, and the mean "
-        "tokens in memory of those.",
+        "of prompts in a step, the mean tokens that their sequences have in memory, the number of sequences that "
+        "decode, and the mean tokens that these have in memory.",
     )
     layers: Count = Field(description="How often each layer of dense_file, and attention, runs in a step.")
     repeats: dict[str, CountOrNone] = Field(

@@ -9,6 +9,8 @@ import re
 
 from vinesim.model.errors import InputError, Problem
 
+MEMORY = "memory"  # the resource that the key memory of a node stands for
+
 # unit: (multiply, divide), both exact, so that a conversion rounds only once
 _TIME = {
     "ns": (1, 1000),
@@ -125,9 +127,6 @@ def format_bytes(value: float) -> str:
 def time_or_dash(value_us: float | None) -> str:
     """Format a time for a table; a missing time is a dash."""
     return "-" if value_us is None else format_time_us(value_us)
-
-
-MEMORY = "memory"  # the resource that the key memory of a node stands for
 
 
 def amount_words(name: str, amount: float) -> str:

@@ -90,7 +90,7 @@ class Agent:
             await self._end_devices("the agent ends")
 
     async def _end_what_was(self) -> None:
-        """End the processes that an earlier agent of this node has left, so that nothing of it runs any more."""
+        """End the processes that an earlier agent of this node left behind, so that none of them runs any more."""
         own = os.getpid()
         found = [(pid, started) for pid, started in processes(self._folder) if pid != own]
         for pid, started in found:
@@ -239,7 +239,7 @@ class Agent:
             forget_end(self._folder, attempt)
 
     def _on_fenced(self, message: Message) -> None:
-        """This agent's epoch is over: everything of it ends before a new one begins."""
+        """This agent's epoch is over: all its processes end before a new one begins."""
         log.error("fenced", extra={"why": message["why"]})
         self._is_stopping = bool(message.get("is_final"))
         self._ending = self._later(self._begin_again())
@@ -251,7 +251,7 @@ class Agent:
         self._later(self._stop())
 
     async def _stop(self) -> None:
-        """End the devices and leave. The manager still learns of what they did until then."""
+        """End the devices and leave. Until then the manager still learns what they did."""
         await self._kill_devices("the cluster is stopped")
         if self._manager is not None:
             self._manager.close("stopped")
@@ -304,7 +304,7 @@ class Agent:
         self._say({"op": "agent.board", "unit": device.unit, "generation": device.agent_board.last, "taken": taken})
 
     def _look_at_boards(self) -> None:
-        """Take over what may take no longer. What begins from now on may take until the next look."""
+        """Close the boards of devices whose order has taken its longest time; look again when the next one may have."""
         now_us = lease_clock_us()
         next_us = now_us + self._limit_us
         for device in self._all():

@@ -66,7 +66,8 @@ def _start(words: list[str], **more: Any) -> int:
 
 
 def _ended(pid: int) -> tuple[int, Any]:
-    """Wait for the command; what it leaves behind meanwhile becomes this process's child, and is collected too."""
+    """Wait for the command. Processes that it leaves behind meanwhile become children of this process, and are
+    collected too."""
     while True:
         found, status, usage = os.wait4(-1, 0)
         if found == pid:

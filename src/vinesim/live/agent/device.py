@@ -26,7 +26,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 
 class Device:
-    """One process of a unit. It carries out its orders one after another, of which it may have some ahead."""
+    """One process of a unit. It carries out its orders one after another, and may have some ahead."""
 
     def __init__(
         self,
@@ -90,12 +90,12 @@ class Device:
 
     @property
     def attempt(self) -> int | None:
-        """What it runs."""
+        """The attempt that it runs."""
         return self.orders[0]["attempt"] if self.orders else None
 
     @property
     def order(self) -> Message:
-        """The order of that."""
+        """The order of the attempt that it runs."""
         return self.orders[0] if self.orders else {}
 
     @property
@@ -120,7 +120,8 @@ class Device:
         self.say(order)
 
     def withdraw(self, attempt: int, why: str) -> bool:
-        """Take back an order that it has ahead; it says whether it has begun that. Returns whether it has the order."""
+        """Take back an order that it has ahead; the process says whether it has begun that order. Returns whether it
+        has the order."""
         for order in list(self.orders)[1:]:
             if order["attempt"] == attempt:
                 order["withdrawn"] = why
@@ -152,8 +153,8 @@ class Device:
     # --- the board, on which the manager of the same machine leaves orders ---
 
     def open_board(self, n_slots: int, bell: Address) -> Message | None:
-        """Open the board to a manager, if the device is idle and has one. Returns what the manager is to know.
-        Not at once after it was closed: what closed it may come again."""
+        """Open the board to a manager, if the device is idle and has one. Returns what the manager must know. A board
+        that was just closed stays closed for a while: the cause may come again."""
         is_soon = asyncio.get_running_loop().time() < self._closed_s + CLOSED_S
         if not (self.takes_boards and self.is_ready and self.is_idle) or self.is_board_open or is_soon:
             return None
@@ -209,7 +210,7 @@ class Device:
         return self.is_board_open and any(one.attempt == attempt for one in self.agent_board.found())  # type: ignore[union-attr]
 
     def longest_since_us(self) -> float:
-        """Return when what it does by the open board has begun; infinite if it does nothing."""
+        """Return when the oldest order that it runs by the open board began; infinite if it runs none."""
         if not self.is_board_open:
             return math.inf
         assert self.agent_board is not None
@@ -255,7 +256,8 @@ class Device:
 
 
 class Family:
-    """The device processes of an agent. What one of them leaves behind becomes the agent's child, and is ended."""
+    """The device processes of an agent. Processes that one of them leaves behind become children of the agent, and are
+    ended."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -264,7 +266,7 @@ class Family:
         self._others = frozenset(descendants(os.getpid()))
 
     async def end_orphans(self, dead: Device) -> None:
-        """End what a device that has ended has left behind."""
+        """End the processes that an ended device has left behind."""
         async with self.lock:
             self.members.discard(dead)
             spare = self._others | {device.pid for device in self.members}

@@ -1,4 +1,4 @@
-"""What a node has: cores, memory, and GPUs as their driver tells."""
+"""What a node has: its cores, its memory, and its GPUs, as their driver reports them."""
 
 import os
 import shutil

@@ -54,14 +54,15 @@ def end_group(group: int, started: str | None) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all that this process's children leave behind, where the operating system can do it."""
+    """Become the parent of all processes that this process's children leave behind, if the operating system can do
+    this."""
     if LIBC is not None:
         LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def descendants(pid: int, spare: frozenset[int] = frozenset()) -> dict[int, str]:
-    """Return all that a process has started, and what that has started, with their starts; without ``spare`` and what
-    those have started."""
+    """Return all processes that a process has started, and those that they have started, with their starts; without
+    ``spare`` and what those have started."""
     children: dict[int, list[int]] = {}
     entries = dict(_entries())
     for one, entry in entries.items():
@@ -77,8 +78,8 @@ def descendants(pid: int, spare: frozenset[int] = frozenset()) -> dict[int, str]
 
 
 def end_descendants(pid: int, spare: frozenset[int] = frozenset()) -> list[int]:
-    """Kill all that a process has started, also in its own sessions, and what that starts meanwhile. Returns what
-    is left of it, for ``collect``."""
+    """Kill all processes that a process has started, also in sessions of their own, and those that they start
+    meanwhile. Returns what is left of them, for ``collect``."""
     found: dict[int, str] = {}
     for _ in range(PASSES):
         found = descendants(pid, spare)

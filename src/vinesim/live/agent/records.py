@@ -47,7 +47,7 @@ def forget_process(folder: Path, pid: int) -> None:
 
 
 def forget_outputs(folder: Path, kept: set[int]) -> None:
-    """Remove what jobs have written that are not among those kept, and older than the last of them."""
+    """Remove the outputs of jobs that are older than the last of the kept jobs and not among them."""
     for path in (folder / "jobs").glob("*"):
         if path.name.isdecimal() and int(path.name) not in kept and int(path.name) < max(kept, default=0):
             shutil.rmtree(path, ignore_errors=True)

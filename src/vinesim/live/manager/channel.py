@@ -1,4 +1,4 @@
-"""The way of orders to a device of this machine that leaves its agent out."""
+"""The way of orders to a device of this machine past its agent."""
 
 import os
 from collections.abc import Container

@@ -160,14 +160,14 @@ class Core:
         return min(self.ask_again_us, self._look_us)
 
     def _look(self) -> None:
-        """End what has come to its end: leases, the time of clients that are away, grants that clients hold."""
+        """End what has reached its end: leases, the time of clients that are away, and grants that clients hold."""
         self.nodes.check_leases()
         self.clients.check_gone()
         self.runs.check_times()
         self._look_us = min(self.nodes.next_us(), self.clients.next_us(), self.runs.next_us())
 
     def look_at(self, us: float) -> None:
-        """Look for what has come to its end at this time at the latest."""
+        """Look again at this time at the latest for what has reached its end."""
         self._look_us = min(self._look_us, us)
 
     def closed(self, peer: Any) -> None:
@@ -189,7 +189,7 @@ class Core:
         self._operations.append(operation)
 
     def wait(self, item: Item) -> None:
-        """Let an item wait for a grant. A job that waited under the manager before keeps its place."""
+        """Let an item wait for a grant. A job that already waited under the previous manager keeps its place."""
         item.run = None
         if item.job in self._waiting_jobs:
             item.number = self._waiting_jobs.pop(item.job)
@@ -200,8 +200,8 @@ class Core:
         self._arriving.append((arrival, item))
 
     def withdraw(self, item: Item) -> bool:
-        """Let a cancelled item wait no more. Returns whether it waited. If the policy cannot forget it, the grant that
-        it gets is given back."""
+        """Let a cancelled item wait no more. Returns whether it waited. If the policy cannot forget the item, the grant
+        that it gets is given back."""
         item.is_cancelled = True
         for place, (arrival, arriving) in enumerate(self._arriving):
             if arriving is item:
@@ -258,8 +258,8 @@ class Core:
         return not (self.nodes.is_recovering or self.is_stopping or self.is_changing)
 
     def _pass_until(self, now_us: float) -> None:
-        """Call the policy at the times before now at which it wants to be called again, as a run does: this turn comes
-        a little later, and what it brings has come after them."""
+        """Call the policy at the times before now for which it has asked, as a run does: this turn comes a little
+        later, and its messages have come after those times."""
         for _ in range(MOST_TIMES):
             if not (self._may_grant and self.ask_again_us < now_us):
                 break
@@ -267,8 +267,8 @@ class Core:
             self._ask([], [])
 
     def _decide(self) -> None:
-        """Tell the policy what has happened until nothing more follows. It is not called if nothing has happened and
-        its time has not come, because a run would not call it either."""
+        """Tell the policy what has happened, until nothing more follows. If nothing has happened and the time for which
+        it has asked has not come, it is not called, because a run would not call it either."""
         is_due = self.ask_again_us <= self.now_us or self._may_grant != self._could_grant
         while is_due or self._operations:
             is_due = False

@@ -1,4 +1,5 @@
-"""Jobs: the queue of RBSS's Cloud Application Manager (section 3). What counts is in the journal before."""
+"""Jobs: the queue of RBSS's Cloud Application Manager (section 3). The journal has everything that counts before it
+takes effect."""
 
 import json
 import math
@@ -123,7 +124,7 @@ class Jobs:
         return {"attempts": [dict(a) for a in attempts], "transitions": [dict(t) for t in history]}
 
     def closed(self, peer: Any) -> None:
-        """A connection has ended: its client waits for no job any more."""
+        """Forget what the client of a connection that has ended waits for."""
         for waiting in self._waiting_clients.values():
             waiting[:] = [(client, message) for client, message in waiting if client is not peer]
 
@@ -182,15 +183,15 @@ class Jobs:
         return bool(self._specs[item.job].get("at_most_once"))
 
     def unknown(self, item: Item, why: str) -> None:
-        """Nobody can say whether a job that must not start twice has done its work."""
+        """Record that nobody can say whether a job that must not start twice has done its work."""
         self._end(item, UNKNOWN, why)
 
     def failed(self, item: Item, kind: str, why: str) -> None:
-        """A job is over without success."""
+        """Record that a job has ended without success."""
         self._end(item, CANCELLED if kind == "cancelled" else FAILED, why)
 
     def again(self, item: Item, why: str) -> None:
-        """A job waits again."""
+        """Let a job wait again."""
         self._core.journal.write("UPDATE jobs SET state = ? WHERE id = ?", WAITING, item.job)
         self._note(item.job, WAITING, why)
 
@@ -205,7 +206,7 @@ class Jobs:
         self._over(item.job, state, why, exit_code)
 
     def _over(self, job: int, state: str, why: str, exit_code: int | None = None) -> None:
-        """Write that a job is over, and tell who waits for it."""
+        """Record that a job is over, and tell everybody who waits for it."""
         core = self._core
         core.journal.write(
             "UPDATE jobs SET state = ?, ended_us = ?, exit_code = ?, why = ? WHERE id = ?",

@@ -194,7 +194,7 @@ class Nodes:
     # --- calls of operators ---
 
     def drain(self, name: str, is_draining: bool) -> None:
-        """Start nothing more on a node, or start again; what runs there goes on."""
+        """Start nothing more on a node, or start again; what runs there continues."""
         node = self.all[name]
         node.is_draining = is_draining
         self._become(node, node.state)

@@ -18,7 +18,7 @@ class Operators:
         self._core = core
 
     def on_status(self, peer: Any, message: "Message") -> "Message":
-        """What the cluster looks like."""
+        """Return the state of the cluster."""
         return status_of(self._core)
 
     def on_drain(self, peer: Any, message: "Message") -> "Message":
@@ -27,7 +27,7 @@ class Operators:
         return {}
 
     def on_restart(self, peer: Any, message: "Message") -> "Message":
-        """Let the agent of a node end all that runs there and begin again; its work starts again elsewhere."""
+        """Let the agent of a node end everything that runs there and begin again; the work starts again elsewhere."""
         node = self._node(message["node"])
         if node.peer is None:
             raise Refusal("wrong", f"node {node.name} is {node.state}: its agent is not connected")
@@ -47,7 +47,7 @@ class Operators:
         return {}
 
     def on_prune(self, peer: Any, message: "Message") -> "Message":
-        """Forget jobs and requests that ended longer ago than that, and the output of these jobs."""
+        """Forget jobs and requests that ended longer ago than a given time, and the output of these jobs."""
         core = self._core
         n_jobs, n_requests = core.journal.prune(core.now_us - message["older_us"])
         kept = [row["id"] for row in core.journal.rows("SELECT id FROM jobs ORDER BY id")]

@@ -73,7 +73,7 @@ class Runs:
             self._start(run, place.unit, member, kernel, payloads)
 
     def dropped(self, item: Item) -> None:
-        """The policy has given up a request."""
+        """End a request that the policy has dropped."""
         self._core.counters.n_dropped += 1
         self._fail(item, "dropped", "the policy dropped it: its deadline cannot be met")
 
@@ -93,8 +93,8 @@ class Runs:
     # --- ends ---
 
     def ended(self, node: Node | None, end: "Message", of_any_epoch: bool = False) -> None:
-        """An agent says how an attempt ended. What comes from an old epoch is not used: its unit and its work may
-        be with others by now."""
+        """Note how an attempt ended, as its agent says. Ends of an old epoch are not used: the unit and the work may be
+        with others by now."""
         attempt = None if node is None else node.attempts.get(end["attempt"])
         if attempt is None or not (of_any_epoch or end["epoch"] == attempt.epoch):
             self._core.counters.n_old += 1
@@ -111,7 +111,7 @@ class Runs:
         self._over(attempt)
 
     def killed(self, attempt: Attempt, why: str) -> None:
-        """An attempt has ended with its device, without a word from it."""
+        """Note that an attempt has ended with its device, without a word from it."""
         if not attempt.run.why:
             attempt.run.why = why
         self._core.jobs.attempt_ended(attempt, KILLED, why, {})
@@ -229,7 +229,7 @@ class Runs:
         )
 
     def _over(self, attempt: Attempt) -> None:
-        """An attempt is over; the run is, if it was the last."""
+        """Note that an attempt is over; the run is over with its last attempt."""
         core, run = self._core, attempt.run
         attempt.is_over = True
         node = core.nodes.all.get(attempt.node)
@@ -257,7 +257,8 @@ class Runs:
         return [attempt for attempt in run.attempts if not attempt.is_over]
 
     def _stop(self, run: Run) -> None:
-        """End what is left of a run that fails; once all is over, its units are free and its items tried again."""
+        """End what is left of a run that fails. Once everything is over, its units are free and its items are tried
+        again."""
         core, left = self._core, self._open(run)
         for attempt in left:
             if not attempt.is_killed:
@@ -275,7 +276,7 @@ class Runs:
             self._failed_once(item, run)
 
     def _failed_once(self, item: Item, run: Run) -> None:
-        """Try an item again whose devices died; report it if it must not or cannot be."""
+        """Try an item whose devices died again; report it if it must not or cannot be tried again."""
         core = self._core
         if item.is_cancelled:
             if item.job:

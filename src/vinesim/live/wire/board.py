@@ -95,7 +95,7 @@ class Board:
 
     @property
     def generation(self) -> int:
-        """Under which it is open; 0: it is closed."""
+        """The generation under which it is open; 0 if it is closed."""
         return self._words[0]
 
     @generation.setter

@@ -190,8 +190,8 @@ def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
 
 
 def expected_together_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Return this for one type; UNABLE if one of the tasks cannot run then, or may get a unit that does not provide
-    what it requests."""
+    """Return the expected time for one type; UNABLE if one of the tasks cannot run then, or may get a unit that does
+    not provide what it requests."""
     longest_us, end = 0.0, end_of_members(model, state, task)
     for member in range(task, end):
         if is_member(model, state, task, member):
@@ -231,7 +231,7 @@ def farthest_us(model: Any, task: int) -> float:
 
 
 def n_tiers(model: Any, state: Any, task: int) -> int:
-    """Return at how many distances from its data the task is looked after: of gangs all are one."""
+    """Return at how many distances from its data the task is looked after; for gangs, all distances are one."""
     return 3 if len(model.task_data_node) and end_of_members(model, state, task) == task + 1 else 1
 
 

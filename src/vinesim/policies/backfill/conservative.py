@@ -245,23 +245,23 @@ class ConservativeBackfill(Backfill):
     It reserves when it arrives and starts when its time has come. If a unit has room earlier than expected, tasks move
     to earlier times, in order of arrival, until none can. A task that runs longer than its estimate counts as ending
     now. A task that has to wait for it starts on another unit if that delays nobody; if it ends late, the reservations
-    of its unit are made again, in order of arrival. Expected times: the workload's estimates, or else the true
-    ones, and at most the jobs' limits.
+    of its unit are made again, in order of arrival. Expected times: the workload's estimates, or else the true ones,
+    and at most the jobs' limits.
 
-    ``passes_at``: when the queue is looked at, once an ``instant``, after all its ends and arrivals, or after each
-    ``event``, as in the sources.
+    ``passes_at``: when the policy goes through the queue: once an ``instant``, after all its ends and arrivals, or
+    after each ``event``, as in the sources.
 
     Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, processor types x
-    log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if
-    a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
-    that moves: minutes for 10,000 waiting tasks with wrong estimates. On large datacenters, reading memory adds to
-    this: docs/explanation/performance/policies.md.
+    log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if a
+    task ends early, pending tasks x reservations of the units that gained room, and the same again for every task that
+    moves: minutes for 10,000 waiting tasks with wrong estimates. On large datacenters, reading memory adds to this:
+    docs/explanation/performance/policies.md.
 
-    Gangs reserve a number of slots where any slot will do for any task. Cost per reservation then: the times at which
+    Gangs reserve a number of slots if any slot suffices for any task. Cost per reservation then: the times at which
     something begins or ends before it. Other gangs, and tasks that hold several units, reserve all units that they
     would hold. Cost per reservation then: the units of the types that may run it. When a task ends early, only
-    reservations that find a longer gap on a unit that it frees are made again; where tasks hold companions, or more
-    than units of one type, all are: docs/explanation/semantics/backfilling.md.
+    reservations that find a longer gap on a unit that it frees are made again; if tasks hold companions, or more than
+    units of one type, all are: docs/explanation/semantics/backfilling.md.
     """
 
     name: ClassVar[str] = "conservative_backfill"

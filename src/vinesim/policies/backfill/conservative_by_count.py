@@ -1,6 +1,6 @@
 """Conservative backfilling where all slots are alike, so that reservations are numbers of them.
 
-The timetable has how many slots are free from now on: times in order, and the number from each to the next. After the
+The timetable says how many slots are free from now on: times in order, and the number from each to the next. After the
 last one all are free. A search and a change take a binary search and a walk along the times between.
 """
 
@@ -90,7 +90,7 @@ def join(scratch: Any, place: int) -> None:
 
 @dataclass(frozen=True)
 class ConservativeBackfillByCount(Backfill):
-    """Conservative backfilling where any slot will do for any task: units of one type, tasks that demand the same.
+    """Conservative backfilling where any slot suffices for any task: units of one type, tasks that demand the same.
 
     Each task, or gang, reserves a number of slots at the earliest time from which that number is free until its
     expected end. It starts when its time has come and they are free. If something ends earlier or later than expected,
@@ -139,7 +139,7 @@ class ConservativeBackfillByCount(Backfill):
 
 
 def can_count(scenario: Scenario) -> bool:
-    """Whether any slot will do for any task."""
+    """Whether any slot suffices for any task."""
     work, center = scenario.workload, scenario.datacenter
     companions = [column for column in (work.companions or {}).values() if np.any(column)]
     has_more = work.partition is not None or work.placed is not None or work.application is not None or work.has_data

@@ -38,13 +38,13 @@ class EasyBackfill(Backfill):
 
     A task starts where it is expected to finish first. Ties: (rack, shelf) order; among units to reserve, the earliest
     expected end, then that order. Cost per decision: (groups of tasks, by type and requests) x processor types x
-    log(units). If tasks have demands: pending tasks x processor types x log(units), and the units with some room,
-    or some expected earlier than the reservation, that is too small for the first task.
+    log(units). If tasks have demands: pending tasks x processor types x log(units), and the units with some room, or
+    some expected earlier than the reservation, that is too small for the first task.
 
-    ``passes_at``: when the queue is looked at, once an ``instant``, after all its ends and arrivals, or after each
-    ``event``, as in the sources.
+    ``passes_at``: when the policy goes through the queue: once an ``instant``, after all its ends and arrivals, or
+    after each ``event``, as in the sources.
 
-    Where tasks hold several units, or are gangs, room on nodes is kept by counting:
+    If tasks hold several units, or are gangs, room on nodes is kept by counting:
     docs/explanation/semantics/backfilling.md. Cost per decision then: running tasks to find the shadow time, and for
     each type of waiting task the nodes with room.
     """

@@ -1,10 +1,10 @@
 """EASY backfilling of tasks that hold several units, and of gangs.
 
-The first task that waits gets a shadow time: when it fits, if what runs ends as expected. What ends after that may
-start only if it leaves the first task a place at that time. If that task has slots (``slots.py``), something later
-goes to where it takes the fewest of them. If the first one is a gang of tasks that differ, the later one goes to its
-usual place if the first one can then be placed again, or else to one next to the place that was found for the first
-one.
+The first task that waits gets a shadow time: the time at which it fits if what runs ends as expected. A later task or
+gang that ends after it may start only if it leaves the first task a place at that time. If the first task has slots
+(``slots.py``), the later one goes where it takes the fewest of them. If the first one is a gang of tasks that differ,
+the later one goes to its usual place if the first one can then be placed again, or else to one next to the place that
+was found for the first one.
 """
 
 import math
@@ -63,8 +63,7 @@ def cancel(model: Any, scratch: Any) -> None:
 
 def reserve(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
     """Let tasks end as expected until the task fits, and keep its slots, or its place, from then on. Returns whether it
-    ever does; a task for which its quotas leave no room reserves nothing. ``look_up_expected`` must have been called
-    for it."""
+    ever does; a task whose quotas leave no room reserves nothing. ``look_up_expected`` must have been called for it."""
     if not is_within_quotas(model, state, task):
         return False
     change = int(scratch.change_first[0])
@@ -101,7 +100,8 @@ def count_where_reserved(model: Any, state: Any, scratch: Any, task: int) -> Non
 
 
 def let_end(model: Any, state: Any, scratch: Any, task: int, change: int, now_us: float) -> int:
-    """Let tasks find what ends at the time of a change, and count the slots there. Returns the change after that."""
+    """Let tasks find the room that is freed at the time of a change, and count the slots there. Returns the change
+    after that."""
     first, time_us = change, max(now_us, scratch.change_us[change - 1])
     while change > 0 and max(now_us, scratch.change_us[change - 1]) == time_us:
         other = task_of(change)
@@ -157,8 +157,8 @@ def unit_past_shadow(model: Any, state: Any, scratch: Any, task: int, unit: int,
 
 
 def take_beyond(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
-    """Suppose that what a task, with its gang, would hold beyond the shadow time in the place that was noted is
-    taken."""
+    """Suppose that the units are taken that a task, with its gang, would hold beyond the shadow time in the place that
+    was noted."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
             own = int(scratch.row_unit[first_row(model, member)])
@@ -167,7 +167,7 @@ def take_beyond(model: Any, state: Any, scratch: Any, task: int, now_us: float) 
 
 
 def place_past_shadow(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> int:
-    """Do this where the first task has a particular place."""
+    """Do the same as ``unit_past_shadow`` where the first task has a particular place."""
     first, shadow_us = int(scratch.reserved_for[0]) - 1, scratch.shadow_us[0]
     note_place(model, state, scratch, task, unit)
     take_beyond(model, state, scratch, task, now_us)
@@ -200,10 +200,10 @@ class EasyBackfillOfNodes(Backfill):
     """EASY backfilling where a task holds several units, and gangs start together.
 
     The shadow time of the first task that does not fit is the earliest of the expected ends of what runs at which it
-    fits, with its gang, if nothing else starts. Something later in the queue may start now if it ends by then, or where
-    it leaves the first task a place at that time: any place, not a particular one (``slots.py``).
-    The shadow time is kept until the task starts, something ends earlier or later than expected, or a node goes down or
-    comes up. A task for which its quotas leave no room is passed over and reserves nothing, as in Slurm.
+    fits, with its gang, if nothing else starts. A later task or gang in the queue may start now if it ends by then, or
+    where it leaves the first task a place at that time: any place, not a particular one (``slots.py``). The shadow time
+    is kept until the task starts, something ends earlier or later than expected, or a node goes down or comes up. A
+    task whose quotas leave no room is passed over and reserves nothing, as in Slurm.
     """
 
     groups: ClassVar[tuple[str, ...]] = ("requests",)

@@ -4,7 +4,7 @@ An item is what goes to one node together: a gang within a node, the tasks for o
 slots of a node are the items that it has room for at the shadow time. A scope is where all items have to be: units of a
 type, in a rack or anywhere. The first task has room if a scope has a slot for each of its items.
 
-Something later in the queue goes to where it takes the fewest slots: a gang node by node to where it takes the fewest
+A later task in the queue goes where it takes the fewest slots; a later gang, node by node, where it takes the fewest
 per task. Then the units of its type get capacities so that it has room at these nodes only, for the number of tasks
 that each is to get.
 """
@@ -61,7 +61,7 @@ def n_alike(model: Any, state: Any, task: int) -> int:
 
 
 def within(model: Any, state: Any, task: int) -> int:
-    """Return within what the tasks start together."""
+    """Return within what the task's gang starts together, such as NODE; NO_GANG for a task without one."""
     return int(model.job_gang[job_of(model, state, task)]) if len(model.job_gang) > 0 else NO_GANG
 
 

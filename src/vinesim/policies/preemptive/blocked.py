@@ -1,8 +1,8 @@
 """Which pending tasks are known to find no room, from one round to the next.
 
-A task for which even all running tasks of higher rank would not make room stays without until one of lower rank leaves
-or rises, or a node comes up. The nodes where this may have happened are noted. Only if the task, or another one of its
-gang, has room at such a node by itself, without those of higher rank, is it tried again.
+If not even all running tasks of higher rank would make room for a task, it finds none until a task of lower rank leaves
+or rises, or a node comes up. The nodes where this may have happened are noted. The task is tried again only if it, or
+another task of its gang, has room at such a node by itself, without the tasks of higher rank.
 """
 
 from collections.abc import Mapping

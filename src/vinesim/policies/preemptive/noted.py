@@ -1,4 +1,5 @@
-"""Where there may be room that was not there: the nodes that running tasks have left, or where their rank has risen."""
+"""Where there may be room that was not there: the nodes that running tasks have left, and those of tasks whose rank has
+risen."""
 
 import math
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """Preemption by rank: run the lowest-ranked tasks that fit.
 
-At each instant the pending tasks are looked at by rank, the older first among equals. A task that has room starts. If
-it has none, running tasks of higher rank make room: as few as suffice, those of highest rank first. Of these, those
-stay that have room next to it where they are, lowest rank first. A task for which all that rank higher would not make
-room waits, and does not hold up others.
+At each instant the policy looks at the pending tasks by rank, the older first among equals. A task that has room
+starts. For a task without room, running tasks of higher rank make room: as few as suffice, those of highest rank first.
+Those among them that still have room next to it where they are stay after all, lowest rank first. A task for which even
+all tasks of higher rank would not make room waits, and does not hold up others.
 
 Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
 pending tasks, and the first of each heap are in one queue. The running tasks are looked at only if a task needs room,
@@ -66,9 +66,9 @@ RANKED: Mapping[str, tuple[str, str]] = {
 
 
 def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> Any:
-    """Decide. ``rank`` is that of a pending or running task, which stands for its gang; it changes only while the task
-    runs. ``rise_us`` is when it next rises while nothing happens: not before the first time, which leaves room for
-    rounding, and at the second one; infinite if it does not. With ``sinks`` it may sink at any time."""
+    """Decide. ``rank`` is the rank of a pending or running task, which stands for its gang; it changes only while the
+    task runs. ``rise_us`` returns when it rises next if nothing happens: not before the first time, which leaves room
+    for rounding, and at the second one; infinite if it never rises. With ``sinks`` it may sink at any time."""
     scratch = view.scratch
     enter(model, state, view, rank)
     if more_at_once(model, state):  # also in a round, if a task that has just started takes no time

@@ -1,9 +1,9 @@
 """The running tasks by rank, the highest first, the younger first among equals. A gang counts as one of its tasks.
 
 As many as were asked for stand in an array, in this order; the others are in a heap. Both are kept from one round to
-the next: tasks that have started are entered, tasks whose rank has changed are entered again, and those that do not run
-are passed over. So a round costs what has changed, not what runs. The order is made again once that number of tasks
-have started as ran, or if an outage interrupted any.
+the next: tasks that have started are entered, tasks whose rank has changed are entered again, and tasks that do not run
+any more are passed over. So the cost of a round depends on what has changed, not on what runs. The order is made again
+once as many tasks have been entered as ran when it was made, or if an outage interrupted any.
 
 Ranks change in one of two ways. They rise at times that are known before: a heap of these times says which to look at.
 Or they sink: then a rank that was found before is a bound, and only tasks with a high bound are looked at again.
@@ -221,7 +221,7 @@ def set_back(model: Any, scratch: Any) -> None:
 
 
 def n_higher(model: Any, state: Any, view: Any, task: int, n: int, rank: Rank, sinks: bool) -> int:
-    """Let the first n that rank higher than a pending task stand; return how many they are."""
+    """Let the first n tasks that rank higher than a pending task stand; return how many there are."""
     scratch, own = view.scratch, view.scratch.rank[task]
     while scratch.n_standing[0] < n and scratch.n_others[0] > 0:
         other, value = len(model.task_operations) - 1 - int(scratch.others[0]), -scratch.others_rank[0]

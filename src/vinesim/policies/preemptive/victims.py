@@ -28,9 +28,9 @@ def find_victims(model: Any, state: Any, view: Any, task: int, rank: Rank, sinks
 
 
 def fewest_without(model: Any, state: Any, view: Any, task: int, rank: Rank, sinks: bool) -> tuple[int, int]:
-    """Return without how many of those that rank higher, the highest first, a pending task has room, and the fastest
-    unit then; -1 if it has none even without all. As many are supposed away as it takes, twice as many each time; then
-    the fewest are found by halving."""
+    """Return how many of the tasks that rank higher, the highest first, have to be away for a pending task to have
+    room, and the fastest unit then; -1 if it has no room even without all of them. The search supposes more and more of
+    them away, twice as many each time, and then finds the fewest by halving."""
     standing = view.scratch.standing
     tried, n, unit = 0, 1, -1
     begun = without_tried = begin_trial(model, state)

@@ -21,6 +21,8 @@ seen to print.
 
 import numpy as np
 
+PARENT = -1.0  # as shares
+
 
 def decayed(usage, seconds, half_life_s):
     """The part of usage that is left after some seconds."""
@@ -39,9 +41,6 @@ def add_up(parent, is_user, usage):
             usage[i] = 0.0
     for i in range(parent.shape[0] - 1, 0, -1):
         usage[parent[i]] += usage[i]
-
-
-PARENT = -1.0  # as shares
 
 
 def part_of_shares(i, parent, shares, siblings):

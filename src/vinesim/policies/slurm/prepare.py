@@ -9,7 +9,16 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.policies.slurm.books import ARRAYS
-from vinesim.policies.slurm.codes import BACKFILL, CALCULATION, EVENT_RUN, FULL_RUN, LIMITS, N_COUNTED, US_PER_S
+from vinesim.policies.slurm.codes import (
+    BACKFILL,
+    CALCULATION,
+    EVENT_RUN,
+    FULL_RUN,
+    LIMITS,
+    N_COUNTED,
+    PREEMPT_MODES,
+    US_PER_S,
+)
 from vinesim.policies.slurm.node_sets import n_words, packed
 from vinesim.policies.slurm.prepare_accounts import Accounts
 from vinesim.policies.slurm.prepare_jobs import Jobs, wholes_of
@@ -20,13 +29,6 @@ from vinesim.policies.slurm.queue import find_fair_shares
 
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
-from typing import TYPE_CHECKING
-
-from vinesim.policies.slurm.codes import PREEMPT_MODES
-
-if TYPE_CHECKING:
-    from vinesim.policies.slurm.policy import Slurm
-
 
 MOST_RECORDS = 2_000  # of a plan
 NEVER = 1e300
