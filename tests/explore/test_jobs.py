@@ -98,3 +98,18 @@ def test_a_curve_is_reported_point_by_point_and_ends_when_it_is_stopped():
 def test_what_cannot_be_a_curve_is_an_input_error(quickstart, asked, where):
     with pytest.raises(InputError, match=where):
         curve(quickstart, {"changes": {}, "key": GPUS, **asked}, Listener().watch)
+
+
+def test_variants_that_stall_are_marked():
+    """Under pref, tasks that want an FPGA, of which there is none, never start."""
+    center = "datacenter={racks: [{units: {CPU_INTEL: 2, GPU: 1}}]}"
+    small = (*SMALL, center, "workload.options.preferred=FPGA", "policy=flat")
+    explored = Explored(EXAMPLES / "quickstart.yaml", small, "reference")
+    found = differences(explored, {"variants": [{}, {"policy": "pref"}], "replications": 2}, Listener().watch)
+    assert [row["isStalled"] for row in found["rows"]["utilization.overall"]] == [True]
+    same = differences(explored, {"variants": [{}, {}], "replications": 2}, Listener().watch)
+    assert not any(row["isStalled"] for rows in same["rows"].values() for row in rows)
+    listener = Listener()
+    asked = {"changes": {}, "key": "policy", "values": ["flat", "pref"], "replications": 2}
+    curve(explored, asked, listener.watch)
+    assert [reported["stalled"] for reported in listener.progress] == [0, 2]

@@ -13,7 +13,7 @@ from vinesim.explore.state import Changes, Explored
 from vinesim.explore.view import COMPARED, numbers_of, view_of
 from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Outcome
+from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scalars import as_found
 from vinesim.model.scenario import Scenario
 from vinesim.policies.registry import resolve
@@ -100,10 +100,11 @@ def differences(explored: Explored, question: Mapping[str, Any], watch: Watch) -
             scenario = _scenario(explored, changes, first + i)
             outcome = _run(scenario, Watch(lambda _: None, watch.is_to_stop), explored.engine)
             watch.raise_if_stopped()
-            found.append({"variant": number, "seed": first + i, **numbers_of(scenario, outcome)})
+            about = {"variant": number, "seed": first + i, "exit_reason": str(outcome.exit_reason)}
+            found.append({**about, **numbers_of(scenario, outcome)})
             watch.tell({"done": len(found), "of": n * len(variants), "what": "runs"})
     columns = {name: np.array([_float(row[name]) for row in found]) for name in COMPARED}
-    given = {name: np.array([row[name] for row in found]) for name in ("variant", "seed")}
+    given = {name: np.array([row[name] for row in found]) for name in ("variant", "seed", "exit_reason")}
     rows = {name: _compared(given, name, values) for name, values in columns.items()}
     same = [is_fixed(explored.source(changes).data) for changes in variants]
     return {"rows": {name: row for name, row in rows.items() if row}, "n": n, "hasSameJobs": any(same)}
@@ -123,6 +124,7 @@ def _compared(given: Mapping[str, np.ndarray], name: str, values: np.ndarray) ->
             "first": _or_none(pair.first_mean),
             "second": _or_none(pair.second_mean),
             "isSignificant": bool(pair.significant),
+            "isStalled": bool(pair.stalled),
         }
         for pair in compared.pairs
     ]
@@ -136,15 +138,17 @@ def curve(explored: Explored, question: Mapping[str, Any], watch: Watch) -> dict
         raise InputError([Problem("values", f"1 to {MAX_VALUES} values", as_found(values))])
     for number, value in enumerate(values):
         variant = {**changes, key: value}
-        rows = []
+        rows, n_stalled = [], 0
         for seed in range(first := explored.seed(variant), first + n):
             watch.raise_if_stopped()
             scenario = _scenario(explored, variant, seed)
             outcome = _run(scenario, Watch(lambda _: None, watch.is_to_stop), explored.engine)
             watch.raise_if_stopped()
             rows.append(numbers_of(scenario, outcome))
+            n_stalled += outcome.exit_reason == ExitReason.STALLED
         point = {name: _interval([row[name] for row in rows]) for name in COMPARED}
-        watch.tell({"done": number + 1, "of": len(values), "what": "points", "value": value, "point": point})
+        about = {"done": number + 1, "of": len(values), "what": "points", "value": value}
+        watch.tell({**about, "point": point, "stalled": n_stalled})
     return {"n": n}
 
 

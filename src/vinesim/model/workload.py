@@ -58,7 +58,9 @@ class Workload:
         table=None))
     arrival_us: np.ndarray = field(metadata=column(np.float64, "jobs", "when the job arrives, us", right=NOT_NEGATIVE,
         is_point=True,
-        aliases="submit submittime submitted submissiontime arrivaltime timestamp created createdat creationtime"))
+        aliases="submit submittime submitted submission submissiontime arrived arrivaltime timestamp ts created "
+        "createdat creationtime creationtimestamp enqueued enqueuetime queuedat queuedtimestamp "
+        "timequeued qdate vmcreated"))
     operations: np.ndarray = field(metadata=column(np.float64, "tasks",
         "number of operations of the task, its size; never (infinity): it never ends; default 1",
         right=NOT_NEGATIVE_OR_INFINITE, absent="1", infinity="never", aliases="size work flops instructions"))
@@ -81,7 +83,7 @@ class Workload:
         "name of the application the job belongs to; all null: no applications", right=Values("0 or more"),
         is_name=True, names="application_names", aliases="app appname model", always_counts=True))
     job_id: np.ndarray | None = field(default=None, metadata=column(np.int64, "jobs",
-        "the job's number in its source; null where it has none", right=ANY_NUMBER, aliases="id jobid jobnumber",
+        "the job's number in its source; null where it has none", right=ANY_NUMBER, aliases="id jobid jobnumber jid",
         always_counts=True))
     # [N, P], replaces operations
     times_us: np.ndarray | None = field(default=None, metadata=column(np.float64, "",
@@ -113,7 +115,7 @@ class Workload:
         aliases="prio qos"))
     user: np.ndarray | None = field(default=None, metadata=column(np.int32, "jobs",
         "name of the job's user; null: a user without a name; all null: no users", is_name=True, names="user_names",
-        aliases="userid username uid owner"))
+        aliases="userid username uid usr owner"))
     user_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)
     # an index into the names, or NO_PARTITION
     partition: np.ndarray | None = field(default=None, metadata=column(np.int32, "jobs",
@@ -150,7 +152,7 @@ class Workload:
     input_tokens: np.ndarray | None = field(default=None, metadata=column(np.int64, "tasks",
         "tokens of the request's prompt, for units with batching", right=COUNT,
         aliases="inputtoks prompttokens prompttoks numprompttokens nprompttokens contexttokens inputlength inputlen "
-        "promptlength promptlen"))
+        "promptlength promptlen requesttokens"))
     output_tokens: np.ndarray | None = field(default=None, metadata=column(np.int64, "tasks",
         "tokens that it generates", right=COUNT,
         aliases="outputtoks generatedtokens generatedtoks completiontokens decodetokens responsetokens "

@@ -10,6 +10,7 @@ from tests.small_site import job, write_site
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
+from vinesim.policies.slurm.prepare_switches import wrong_switches
 
 NODES = "".join(f"NodeName=c{i} CPUs=4 RealMemory=8000 Feature=f{i}\n" for i in range(1, 9))
 CONF = NODES + (
@@ -69,14 +70,27 @@ def test_a_job_takes_a_leaf_that_becomes_free(tmp_path: Path) -> None:
 
 
 def test_wrong_switches_are_named(tmp_path: Path) -> None:
-    """One that is above itself, one that is not there, and one that has nothing."""
+    """One that is above itself, and one that has nothing; both errors are given at once."""
     write_site(tmp_path, [job(1, 0, 10, "-n1")], CONF)
-    (tmp_path / "topology.conf").write_text("SwitchName=a Switches=b\nSwitchName=b Switches=a,x\nSwitchName=c\n")
+    (tmp_path / "topology.conf").write_text("SwitchName=a Switches=b\nSwitchName=b Switches=a\nSwitchName=c\n")
     import_site(tmp_path, tmp_path / "site.parquet")
     scenario = read_scenario(tmp_path / "site.yaml")
     with pytest.raises(InputError) as caught:
         vs.simulate(scenario, engine="reference")
     text = str(caught.value)
     assert "not above themselves" in text
-    assert "'x'" in text
     assert "neither" in text
+    assert [problem.found for problem in wrong_switches({"b": {"switches": "x"}})] == ["'x'"]
+
+
+def test_unknown_nodes_and_switches_are_left_out_and_counted(tmp_path: Path) -> None:
+    write_site(tmp_path, [job(1, 0, 10, "-n1")], CONF)
+    tree = "SwitchName=a Nodes=c[1-2],d[1-3]\nSwitchName=b Switches=x\nSwitchName=top Switches=a,b,y\n"
+    (tmp_path / "topology.conf").write_text(tree)
+    report = import_site(tmp_path, tmp_path / "site.parquet").report
+    found = [finding.words for finding in report.findings if finding.what == "contradictory"]
+    assert any("nodes of switches that are not known" in words and words.endswith(": 3") for words in found)
+    assert any("switches below others that are not known" in words and words.endswith(": 2") for words in found)
+    assert not [finding for finding in report.findings if finding.what == "cannot run"]
+    given = read_scenario(tmp_path / "site.yaml").options["topology"]
+    assert given == {"a": {"nodes": "c[1-2]"}, "b": {"nodes": ""}, "top": {"switches": "a,b"}}

@@ -7,6 +7,7 @@ from vinesim.formats.importers.csv_columns import columns_of
 from vinesim.formats.importers.csv_guess import guessed
 from vinesim.formats.importers.csv_names import named
 from vinesim.formats.source.table_source import open_table
+from vinesim.model.errors import InputError
 
 MS_SINCE_1970 = 1_664_575_200_000
 DAY_MS = 86_400_000
@@ -50,6 +51,23 @@ def meanings(found):
         ("job", "job_id", ""),
         ("time_s", "time", "s"),
         ("nvidia.com/gpu", "gpus", ""),
+        ("run_s", "time", "s"),
+        ("run", "", ""),
+        ("gpu_num", "gpus", ""),
+        ("num_cores_req", "cores", ""),
+        ("NODES_REQUESTED", "nodes", ""),
+        ("RequestMemory", "memory", ""),
+        ("ngpu", "gpus", ""),
+        ("num_input_tokens", "input_tokens", ""),
+        ("cpu_used", "", ""),
+        ("request_count", "", ""),
+        ("plan_cpu", "", ""),
+        ("time_submit", "arrival", ""),
+        ("t_submit", "arrival", ""),
+        ("t_run", "", ""),
+        ("id_user", "user", ""),
+        ("Requested Wall Time", "limit", ""),
+        ("request_time", "", ""),
     ],
 )
 def test_a_name_says_what_a_column_is_unless_it_says_a_time_of_it(name, stem, unit):
@@ -266,3 +284,30 @@ def test_tasks_per_node_need_nodes_or_a_gang(guess):
     assert meanings(guess(**own, tasks_per_node=[4, 4])) == "arrival_s time_s cores ignore"
     assert meanings(guess(**own, gang=["node"] * 2, spread=["packed"] * 2)) == "arrival_s time_s cores gang spread"
     assert meanings(guess({"n": "nodes"}, **own, n=[2, 2])) == "arrival_s time_s cores nodes"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("submit,walltime_s,runtime_s", "arrival_s limit_s time_s"),  # as of PBS and Cobalt
+        ("submit,walltime_s,cores", "arrival_s time_s cores"),
+        ("submit,walltime_s,runtime_s,limit_s", "arrival_s time_s ignore limit_s"),
+    ],
+)
+def test_a_wall_time_is_the_limit_next_to_the_time_that_a_job_took(guess, names, expected):
+    columns = dict(zip(names.split(","), ([0, 9], [60, 90], [50, 80], [70, 99]), strict=False))
+    assert meanings(guess(**columns)) == expected
+
+
+def test_numbers_that_may_be_the_size_of_a_job_are_marked_unless_it_is_known(guess):
+    found = guess(submit=[0, 9], runtime_s=[60, 90], plan_cpu=[600, 50], cpu_model=["a", "b"])
+    assert meanings(found) == "arrival_s time_s ignore! ignore"
+    assert "--column plan_cpu=cores" in found["plan_cpu"].why
+    assert meanings(guess(submit=[0, 9], runtime_s=[60, 90], plan_cpu=[600, 50], cores=[6, 1])).count("!") == 0
+
+
+@pytest.mark.parametrize("first", ["0,,1,0,4", "5,job,60"])
+def test_a_table_without_a_header_is_refused(tmp_path, first):
+    (tmp_path / "log.csv").write_text(f"{first}\n{first}\n")
+    with pytest.raises(InputError, match="no header"):
+        open_table(tmp_path / "log.csv")

@@ -4,18 +4,21 @@ Each guess has a reason, and the user can correct it. A column without a meaning
 cells decides what it holds; rows with other cells are dropped later. See ``csv_names`` and ``csv_units``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from vinesim.formats.importers.csv_columns import Column
 from vinesim.formats.importers.csv_names import (
     MILLI,
+    NOUNS,
     SIZE_WORDS,
     TIME_WORDS,
+    UNKNOWN,
     Named,
     is_time,
     named,
     stem_of,
+    words_of,
 )
 from vinesim.formats.importers.csv_units import NO_UNIT, SECONDS, Known, Units
 from vinesim.formats.importers.report import Guess
@@ -68,6 +71,7 @@ def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS
         else:
             by_stem.setdefault(name.stem, []).append(Rival(column, name))
     _settle_time(by_stem, taken)
+    _settle_walltime(by_stem, taken)
     for stem, rivals in by_stem.items():
         for column, name in sorted(rivals, key=lambda rival: rival.name.rank):
             if stem in taken:
@@ -78,7 +82,23 @@ def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS
                 taken[stem] = column.name
     by_name = {column.name: column for column in columns}
     found = _with_units(found, taken, by_name, unit)
-    return _without_superfluous(found, taken, by_name)
+    found = _without_superfluous(found, taken, by_name)
+    return found | _sizes_not_used(found, taken.keys(), by_name)
+
+
+def _sizes_not_used(
+    found: Mapping[str, Guess], taken: Collection[str], columns: Mapping[str, Column]
+) -> dict[str, Guess]:
+    """Mark numbers that may say how large jobs are, where no other column says it."""
+    marked = {}
+    for name, guess in found.items():
+        nouns = (NOUNS[word] for word in words_of(name)[0] if word in NOUNS)
+        stem = next(nouns, "")
+        is_said = stem in taken or (stem == "gpus" and "total_gpus" in taken)
+        if guess.why == UNKNOWN and stem and not is_said and columns[name].is_number and columns[name].n_filled:
+            remedy = f"if it says the {stem} of a job, give --column {name}={stem}"
+            marked[name] = Guess(IGNORE, f"{guess.why}; {remedy}", is_doubtful=True)
+    return marked
 
 
 def _settle_time(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> None:
@@ -90,6 +110,15 @@ def _settle_time(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> N
             by_stem["arrival"] = [rival]
     if not by_stem.get("time", True):
         del by_stem["time"]
+
+
+def _settle_walltime(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> None:
+    """Take a wall time for the limit if another column says how long jobs took, and none how long they may."""
+    wall = [rival for rival in by_stem.get("time", []) if "".join(words_of(rival.column.name)[0]).endswith("walltime")]
+    others = [rival for rival in by_stem.get("time", []) if rival not in wall]
+    if wall and (others or "time" in taken) and "limit" not in by_stem and "limit" not in taken:
+        by_stem["limit"] = wall
+        by_stem["time"] = others
 
 
 def _of_values(stem: str, column: Column, unit: str) -> Guess:

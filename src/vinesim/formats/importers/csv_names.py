@@ -1,7 +1,8 @@
 """Find out from a column's name which of VineSim's columns it is, and in which unit.
 
-Names are looked up in a list of words that other logs use (``workload_columns.MEANINGS``). Upper case, ``_`` and a
-leading ``job`` are ignored, and for columns of times so is a last word such as ``time``.
+Names are looked up in a list of words that other logs use (``workload_columns.MEANINGS``). Upper case, ``_``, a
+leading ``job``, the order of two words and, for columns of times, a first or last word such as ``time`` are ignored. So
+are, for amounts, words that count or ask, as in ``gpu_num`` and ``num_cores_req``; a time that is asked for is a limit.
 """
 
 import re
@@ -20,6 +21,7 @@ from vinesim.formats.scenario.workload_columns import (
     UNITS,
     WRITTEN,
 )
+from vinesim.model.tokens import COUNTS
 
 TIME_WORDS = {word: unit for unit, words in {
     "s": "s sec secs second seconds", "ms": "ms msec millis millisecond milliseconds",
@@ -30,13 +32,23 @@ SIZE_WORDS = {"b": "", "byte": "", "bytes": "", "k": "kib", "m": "mib", "g": "gi
     unit: unit for unit in MEMORY_UNITS
 }
 MILLI = "milli"
+UNKNOWN = "no meaning is known for this name"
 PREFIXES, SUFFIXES = ("job", "task", "pod"), ("time", "date", "timestamp", "ts", "at")
+BEFORE_POINTS = ("time", "ts", "t")  # as in time_submit
+RUNNING = ("run", "exec", "execution", "wall", "busy", "processing", "service")  # with a unit of time, a duration
+COUNTING = ("n", "num", "nr", "number", "count")
+ASKING = ("req", "request", "requests", "requested", "alloc", "allocated", "demand")
+AMOUNTS = ("cores", "gpus", "total_gpus", "nodes", "memory", *COUNTS)
+NOUNS = {word: stem for stem, words in {
+    "cores": "cpu cpus vcpu vcpus core cores slots", "gpus": "gpu gpus", "memory": "mem memory ram vmem maxvmem",
+}.items() for word in words.split()}  # fmt: skip
 NOT_USED = {word: why for why, words in {
     "the simulated policy decides when and where a job starts": "wait waittime waiting queuetime queuedtime pending "
     "scheduled scheduledtime node host hostname nodelist machine server",
     "the statuses of jobs are only counted": "state status phase exitcode exitstatus result jobstate podphase",
     "the time that processors worked, not how many a job has": "cputime cputimeraw totalcpu usercpu systemcpu gputime",
 }.items() for word in words.split()}  # fmt: skip
+_OWN = {name.replace("_", ""): name for name in ALL}
 STATUS = [word for word, why in NOT_USED.items() if "counted" in why]
 
 
@@ -61,7 +73,8 @@ def named(name: str) -> Named:
         return Named("", why_not=NOT_USED["".join(words)])
     shorter = words[1:] if words and words[0] in PREFIXES else words
     plain = shorter[:-1] if len(shorter) > 1 and shorter[-1] in SUFFIXES else []
-    for rank, candidate in enumerate((words, shorter, plain), 1):
+    turned = words[::-1] if len(words) == 2 else []
+    for rank, candidate in enumerate((words, shorter, plain, turned), 1):
         stem = _known("".join(candidate))
         if stem and candidate is plain and not is_time(stem):
             return Named("", why_not=f"its name says {stem}, and a time, which {stem} is not")
@@ -69,9 +82,27 @@ def named(name: str) -> Named:
             return Named("", why_not=f"its name says {stem}, but in {unit}, which is no unit of it")
         if stem:
             return Named(stem, unit, rank)
+    if stem := _loosely(shorter, unit):
+        return Named(stem, unit, 5)
     if "." in name:  # a key of an object in an object
-        return named(name.rpartition(".")[2])._replace(rank=4)
-    return Named("", why_not="no meaning is known for this name")
+        return named(name.rpartition(".")[2])._replace(rank=6)
+    return Named("", why_not=UNKNOWN)
+
+
+def _loosely(words: list[str], unit: str) -> str:
+    """Return what the words of a name say without those that many names have; nothing if that is not sure."""
+    if words and words[0] in BEFORE_POINTS and (point := _known("".join(words[1:]))) in POINTS:
+        return point
+    if unit in TIME_WORDS and len(words) == 1 and words[0] in RUNNING:
+        return "time"
+    left = [word for word in words if word not in (*COUNTING, *ASKING)]
+    noun = "".join(left)
+    if _known(noun) == "time" and (
+        {"req", "requested"} & set(words) or (noun == "walltime" and len(left) < len(words))
+    ):
+        return "limit"
+    forms = (noun, f"{noun}s", noun.removeprefix("n")) if noun else ()
+    return next((stem for stem in map(_known, forms) if stem in AMOUNTS and _may_be_in(stem, unit)), "")
 
 
 def words_of(name: str) -> tuple[list[str], str]:
@@ -102,7 +133,7 @@ def is_time(stem: str) -> bool:
 def _known(word: str) -> str:
     """Return our name without unit for a word; nothing if there is none."""
     meaning = stem_of(MEANINGS.get(word, ""))
-    return meaning or (word if word in ALL or is_time(word) else "")
+    return meaning or _OWN.get(word, "") or (word if is_time(word) else "")
 
 
 def _may_be_in(stem: str, unit: str) -> bool:

@@ -36,8 +36,13 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
             set(one.nodes) - set(known)
         )
     if has_switches(site):
-        below = {name for entry in site.topology.entries["switchname"] for name in hosts(entry.values.get("nodes", ""))}
+        rows = [entry.values for entry in site.topology.entries["switchname"]]
+        below = {name for row in rows for name in hosts(row.get("nodes", ""))}
         found["nodes of switches that are not known, and are left out"] = len(below - set(known))
+        switches = {name for row in rows for name in hosts(row.get("switches", ""))}
+        found["switches below others that are not known, and are left out"] = len(
+            switches - {row["switchname"] for row in rows}
+        )
     qos = {one.name for one in site.qos}
     preempted = {name for one in site.qos for name in one.values.get("Preempt", "").split(",")} - {""}
     found["QOS to preempt that are not in their table, and are left out"] = len(preempted - qos)

@@ -123,6 +123,9 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
         for one in found["topology"].values():
             if "nodes" in one:
                 one["nodes"] = _host_list([name for name in hosts(one["nodes"]) if name in known])
+            if "switches" in one:
+                below = [name for name in hosts(one.pop("switches")) if name in found["topology"]]
+                one |= {"switches": _host_list(below)} if below else {"nodes": one.get("nodes", "")}
     if site.qos:
         found["qos"] = {one.name: _limits(one.values) | _of_qos(one, of_qos) for one in site.qos}
     if accounts := _accounts(site):

@@ -101,11 +101,14 @@ IGNORE = "ignore"  # in place of a column's name: it is left out
 _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call it
     **{re.sub("_us$", "_s", name): one.aliases for name, one in BY_TABLE.items() if one.aliases},
     "start_s": "start started starttime startedat begin begintime starttimestamp",
-    "end_s": "end ended endtime endedat finish finished finishtime completed completiontime deletiontime stop stoptime",
-    "time_s": "duration runtime walltime elapsed servicetime executiontime exectime processingtime length",
-    "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs reqcpus "
-    "alloccpus requestedcpus cpurequest cpurequests",
-    "gpus": "gpu ngpus numgpu numgpus gpucount allocgpus reqgpus requestedgpus gpurequest gpurequests nvidiacomgpu",
+    "end_s": "end ended endtime endedat finish finished finishtime completed completiontime completion "
+    "deletiontime vmdeleted stop stoptime",
+    "time_s": "duration runtime walltime elapsed servicetime executiontime exectime processingtime length wallclock "
+    "wallclocktime runningtime actualruntime timeused elapsedraw ruwallclock remotewallclocktime lifetime",
+    "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs proc slots "
+    "vcpu vcpus reqcpus alloccpus requestedcpus cpurequest cpurequests",
+    "gpus": "gpu ngpus numgpu numgpus gpucount allocgpus reqgpus requestedgpus gpurequest gpurequests nvidiacomgpu "
+    "accelerators",
     "total_gpus": "totalgpus totalgpu gpustotal gputotal",
     "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest memoryrequests memrequest requestedmem",
     "gpu_type": "gpumodel gputype gputypes gpuspec gpuname accelerator",

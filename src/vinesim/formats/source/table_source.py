@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 import csv
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from vinesim.formats.source.files import opened, problem_of
 from vinesim.model.errors import InputError, Problem
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", '"NULL"')
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d*)?\s*")
 _DELIMITERS = ",;\t|"
 
 
@@ -111,6 +113,10 @@ def _open_csv(path: str, file: str) -> TableSource:
         names = next(csv.reader([header], delimiter=delimiter))
     except csv.Error as error:
         raise InputError([csv_problem(path, 1, error)]) from None
+    if 2 * len(numbers := [name for name in names if _NUMBER.fullmatch(name)]) >= len(names):
+        found = f"numbers: {', '.join(numbers)}"[:100]
+        remedy = "Has the file no header? Put a line with the names of its columns first."
+        raise InputError([Problem(f"{path}:1", "the names of the columns", found, remedy)])
     names = [name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)]  # as pandas writes an index
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:

@@ -14,7 +14,10 @@ function curveView(place, numbers, call) {
   const status = el("p", { class: "note", role: "status" }, "The control is varied in the background; the other controls stay as they are now.");
   const graph = el("div");
   const what = choice("Number", numbers.map((one, i) => [i, one.title]), (i) => { of = numbers[i]; draw(); }, numbers.indexOf(of));
-  const values = tableOf("Along one control", () => [[run?.title ?? "", of.title, "low", "high"], points.map((p) => { const [low, mean, high] = p.point[of.name]; return [String(p.value), ...[mean, low, high].map(formatOf(of))]; })]);
+  const values = tableOf("Along one control", () => [
+    [run?.title ?? "", of.title, "low", "high", ...(isAnyStalled() ? ["stalled runs"] : [])],
+    points.map((p) => { const [low, mean, high] = p.point[of.name]; return [String(p.value), ...[mean, low, high].map(formatOf(of)), ...(isAnyStalled() ? [p.stalled] : [])]; }),
+  ]);
   place.append(el("div", { class: "controls" }, labelled("Control", knob), labelled("From", from), labelled("To", to), labelled("Values", n), labelled("Runs of each", runs), what.node, go, halt, progress), status, graph, values.node);
   let plotted = null;
   knob.addEventListener("change", ends);
@@ -65,6 +68,8 @@ function curveView(place, numbers, call) {
     if (run === mine) progress.hidden = halt.hidden = true;
   }
 
+  function isAnyStalled() { return points.some((p) => p.stalled); }
+
   function draw() {
     if (points.length) (plotted ??= chart(graph, spec)).draw();
     values.refresh();
@@ -76,7 +81,7 @@ function curveView(place, numbers, call) {
     const log = isNumber && run.control.is_log && at.every((v) => v > 0);
     const column = (i) => points.map((p) => p.point[of.name][i]);
     const [unit, size] = scaleOf(of, column(1));
-    const scaled = (i) => column(i).map((v, k) => ((v ?? column(1)[k]) == null ? null : (v ?? column(1)[k]) / size));
+    const scaled = (i, isStalled = false) => column(i).map((v, k) => ((v ?? column(1)[k]) == null || !!points[k].stalled !== isStalled ? null : (v ?? column(1)[k]) / size));
     return {
       label: `${of.title} over ${run.title}`,
       x: { title: run.title, log, format: (v, i) => `${run.title} ${i == null ? number(v) : points[i].value}`,
@@ -84,7 +89,10 @@ function curveView(place, numbers, call) {
         range: (u, low, high) => (log ? [low / 1.08, high * 1.08] : [low - 0.05 * (high - low || 1), high + 0.05 * (high - low || 1)]) },
       y: { title: of.title + unit, format: (v) => formatOf(of)(v == null ? null : v * size), tick: number },
       xs: at,
-      series: [{ name: of.title, style: 1, points: true, values: scaled(1), low: scaled(0), high: scaled(2) }],
+      series: [
+        { name: of.title, style: 1, points: true, solid: isAnyStalled(), values: scaled(1), low: scaled(0), high: scaled(2) },
+        ...(isAnyStalled() ? [{ name: "stalled: a part of the jobs", style: 1, points: true, scattered: true, values: scaled(1, true) }] : []),
+      ],
     };
   }
 

@@ -30,7 +30,7 @@ function pinsView(place, numbers, titleOf, call) {
     }));
     go.disabled = !explored.pins.length;
     if (!explored.pins.length) { table.replaceChildren(); status.textContent = "Nothing is pinned. Pin this variant (P), change a control, and see what differs."; return; }
-    if (!result) status.textContent = "From one run each; compare with intervals to see what is more than chance.";
+    if (!result) status.textContent = "From one run each; compare with intervals to see what is more than chance." + stalledNote();
     drawTable();
   }
 
@@ -45,11 +45,20 @@ function pinsView(place, numbers, titleOf, call) {
         const found = result?.rows[n.name]?.find((row) => row.variant === i + 1);
         if (!found) return [format(value), value == null ? "-" : signed(format, now.numbers[n.name] - value)];
         const between = found.low == null ? "" : ` [${signed(format, -found.high)}, ${signed(format, -found.low)}]`;
-        return [format(found.second), signed(format, -found.estimate) + between + (found.isSignificant ? "" : ", unclear")];
+        return [format(found.second), signed(format, -found.estimate) + between + (found.isStalled ? ", stalled" : found.isSignificant ? "" : ", unclear")];
       })];
     });
-    const head = ["", "now", ...pins.flatMap((pin) => [`pinned ${pin.name}`, `now − ${pin.name}${result ? ", 95%" : ""}`])];
+    const marked = (view, name) => (isStalled(view) ? `${name} (stalled)` : name);
+    const head = ["", marked(now, "now"), ...pins.flatMap((pin) => [marked(pin.view, `pinned ${pin.name}`), `now − ${pin.name}${result ? ", 95%" : ""}`])];
     table.replaceChildren(plainTable("How this variant differs from the pinned ones", head, rows));
+  }
+
+  const isStalled = (view) => view?.reason.name === "STALLED";
+
+  function stalledNote() {
+    const some = [call.shown(), ...explored.pins.map((pin) => pin.view)].some(isStalled)
+      || (result && Object.values(result.rows).flat().some((row) => row.isStalled));
+    return some ? " Stalled: tasks that can never run are left, so the numbers are those of a part of the jobs." : "";
   }
 
   const signed = (format, v) => (v === 0 ? format(0) : (v > 0 ? "+" : "−") + format(Math.abs(v)));
@@ -69,7 +78,7 @@ function pinsView(place, numbers, titleOf, call) {
         if (kind === "done") {
           result = data;
           status.textContent = `Paired differences over ${data.n} runs of each, with the same seeds; intervals hold together at 95% for each number.`
-            + (data.hasSameJobs ? " Every seed has the same jobs, as the workload comes from a file." : "");
+            + stalledNote() + (data.hasSameJobs ? " Every seed has the same jobs, as the workload comes from a file." : "");
           drawTable();
         }
       });
