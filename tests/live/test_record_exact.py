@@ -184,7 +184,7 @@ def test_what_was_cancelled_is_withdrawn_in_the_simulation(tmp_path, policy):
     check(recorded)
     withdraw_us = recorded.scenario.workload.withdraw_us
     assert np.isfinite(withdraw_us).sum() == recorded.result.summary["jobs"]["withdrawn"] > 20
-    assert [one.n_starts for one in recorded.left_out] in ([], [0])  # the policy had not heard of some
+    assert [one.n_starts for one in recorded.left_out] in ([], [0])  # the policy did not know some
     lines = {line.what: line for line in validate(recorded, 2, engine="reference")}
     line = lines["requests cancelled"]
     assert line.measured == line.in_full > 5.0

@@ -261,7 +261,7 @@ class Scheduler:
 
     def cancel(self, request: int, now_us: float | None = None) -> bool:
         """Withdraw a request that waits. Returns False if it has started, ended, or was dropped. Also if the policy
-        keeps tasks in its scratch and must be told of those that go: then the request starts all the same."""
+        keeps tasks in its scratch and must be notified of those that go: then the request starts all the same."""
         with self._lock:
             self._advance_to("cancel", now_us)
             return self._decider.cancel(request)

@@ -143,7 +143,7 @@ class Runs:
             return
         item.is_unwanted = True
         if self._core.withdraw(item) and item.number < 0:
-            self.withdrawn(item)  # the policy has not heard of it
+            self.withdrawn(item)  # the policy does not know it
         self._core.counters.n_cancelled += 1
         self._core.clients.answer(item, {"error": CANCELLED, "why": CANCELLED})
         self.stop_cancelled(item)
