@@ -68,7 +68,7 @@ def lived(folder, text, seed=1, n_requests=400, turn_us=TURN_US, rate=1.1, cance
             heapq.heappush(ends, end)
     counters = core.core.counters
     assert counters.n_done + counters.n_dropped + counters.n_cancelled == n_sent
-    assert bool(counters.n_cancelled) == bool(cancelled)
+    assert cancelled or not counters.n_cancelled
     core.core.journal.close()
     (folder / "state" / "journal").rename(folder / "state" / JOURNAL)
     return record(folder / "state")
@@ -206,6 +206,7 @@ ANY_CLUSTER = [
     "rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ba\noptions: {polling_us: 700.1, estimate: learned}",
 ]  # fmt: skip
 WITHOUT_AHEAD = ("rb_", "easy", "conservative", "earliest_completion")
+KEEPS = (*WITHOUT_AHEAD, "drf")  # what is cancelled
 
 
 @pytest.mark.slow
@@ -214,15 +215,15 @@ def test_it_does_so_on_many_drawn_clusters(tmp_path, policy):
     for seed in range(10, 22):
         place = tmp_path / str(seed)
         place.mkdir()
-        check(lived_as_drawn(place, policy, seed))
+        check(lived_as_drawn(place, policy, seed, 0.0 if policy.startswith(KEEPS) else 0.3 * (seed % 2)))
 
 
-def lived_as_drawn(folder, policy, seed):
+def lived_as_drawn(folder, policy, seed, cancelled=0.0):
     random = np.random.default_rng(seed)
     text, n_units = drawn(random, policy, not policy.startswith(WITHOUT_AHEAD))
     turn_us = float(random.choice([TURN_US, 1000.0, 100.0]))
     rate = random.uniform(0.2, 1.2) * n_units / 4 * turn_us / TURN_US
-    return lived(folder, text, seed, 150, turn_us, rate)
+    return lived(folder, text, seed, 150, turn_us, rate, cancelled)
 
 
 def drawn(random, policy, may_take_ahead):

@@ -69,8 +69,8 @@ Engine = Literal["auto", "compiled", "reference"]
 ENGINES = ("auto", "compiled", "reference")
 
 COMPILE_S = 8.0  # what compiling a policy and the loop takes, about
-FURTHER_S = 2.0  # what compiling a policy takes where the loop is on the disk, or so many times that ...
-FURTHER_BYTES = 8_000  # ... as it has this much bytecode: measured from 400 to 73,000, which took 1.6 to 20 s
+FURTHER_S = 2.0  # what compiling a policy takes where the loop is on the disk; a longer one, in proportion
+FURTHER_BYTES = 8_000  # of its bytecode at most for that: 400 bytes were measured to take 1.6 s, 73,000 20 s
 LOAD_S = 0.7  # what it takes to load the compiler and the code that it made before
 PACE_S = 0.3  # after this the pace of a run is known
 MANY_TASKS = 20_000  # more than the reference engine does in LOAD_S under any policy

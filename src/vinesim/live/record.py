@@ -286,7 +286,7 @@ def _factor(
     tasks = [one.name for one in cluster.task_types]
     t = np.array([tasks.index(one.task_type) for one in cluster.applications])[code]
     overhead_us = np.zeros(len(t)) if cluster.overhead_us is None else cluster.overhead_us[unit_type, t]
-    own_us = columns["size"] / cluster.affinity[unit_type, t]
+    own_us = columns["size"] / np.where(unit_type == NOWHERE, 1.0, cluster.affinity[unit_type, t])
     expected_us = (overhead_us + own_us)[leaders]
     followers = np.setdiff1d(np.arange(len(batch)), leaders)
     np.add.at(expected_us, batch[followers], (overhead_us + own_us - overhead_us)[followers])
