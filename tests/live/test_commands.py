@@ -145,7 +145,7 @@ class Starting:
     """A supervisor, and what its cluster waits for at each question; without an answer it has no manager."""
 
     def __init__(self, folder, *answers):
-        self.folder, self.answers, self.is_ended = folder, list(answers), False
+        self.folder, self.answers, self.is_ended, self.is_slow = folder, list(answers), False, False
         self.now_s = 0.0
 
     def called(self, _, op):
@@ -168,8 +168,9 @@ class Starting:
     def terminate(self):
         self.is_ended = True
 
-    def wait(self):
-        pass
+    def wait(self, timeout=None):
+        if timeout is not None and self.is_slow:
+            raise subprocess.TimeoutExpired("supervisor", timeout)
 
 
 def starts(monkeypatch, tmp_path, *answers, wait_s=1e9):
@@ -236,8 +237,12 @@ def test_a_node_that_cannot_be_placed_is_no_harm_to_the_cluster(tmp_path, monkey
     assert placed._joined(tmp_path / "state", known, add, threading.Event()) == []
 
 
-def test_a_start_that_is_interrupted_leaves_no_cluster(monkeypatch, tmp_path):
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_start_that_is_interrupted_leaves_no_cluster_and_says_what_it_waits_for(
+    monkeypatch, tmp_path, capsys, is_slow
+):
     process = Starting(tmp_path)
+    process.is_slow = is_slow
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -247,6 +252,7 @@ def test_a_start_that_is_interrupted_leaves_no_cluster(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         live_cluster.start(write_files(tmp_path), tmp_path / "folder", 1.0, False)
     assert process.is_ended
+    assert ("waiting for what was started to end" in capsys.readouterr().err) == is_slow
 
 
 def test_a_supervisor_that_is_to_end_waits_for_no_manager(tmp_path):

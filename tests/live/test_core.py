@@ -130,6 +130,37 @@ def test_of_two_agents_of_a_node_the_first_ends_for_good(core):
     assert [peer for peer, m in sent if m["op"] == "run"] == ["second"]
 
 
+def test_an_agent_that_registers_twice_is_the_same_agent_and_keeps_its_work(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    running = [{"attempt": run["attempt"], "unit": 2, "items": []}]
+    sent = core.agent("n1", epoch=1, running=running)
+    assert (only(sent, "welcome")["epoch"], every(sent, "fenced"), every(sent, "run")) == (1, [], [])
+    assert result_of(only(core.end("n1", run["attempt"]), "answer")) == 7
+
+
+@pytest.mark.parametrize("epoch", [1, 7])
+def test_an_agent_that_comes_from_another_manager_brings_nothing_and_costs_nothing(core, epoch):
+    """Its epoch is unknown here, or one of the same number; what it runs is of no client of this manager."""
+    core.agent("n1")
+    run = only(core.request(), "run")
+    core.core.closed("n1")
+    other = [{"attempt": 99, "unit": 2, "age_us": 5.0, "items": [["OTHER", 1.0, 0.0, "d", "k"]]}]
+    ended = [{"attempt": 98, "epoch": epoch, "outcome": "done", "results": [{"result": b"x"}], "execution_us": 1.0}]
+    sent = core.agent("n1", epoch=epoch, running=other, ended=ended)
+    if epoch == 1:
+        assert [one["attempt"] for one in every(sent, "kill")] == [99]
+        assert not every(sent, "run")  # its unit is not free before that has ended
+        sent = core.end("n1", 99, outcome="killed")
+    else:
+        assert "epoch 7 of n1 is over" in only(sent, "fenced")["why"]
+        sent = core.agent("n1")
+    again = only(sent, "run")
+    assert again["attempt"] != run["attempt"]
+    core.end("n1", again["attempt"], epoch=core.core.nodes.all["n1"].epoch)
+    assert core.core.counters.n_done == 1
+
+
 def test_an_agent_that_comes_back_in_time_goes_on(core):
     core.agent("n1")
     run = only(core.request(), "run")

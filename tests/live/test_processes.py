@@ -258,6 +258,24 @@ def test_stop_ends_everything_and_a_stranger_is_not_served(tmp_path):
         assert [process.returncode for process in cluster._running.values()] == [0, 0]
 
 
+def test_an_agent_with_a_wrong_token_says_so_once_and_comes_with_the_right_one(tmp_path):
+    with processes(tmp_path, "manager") as cluster:
+        token, log = cluster.folder / "token", cluster.folder / "logs" / "n0.jsonl"
+        right = token.read_text()
+        token.write_text("00" * 32)
+        cluster.start("n0")
+        of_manager = cluster.folder / "logs" / "manager.jsonl"
+        until(lambda: of_manager.read_text().count('"wrong token"') >= 3)
+        said = [json.loads(line) for line in log.read_text().splitlines()]
+        assert [(one["event"], one["why"]) for one in said] == [
+            ("no manager", "closed by the peer: the token is probably wrong")
+        ]
+        token.write_text(right)
+        cluster.signal("n0", signal.SIGKILL)
+        cluster.start("n0")
+        run(cluster.folder, lambda session: up(session, "n0"))
+
+
 def test_a_second_manager_of_a_folder_ends_before_it_changes_anything(tmp_path):
     with processes(tmp_path, "manager") as cluster:
         words = [sys.executable, "-m", "vinesim.live.serve", "manager", str(cluster.folder)]

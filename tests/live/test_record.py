@@ -66,7 +66,7 @@ def test_load_is_played_recorded_and_simulated(tmp_path):
         recorded = record(cluster.folder)
     (played,) = found
     assert len(played.response_us["SEARCH"]) == work.n_jobs == recorded.scenario.workload.n_jobs
-    assert recorded.n_left_out == 0
+    assert [one.what for one in recorded.left_out] == ["node n1 got no work for a time"]
     gaps = np.diff(recorded.scenario.workload.arrival_us) - np.diff(work.arrival_us) / 2
     assert np.median(np.abs(gaps)) < 50_000
     write_scenario(tmp_path / "out", recorded.scenario)
@@ -159,10 +159,44 @@ def failed(tmp_path, n=3):
 def test_why_there_is_nothing_to_record_is_said(tmp_path):
     core = failed(tmp_path)
     core.request("c")
-    core.turn(("c", {"op": "client.cancel", "key": "c"}))
+    (killed,) = every(core.turn(("c", {"op": "client.cancel", "key": "c"})), "kill")
+    core.end("n1", killed["attempt"], outcome="killed")
     closed(core, tmp_path)
     with pytest.raises(InputError, match=r"found 3 failed \(3 of them: ValueError: no\); 1 cancelled"):
         record(tmp_path / "state")
+
+
+def test_what_the_simulation_leaves_out_is_said_by_name(tmp_path, capsys):
+    core = failed(tmp_path, 2)
+    core.end("n1", only(core.request("done"), "run")["attempt"])
+    run = only(core.request("again"), "run")
+    again = only(core.end("n1", run["attempt"], outcome="killed", why="died"), "run")
+    core.end("n1", again["attempt"])
+    run = only(core.request("running"), "run")
+    core.turn(("c", {"op": "client.cancel", "key": "running"}))
+    core.end("n1", run["attempt"], outcome="killed")
+    request = {"op": "client.request", "application": "ECHO", "size": 1.0, "payload": b"\x01"}
+    sent = core.turn(("c", {**request, "key": "unseen"}), ("c", {"op": "client.cancel", "key": "unseen"}))
+    assert not every(sent, "run")
+    job = only(core.submit(), "run")
+    core.end("n1", job["attempt"], exit_code=0)
+    for is_draining in (True, False):
+        core.turn(("c", {"op": "client.drain", "n": 1 + is_draining, "node": "n1", "is_draining": is_draining}))
+    core.end("n1", only(core.request("last"), "run")["attempt"])
+    core.turn(("c", {"op": "client.drain", "n": 3, "node": "n1", "is_draining": True}))  # after the last end
+    closed(core, tmp_path)
+    recorded_to(tmp_path / "out", tmp_path / "state")
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("3 requests: ")
+    assert said[1:] == [
+        "left out: 2 requests that failed; this may touch 3 starts",
+        "left out: 1 request that was cancelled after its start; this may touch 1 start",
+        "left out: 1 request that was cancelled before the policy knew of it; this touches no start",
+        "left out: the earlier starts of 1 request that had to start again; this may touch 2 starts",
+        "left out: 1 job; this may touch 1 start",
+        "left out: node n0 got no work for a time; this may touch 3 starts",
+        "left out: node n1 got no work for a time; this may touch 1 start",
+    ]
 
 
 def test_requests_of_applications_that_clients_registered_are_recorded(tmp_path):
@@ -182,7 +216,7 @@ def test_requests_of_applications_that_clients_registered_are_recorded(tmp_path)
     recorded = record(tmp_path / "state")
     assert recorded.scenario.workload.application_names == ("ECHO", "MINE")
     assert recorded.scenario.workload.application.tolist() == [0, 1]
-    assert (recorded.n_left_out, recorded.n_unknown) == (0, 1)
+    assert "1 request of an application that nobody declares" in [one.what for one in recorded.left_out]
     write_scenario(tmp_path / "out", recorded.scenario)
     assert content_id(vs.read_scenario(tmp_path / "out" / SCENARIO)) == content_id(recorded.scenario)
 

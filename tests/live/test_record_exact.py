@@ -2,6 +2,7 @@
 
 import heapq
 import json
+import re
 
 import numpy as np
 import pytest
@@ -30,8 +31,9 @@ limits: {pending: 5000}
 TURN_US = 1e3 / 3
 
 
-def lived(folder, text, seed=1, n_requests=400, turn_us=TURN_US, rate=1.1):
-    """A run in which a turn of the manager includes several arrivals and ends, at times that are no round numbers."""
+def lived(folder, text, seed=1, n_requests=400, turn_us=TURN_US, rate=1.1, cancelled=0.0):
+    """A run in which a turn of the manager includes several arrivals and ends, at times that are no round numbers; and
+    a share of turns the end of a request's use, while it waits or others run with it."""
     for name, sees in (("slack.py", "False"), ("seeing.py", "True")):
         (folder / name).write_text(OWN.replace("SEES", sees))
     core, random = CoreTest(folder, text), np.random.default_rng(seed)
@@ -54,6 +56,8 @@ def lived(folder, text, seed=1, n_requests=400, turn_us=TURN_US, rate=1.1):
             _, _, node, attempt, n, took_us = heapq.heappop(ends)
             end = {"attempt": attempt, "epoch": 1, "outcome": "done", "results": [{"result": b"\x01"}] * n}
             messages.append((node, {"op": "agent.ended", "ends": [{**end, "execution_us": took_us}]}))
+        if random.random() < cancelled and (keys := may_cancel(core.core)):
+            messages.append(("c", {"op": "client.cancel", "key": keys[random.integers(0, len(keys))]}))
         sent = core.turn(*[messages[i] for i in random.permutation(len(messages))], after_us=turn_us)
         for node, run in [(peer, m) for peer, m in sent if m["op"] == "run"]:
             unit = run["unit"]
@@ -63,10 +67,18 @@ def lived(folder, text, seed=1, n_requests=400, turn_us=TURN_US, rate=1.1):
             end = begun_us + took_us, run["attempt"], node, run["attempt"], len(run["payloads"]), took_us
             heapq.heappush(ends, end)
     counters = core.core.counters
-    assert counters.n_done + counters.n_dropped == n_sent
+    assert counters.n_done + counters.n_dropped + counters.n_cancelled == n_sent
+    assert cancelled or not counters.n_cancelled
     core.core.journal.close()
     (folder / "state" / "journal").rename(folder / "state" / JOURNAL)
     return record(folder / "state")
+
+
+def may_cancel(core):
+    """The keys of requests that wait, or that run with others."""
+    items = core.clients._all["c"].items.values()
+    of = {one.key: 0 if one.run is None else sum(not other.is_cancelled for other in one.run.items) for one in items}
+    return [key for key, n in of.items() if n != 1]
 
 
 class OnGrid:
@@ -154,12 +166,36 @@ def test_what_the_policy_dropped_is_in_the_record(tmp_path):
     check(recorded)
     n_dropped = int(np.isfinite(recorded.result.tasks["dropped_us"]).sum())
     assert 0 < n_dropped == recorded.result.summary["jobs"]["refused"] < 400
-    assert (recorded.scenario.workload.n_jobs, recorded.n_left_out) == (400, 0)
+    assert (recorded.scenario.workload.n_jobs, recorded.left_out) == (400, ())
     lines = {line.what: line for line in validate(recorded, 3, engine="reference")}
     line = lines["requests dropped"]
     assert line.measured == line.in_full == pytest.approx(100.0 * n_dropped / 400)
     assert lines["response, mean"].in_full == pytest.approx(lines["response, mean"].measured, rel=1e-12)
     assert np.isfinite(recorded.drawn(0).workload.times_us).all()
+
+
+FORGETS = [policy for policy in POLICIES if not policy.startswith("rb_")]
+
+
+@pytest.mark.parametrize("policy", [*FORGETS, "edf_drop", "symphony_recommended"])
+def test_what_was_cancelled_is_withdrawn_in_the_simulation(tmp_path, policy):
+    text = CLUSTER.replace("POLICY", policy).replace("AHEAD", "1")
+    recorded = lived(tmp_path, text, cancelled=0.3, rate=1.3)
+    check(recorded)
+    withdraw_us = recorded.scenario.workload.withdraw_us
+    assert np.isfinite(withdraw_us).sum() == recorded.result.summary["jobs"]["withdrawn"] > 20
+    assert [one.n_starts for one in recorded.left_out] in ([], [0])  # the policy did not know some
+    lines = {line.what: line for line in validate(recorded, 2, engine="reference")}
+    line = lines["requests cancelled"]
+    assert line.measured == line.in_full > 5.0
+
+
+def test_where_the_policy_starts_what_was_cancelled_this_is_said(tmp_path):
+    text = CLUSTER.replace("POLICY", "rb_fifo").replace("AHEAD", "0")
+    recorded = lived(tmp_path, text, cancelled=0.3, rate=1.3)
+    words = next(str(one) for one in recorded.left_out if one.n_starts)
+    said = "requests that were cancelled, which rb_fifo starts all the same; this may touch"
+    assert re.fullmatch(rf"\d+ {said} \d+ starts", words)
 
 
 ANY_CLUSTER = [
@@ -170,6 +206,7 @@ ANY_CLUSTER = [
     "rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ba\noptions: {polling_us: 700.1, estimate: learned}",
 ]  # fmt: skip
 WITHOUT_AHEAD = ("rb_", "easy", "conservative", "earliest_completion")
+KEEPS = (*WITHOUT_AHEAD, "drf")  # what is cancelled
 
 
 @pytest.mark.slow
@@ -178,15 +215,15 @@ def test_it_does_so_on_many_drawn_clusters(tmp_path, policy):
     for seed in range(10, 22):
         place = tmp_path / str(seed)
         place.mkdir()
-        check(lived_as_drawn(place, policy, seed))
+        check(lived_as_drawn(place, policy, seed, 0.0 if policy.startswith(KEEPS) else 0.3 * (seed % 2)))
 
 
-def lived_as_drawn(folder, policy, seed):
+def lived_as_drawn(folder, policy, seed, cancelled=0.0):
     random = np.random.default_rng(seed)
     text, n_units = drawn(random, policy, not policy.startswith(WITHOUT_AHEAD))
     turn_us = float(random.choice([TURN_US, 1000.0, 100.0]))
     rate = random.uniform(0.2, 1.2) * n_units / 4 * turn_us / TURN_US
-    return lived(folder, text, seed, 150, turn_us, rate)
+    return lived(folder, text, seed, 150, turn_us, rate, cancelled)
 
 
 def drawn(random, policy, may_take_ahead):

@@ -65,8 +65,7 @@ def start(
         if foreground:
             process.wait()
     except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
+        _end_start(process)
         raise
 
 
@@ -165,6 +164,16 @@ def _count(text: str) -> tuple[str, int]:
     return kind, int(number)
 
 
+def _end_start(process: Any) -> None:
+    """End a cluster that was started, and say what takes long."""
+    process.terminate()
+    try:
+        process.wait(SAY_S)
+    except subprocess.TimeoutExpired:
+        say("waiting for what was started to end, Ray last", err=True)
+        process.wait()
+
+
 def _wait_until_up(place: Path, process: Any, until_s: float) -> None:
     """Return once all nodes can work. Say on standard error what is waited for, if it takes long."""
     from vinesim.model.errors import VineSimError
@@ -182,8 +191,7 @@ def _wait_until_up(place: Path, process: Any, until_s: float) -> None:
                 say(f"waiting for {words}", err=True)
         time.sleep(POLL_S)
     if process.poll() is None:
-        process.terminate()
-        process.wait()
+        _end_start(process)
     raise VineSimError(f"the cluster was not started: it waited for {'; '.join(awaited)}; see {place / 'logs'}")
 
 

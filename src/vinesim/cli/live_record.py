@@ -1,6 +1,7 @@
 """``vinesim live record|validate``: a live run as a scenario and a result, and compared with its simulation."""
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -29,9 +30,14 @@ def record(
     write_scenario(out, found.scenario)
     write_result(out / RESULT, found.result)
     n = found.scenario.workload.n_jobs
-    unknown = f"; {found.n_unknown:,} of applications that nobody declares are left out" if found.n_unknown else ""
-    left_out = f"; {found.n_left_out:,} that failed or were cancelled are left out" if found.n_left_out else ""
-    say(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
+    say(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}")
+    _say_left_out(found)
+
+
+def _say_left_out(found: Any, err: bool = False) -> None:
+    """Say what else has happened on the cluster."""
+    for one in found.left_out:
+        say(f"left out: {one}", err=err)
 
 
 def _check_target(folder: Path) -> None:
@@ -69,6 +75,7 @@ def validate(
     found = recorded(place)
     lines = validated(found, replications)
     if as_json:
+        _say_left_out(found, err=True)
         print_json([asdict(line) for line in lines])
         return
     from rich.box import SIMPLE
@@ -86,3 +93,4 @@ def validate(
     console = Console()
     console.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
     console.print(table)
+    _say_left_out(found)

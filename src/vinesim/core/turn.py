@@ -220,7 +220,7 @@ def run_turn(
     sees_every_event = sees_all(state)
     run.n_answered = 0
     event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
-    n_operations, is_over = operations.shape[0], False
+    n_operations, is_over, is_withdrawn = operations.shape[0], False, False
     for i in range(n_operations + 1):
         is_event = i < n_operations
         forget_found(state)
@@ -240,6 +240,7 @@ def run_turn(
                 withdrawn = withdraw(model, state, window, one.number)
                 if withdrawn >= 0:
                     note_answer(state, NOTHING, withdrawn)
+                    run.timer_us, is_withdrawn = np.inf, True
                 continue
             event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
             if kind == ARRIVE:
@@ -256,8 +257,9 @@ def run_turn(
         elif is_over or not may_grant:
             break
         view = View(run.now_us, event, unit, job, task, options, scratch)
-        if not ask(model, state, view, is_event and sees_every_event):
+        if not ask(model, state, view, (is_event or is_withdrawn) and sees_every_event):
             return BROKEN, np.int64(0)
+        is_withdrawn = False
         window.job_arrival_us[run.next_job] = np.inf
         event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
     return GO_ON, tell(state, window, answers, requests)

@@ -48,6 +48,13 @@ def queries_of(decide: Any) -> frozenset[str]:
 
 
 @lru_cache(1000)
+def bytes_of(decide: Any) -> int:
+    """Return how much bytecode there is of a policy's function and of what it calls, without the queries."""
+    own = [one for one in functions_of(decide) if not one.__module__.startswith("vinesim.state.")]
+    return sum(len(one.__code__.co_code) for one in own)
+
+
+@lru_cache(1000)
 def _queries_among(functions: frozenset[Any]) -> frozenset[str]:
     found = set()
     for one in functions:
@@ -62,7 +69,8 @@ Engine = Literal["auto", "compiled", "reference"]
 ENGINES = ("auto", "compiled", "reference")
 
 COMPILE_S = 8.0  # what compiling a policy and the loop takes, about
-FURTHER_S = 2.0  # what compiling a policy takes where the loop is on the disk
+FURTHER_S = 2.0  # what compiling a policy takes where the loop is on the disk; a longer one, in proportion
+FURTHER_BYTES = 8_000  # of its bytecode at most for that: 400 bytes were measured to take 1.6 s, 73,000 20 s
 LOAD_S = 0.7  # what it takes to load the compiler and the code that it made before
 PACE_S = 0.3  # after this the pace of a run is known
 MANY_TASKS = 20_000  # more than the reference engine does in LOAD_S under any policy
@@ -125,9 +133,10 @@ class EngineChoice:
 
     def _is_worth_it(self, seconds: float) -> bool:
         """Whether ``seconds`` on the reference engine are longer than the code takes to be loaded, or compiled."""
-        if seconds < LOAD_S or seconds >= COMPILE_S or self._code.is_on_disk:
+        if seconds < LOAD_S or self._code.is_on_disk:
             return seconds >= LOAD_S
-        return seconds >= FURTHER_S and self._code.is_loop_on_disk
+        further_s = FURTHER_S * max(1.0, bytes_of(self._code.decide) / FURTHER_BYTES)
+        return seconds >= further_s and (seconds >= COMPILE_S or self._code.is_loop_on_disk)
 
     def cannot_compile(self) -> None:
         """Note that the policy cannot be compiled, so that its next small runs do not try."""

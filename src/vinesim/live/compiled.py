@@ -33,7 +33,7 @@ from vinesim.jit.reference import Arrays, words_of
 from vinesim.live.columns import along_groups
 from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order
 from vinesim.live.grant import Grant, Place, place_at
-from vinesim.live.registration import Cluster, Registration, compiled, registration
+from vinesim.live.registration import Cluster, Registration, can_forget, compiled, registration
 from vinesim.live.renumbering import moved_scratch, moved_state, moved_window, surviving
 from vinesim.live.saving import packed, signature, unpacked
 from vinesim.model.application import Application
@@ -68,7 +68,7 @@ class CompiledDecisions:
 
     def __init__(self, cluster: Cluster, policy: OnlinePolicy, n_tasks: int = LEAST_TASKS):
         self._cluster, self._policy, self._n_tasks = cluster, policy, n_tasks
-        self._numbers = policy.task_numbers or {}
+        self._numbers, self._can_forget = policy.task_numbers or {}, can_forget(policy)
         self._features = of_live(queries_of(policy.decide), cluster.datacenter.takes_ahead)
         self._options = build_options(policy.values_of_options())
         self._begin()
@@ -321,7 +321,7 @@ class CompiledDecisions:
             elif isinstance(one, SetUp):
                 rows += [(OPEN if one.is_up else CLOSE, self._unit_of[row], 0.0, 0.0) for row in one.units]
                 rows.append((TELL, OUTAGE, 0.0, 0.0))
-            elif not self._policy.keeps_tasks:
+            elif self._can_forget:
                 rows.append((WITHDRAW, one.request, 0.0, 0.0))
         return rows, n_requests
 

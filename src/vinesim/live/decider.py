@@ -11,7 +11,7 @@ from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, place_at
 from vinesim.live.grants import RECENT, Grants, Running
-from vinesim.live.registration import Cluster, Registration, compiled, registration
+from vinesim.live.registration import Cluster, Registration, can_forget, compiled, registration
 from vinesim.live.state import LiveState, expected_us
 from vinesim.model.application import Application
 from vinesim.model.errors import InputError, PolicyError, Problem
@@ -39,6 +39,7 @@ class Decider:
 
     def __init__(self, policy: OnlinePolicy, cluster: Cluster, grants: Grants):
         self.policy, self.cluster, self._grants = policy, cluster, grants
+        self._can_forget = can_forget(policy)
         self._of_tasks, self._of_jobs = (
             [name for name, (_, size) in policy.scratch.items() if size == what] for what in ("tasks", "jobs")
         )
@@ -126,8 +127,9 @@ class Decider:
 
     def cancel(self, job: int) -> bool:
         """Forget a request of which no task has started. Returns whether there was such a request and the policy could
-        forget it."""
-        if self.state is None or job not in self.requests.job_left or self.policy.keeps_tasks:
+        forget it. As in a run, the policy's timer is then over, and the policy is called unless another event follows at
+        this instant."""
+        if self.state is None or job not in self.requests.job_left or not self._can_forget:
             return False
         first = self.requests.job_first[job]
         if self.state.task_unit[first] != PENDING:
@@ -139,6 +141,7 @@ class Decider:
         for task in range(first, self.requests.job_first[job + 1]):
             self.state.task_unit[task] = DROPPED
             self.ended.append(task)
+        self.timer_us, self.must_call = math.inf, self.policy.sees_every_event
         return True
 
     def set_up(self, units: list[int], is_up: bool) -> None:
@@ -255,6 +258,7 @@ class Decider:
             self.report()
         elif not self.is_called:
             self.see(TIMER)
+        self.must_call = False
 
     def next_grant(self, application: int | None) -> Grant | None:
         """Ask the policy until it starts something; undo what it did for an application other than ``application``."""

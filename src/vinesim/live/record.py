@@ -4,6 +4,8 @@ The requests of the scenario arrive at the times at which they arrived, with the
 each has the time that it took there (its share, if it was consolidated); on other types, the median of its application.
 The overhead is the time that a grant takes beyond its execution: the median by application and type. ``drawn`` instead
 gives each request one of the measured times. Requests that the policy dropped are included, although they ran nowhere.
+A request that was cancelled while it waited is withdrawn at that time; one that was cancelled while others ran with it
+stays among these.
 """
 
 import json
@@ -17,9 +19,11 @@ import numpy as np
 from vinesim.engine.simulate import result_of, simulate
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.yaml_writer import as_yaml
+from vinesim.live.decider import usable
 from vinesim.live.dispatch import Dispatches, waiting_at
 from vinesim.live.folder import JOURNAL, cluster_in
 from vinesim.live.journal import Journal
+from vinesim.live.left_out import LeftOut, left_out
 from vinesim.live.registered import with_registered
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
@@ -35,7 +39,7 @@ from vinesim.result import Result
 
 SCENARIO, WORKLOAD, RESULT = "scenario.yaml", "workload.parquet", "result"
 TINY_US = 1e-12
-DROPPED = "dropped"  # outcome of a request
+DROPPED, WITHDRAWN = "dropped", "cancelled"  # outcomes of a request
 NOWHERE = -1
 NO_NETWORK = Network(None, None, None, 0.0)
 
@@ -48,8 +52,7 @@ class Recorded:
     result: Result
     in_full: Scenario  # the same requests, as ``repeated`` needs them
     begin_us: float  # when the first request came, by the cluster's clock
-    n_left_out: int  # requests that failed or were cancelled
-    n_unknown: int  # requests that are left out because nothing says what their application is
+    left_out: tuple[LeftOut, ...]  # what else has happened
     dispatches: Dispatches
 
     def drawn(self, replication: int) -> Scenario:
@@ -76,11 +79,16 @@ def record(folder: Path) -> Recorded:
     cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
     cluster = with_registered(cluster, journal)
     rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, number, id")]
-    journal.close()
-    came = [row for row in rows if _has_run(row) or row["outcome"] == DROPPED]
+    policy = usable(resolve(cluster.policy, cluster.options))
+    came = [
+        row
+        for row in rows
+        if _has_run(row) or row["outcome"] == DROPPED or (policy.can_withdraw and _is_withdrawn(row))
+    ]
     names = [one.application.name for one in cluster.applications]
     known = [row for row in came if row["application"] in names]
     if not any(map(_has_run, known)):
+        journal.close()
         raise InputError([Problem(str(folder), "a cluster that has processed requests", _instead(rows))])
     columns = _columns(known)
     begin_us = float(columns["arrival_us"].min())
@@ -116,16 +124,23 @@ def record(folder: Path) -> Recorded:
         code,
         unit_type,
         columns["size"],
-        waiting_at(np.fmin(columns["issued_us"], columns["dropped_us"]), columns["arrival_us"]),
+        waiting_at(np.fmin(columns["issued_us"], _gone_us(columns)), columns["arrival_us"]),
         _beyond(columns) / n_consolidated[batch],
     )
-    return Recorded(scenario, result, in_full, begin_us, len(rows) - len(came), len(came) - len(known), dispatches)
+    span_us = begin_us, begin_us + outcome.end_us
+    others = left_out(cluster, journal, [row for row in rows if row not in known], known, span_us)
+    journal.close()
+    begun_us = columns["issued_us"][leaders]
+    others = tuple(replace(one, n_starts=int((begun_us >= one.since_us).sum())) for one in others)
+    return Recorded(scenario, result, in_full, begin_us, others, dispatches)
 
 
 def _work_since(begin_us: float, work: Workload) -> Workload:
     """Return a workload with its times counted from ``begin_us``."""
     assert work.deadline_us is not None
-    return replace(work, arrival_us=work.arrival_us - begin_us, deadline_us=work.deadline_us - begin_us)
+    withdraw_us = None if work.withdraw_us is None else work.withdraw_us - begin_us
+    arrival_us, deadline_us = work.arrival_us - begin_us, work.deadline_us - begin_us
+    return replace(work, arrival_us=arrival_us, deadline_us=deadline_us, withdraw_us=withdraw_us)
 
 
 def _outcome_since(begin_us: float, outcome: Outcome) -> Outcome:
@@ -137,19 +152,26 @@ def _outcome_since(begin_us: float, outcome: Outcome) -> Outcome:
 
 
 def _has_run(row: dict[str, Any]) -> bool:
-    """Whether a kernel has processed a request."""
-    return row["outcome"] == "done" and row["execution_us"] is not None
+    """Whether a kernel has processed a request, alone or with others, whatever was answered."""
+    return row["issued_us"] is not None and row["execution_us"] is not None
+
+
+def _is_withdrawn(row: dict[str, Any]) -> bool:
+    """Whether a request was cancelled while it waited for its first start, and the policy knew of it."""
+    return row["outcome"] == WITHDRAWN and row["n_attempts"] == 0 and (row["number"] or 0) >= 0
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Return the journal's columns of requests, and when each was dropped. A dropped request is on unit ``NOWHERE``,
-    with an attempt of its own, and has none of the times of a request that ran."""
+    """Return the journal's columns of requests, and when each was dropped or withdrawn. Such a request is on unit
+    ``NOWHERE``, with an attempt of its own, and has no times of one that ran."""
     found = {
         name: np.array([row[name] for row in rows]) for name in ("application", "size", "arrival_us", "deadline_us")
     }
     for name in ("issued_us", "execution_us", "ended_us"):
         found[name] = np.array([row[name] if _has_run(row) else np.nan for row in rows], np.float64)
-    found["dropped_us"] = np.array([np.nan if _has_run(row) else row["ended_us"] for row in rows], np.float64)
+    for name, outcome in (("dropped_us", DROPPED), ("withdrawn_us", WITHDRAWN)):
+        is_it = [row["outcome"] == outcome and not _has_run(row) for row in rows]
+        found[name] = np.where(is_it, np.array([row["ended_us"] for row in rows], np.float64), np.nan)
     found["unit"] = np.array([row["unit"] if _has_run(row) else NOWHERE for row in rows])
     found["attempt"] = np.array([row["attempt"] if _has_run(row) else -1 - i for i, row in enumerate(rows)])
     return found
@@ -167,7 +189,7 @@ def _outcome(cluster: Cluster, columns: dict[str, np.ndarray], leaders: np.ndarr
         shares_units=True,
         exit_reason=ExitReason.ALL_DONE,
         reason="",
-        end_us=float(np.fmax(columns["ended_us"], columns["dropped_us"]).max()),
+        end_us=float(np.fmax(columns["ended_us"], _gone_us(columns)).max()),
         n_events=n_requests,
         followers=np.setdiff1d(np.arange(n_requests), leaders),
         granted_us=columns["issued_us"] if cluster.datacenter.takes_ahead else None,
@@ -175,8 +197,13 @@ def _outcome(cluster: Cluster, columns: dict[str, np.ndarray], leaders: np.ndarr
     )
 
 
+def _gone_us(columns: dict[str, Any]) -> np.ndarray:
+    """[N] us: when each request was dropped or withdrawn; NaN for one that ran."""
+    return np.asarray(np.fmin(columns["dropped_us"], columns["withdrawn_us"]))
+
+
 def _beyond(columns: dict[str, Any]) -> np.ndarray:
-    """[N] us: what the grant of each request took beyond its execution; NaN for one that was dropped."""
+    """[N] us: what the grant of each request took beyond its execution; NaN for one that did not run."""
     return np.maximum(columns["ended_us"] - columns["begun_us"] - columns["execution_us"], 0.0)
 
 
@@ -263,7 +290,7 @@ def _factor(
     tasks = [one.name for one in cluster.task_types]
     t = np.array([tasks.index(one.task_type) for one in cluster.applications])[code]
     overhead_us = np.zeros(len(t)) if cluster.overhead_us is None else cluster.overhead_us[unit_type, t]
-    own_us = columns["size"] / cluster.affinity[unit_type, t]
+    own_us = columns["size"] / np.where(unit_type == NOWHERE, 1.0, cluster.affinity[unit_type, t])
     expected_us = (overhead_us + own_us)[leaders]
     followers = np.setdiff1d(np.arange(len(batch)), leaders)
     np.add.at(expected_us, batch[followers], (overhead_us + own_us - overhead_us)[followers])
@@ -311,11 +338,18 @@ def _workload(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, times
         preferred_type=np.full(n, NO_PREFERENCE),
         demand=np.array([one.demand for one in cluster.applications])[code],
         deadline_us=columns["deadline_us"],
+        withdraw_us=_withdraw_us(columns),
         application=code,
         times_us=times_us,
         task_types=cluster.task_types,
         application_names=tuple(one.application.name for one in cluster.applications),
     )
+
+
+def _withdraw_us(columns: dict[str, Any]) -> np.ndarray | None:
+    """[N] us: when each request was withdrawn; infinite: never. None if none was."""
+    at_us = columns["withdrawn_us"]
+    return np.where(np.isnan(at_us), np.inf, at_us) if np.isfinite(at_us).any() else None
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.engine.engine_choice import queries_of
 from vinesim.engine.simulate import unit_order_of
 from vinesim.model.application import Application, due_us
 from vinesim.model.catalog import TaskType, code_of
@@ -47,6 +48,12 @@ class Cluster:
         if self.datacenter.has_power_caps:
             expected = "none, for a live scheduler, which does not know what its nodes draw"
             raise InputError([Problem(("datacenter", "power_cap"), expected, "a power cap", "Leave the caps out.")])
+
+
+def can_forget(policy: OnlinePolicy) -> bool:
+    """Whether a policy needs no notice of a request that is withdrawn: it keeps no tasks, or passes over those that
+    wait no more."""
+    return policy.can_withdraw and not (policy.keeps_tasks and "first_withdrawn" in queries_of(policy.decide))
 
 
 def registration(

@@ -1,7 +1,10 @@
 """What a scheduler knows, as bytes, and back."""
 
+import hashlib
 import pickle
 from typing import Any
+
+import numpy as np
 
 from vinesim.live.decider import Decider
 from vinesim.live.grants import Grants
@@ -29,8 +32,12 @@ def restored(data: bytes, decider: Decider, grants: Grants) -> None:
 
 def signature(policy: OnlinePolicy, cluster: Cluster, kind: str = "") -> str:
     """Return what must be the same where it is restored. ``kind`` is what holds it, if that is not the plain code."""
-    options = policy.values_of_options()
-    return f"{kind}VineSim {VERSION}, policy {title_of(policy)}, options {options}, {cluster.datacenter.n_units} units"
+    options, center = policy.values_of_options(), cluster.datacenter
+    what = f"{kind}VineSim {VERSION}, policy {title_of(policy)}, options {options}, {center.n_units} units"
+    tables = (center.unit_type, center.rack, center.shelf, cluster.affinity, cluster.overhead_us)
+    parts = [repr((center.processor_types, cluster.task_types, cluster.seed)).encode()]
+    parts += [b"none" if one is None else np.asarray(one, np.float64).tobytes() for one in tables]
+    return f"{what} of the cluster {hashlib.sha256(b'|'.join(parts)).hexdigest()[:12]}"
 
 
 def packed(of: str, content: dict[str, Any]) -> bytes:

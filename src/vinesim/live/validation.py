@@ -54,6 +54,8 @@ def _numbers(result: Result, measured: Result) -> dict[str, tuple[float, str]]:
     found["requests per start"] = (has_run.sum() / starts, "")
     if result.outcome.dropped_us is not None:
         found["requests dropped"] = (100.0 * float(np.isfinite(result.outcome.dropped_us).mean()), "%")
+    if "withdrawn" in summary["jobs"]:
+        found["requests cancelled"] = (100.0 * summary["jobs"]["withdrawn"] / len(has_run), "%")
     found[ORDER] = (_same_order(measured, result), "")
     return found
 

@@ -24,6 +24,7 @@ from vinesim.engine.simulate import code_for
 from vinesim.jit import machine_code
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
+from vinesim.policies.slurm.policy import Slurm
 from vinesim.state import layout
 from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 
@@ -92,7 +93,9 @@ class Thoughtful(OnlinePolicy):
 
 def test_a_small_run_loads_no_compiler():
     code = (
-        "import sys, vinesim as vs\n"
+        "import math, sys, vinesim as vs\n"
+        "from vinesim.engine import engine_choice\n"
+        "engine_choice.PACE_S = math.inf\n"  # the machine may be busy
         "reported = vs.simulate(vs.read_scenario('examples/quickstart.yaml')).provenance\n"
         "print(reported['engine'], reported['engine_choice'], 'numba' in sys.modules, sep='|')"
     )
@@ -159,21 +162,30 @@ def test_code_for_tasks_that_hold_one_unit_is_not_code_for_those_that_hold_sever
     assert reported("several") == "[False, True] [False, True]\n"
 
 
-def test_a_further_policy_is_compiled_sooner_than_the_first(monkeypatch, tmp_path):
+@pytest.mark.parametrize("times_as_long", [1, 10])
+def test_a_further_policy_is_compiled_sooner_than_the_first_and_a_long_one_later(monkeypatch, tmp_path, times_as_long):
+    if times_as_long > 1:
+        monkeypatch.setattr(engine_choice, "FURTHER_BYTES", engine_choice.bytes_of(Mine.decide) / times_as_long)
     monkeypatch.setattr(Code, "is_loaded", False)
     monkeypatch.setattr(machine_code, "folder", lambda: tmp_path)
     monkeypatch.setattr(engine_choice, "_took_s", {})
 
-    def is_left_after_3_s():
+    def is_left_after(seconds):
         chosen = chosen_for(Mine)
-        monkeypatch.setattr(chosen, "_begun", time.perf_counter() - 3.0)
-        return chosen.is_too_slow(100)
+        monkeypatch.setattr(chosen, "_begun", time.perf_counter() - seconds)
+        return chosen.is_too_slow(200)
 
-    assert not is_left_after_3_s()
+    assert not is_left_after(3.0)
     digest = code_for(quickstart(), Mine()).name(SHARED_LOOP)
     name = machine_code.name_of(SHARED_LOOP, digest)
     (tmp_path / f"loop.{name}-.{machine_code.PYTHON}.nbi").touch()
-    assert is_left_after_3_s()
+    assert is_left_after(3.0) == (times_as_long == 1)
+    assert is_left_after(2.5 * times_as_long)
+
+
+def test_slurm_takes_ten_times_as_long_to_compile_as_a_short_policy():
+    assert engine_choice.bytes_of(High.decide) < engine_choice.FURTHER_BYTES
+    assert 8 <= engine_choice.bytes_of(Slurm.decide) / engine_choice.FURTHER_BYTES <= 12
 
 
 @pytest.fixture

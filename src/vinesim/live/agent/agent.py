@@ -64,7 +64,7 @@ class Agent:
         adopt_orphans()
         self._family = Family(self._folder)
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
-        renewal = asyncio.get_running_loop().create_task(self._renew())
+        renewal, why = asyncio.get_running_loop().create_task(self._renew()), ""
         try:
             while not self._is_stopping:
                 self._gone.clear()
@@ -77,9 +77,11 @@ class Agent:
                         self._host, self._port, self._token, ANY_BYTES, self._received, self._closed
                     )
                 except (OSError, Refused) as wrong:
-                    log.warning("no manager", extra={"why": str(wrong)})
+                    if why != (why := str(wrong)):  # once, however often it tries
+                        log.warning("no manager", extra={"why": why})
                     await asyncio.sleep(AGAIN_S)
                     continue
+                why = ""
                 await self._far.listen(self._manager.local_host or self._host)
                 self._hello()
                 await self._gone.wait()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vinesim.live.clock import ClusterClock
+from vinesim.live.clock import GRID_US, ClusterClock
 from vinesim.live.decisions import Arrive, Decisions, Lose, Operation, SetUp, Withdraw
 from vinesim.live.journal import Journal
 from vinesim.live.manager.calls import checked
@@ -57,6 +57,7 @@ class Core:
         self.is_changing = False  # the cluster file has changed: this core ends, and another one continues
         self.ask_again_us = math.inf
         self._could_grant = True  # when the policy was called last
+        self._asked_us = -math.inf  # when that was
         self._look_us = -math.inf  # when to look again for leases and clients that have come to their end
         self._operations: list[Operation] = []
         self._arriving: list[tuple[Arrive, Item]] = []
@@ -190,7 +191,7 @@ class Core:
 
     def wait(self, item: Item) -> None:
         """Let an item wait for a grant. A job that already waited under the previous manager keeps its place."""
-        item.run = None
+        item.run, item.number = None, -1
         if item.job in self._waiting_jobs:
             item.number = self._waiting_jobs.pop(item.job)
             self.items[item.number] = item
@@ -274,11 +275,28 @@ class Core:
             is_due = False
             operations, self._operations = self._operations, []
             arriving, self._arriving = self._arriving, []
+            withdrawn = [one for one in operations if isinstance(one, Withdraw)]
+            if 0 < len(withdrawn) < len(operations):
+                self._withdraw_before(withdrawn)
+                operations = [one for one in operations if not isinstance(one, Withdraw)]
             self._ask(operations, arriving)
 
-    def _ask(self, operations: list[Operation], arriving: list[tuple[Arrive, Item]]) -> None:
+    def _withdraw_before(self, withdrawn: Sequence[Operation]) -> None:
+        """Tell the policy what need not start any more just before the rest of a turn: in a run it comes last in its
+        instant."""
+        now_us = self.now_us
+        before_us = now_us - GRID_US
+        self.now_us = before_us if self._asked_us < before_us else (max(self._asked_us, 0.0) + now_us) / 2
+        self._ask(withdrawn, [])
+        self._pass_until(now_us)
+        self.now_us = now_us
+
+    def _ask(self, operations: Sequence[Operation], arriving: list[tuple[Arrive, Item]]) -> None:
         """Call the policy, and carry out its grants; cancelled work ends at once."""
-        self._could_grant = self._may_grant
+        self._could_grant, self._asked_us = self._may_grant, self.now_us
+        for one in operations:
+            if isinstance(one, Withdraw):
+                self.runs.withdrawn(self.items[one.request])
         outcome = self.decisions.turn(self.now_us, operations, self._could_grant)
         for number, (_, item) in zip(outcome.numbers, arriving, strict=True):
             item.number = number

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vinesim.live.manager.core import Core, Message
 
 DONE, RAISED, KILLED, LIMIT = "done", "raised", "killed", "limit"  # how an attempt ends
+CANCELLED = "cancelled"  # outcome of a request
 WAITING_FOR_CLIENT = 1.0  # times the kernel limit that a client may hold a grant
 
 
@@ -86,7 +87,7 @@ class Runs:
             for place in run.grant.places:
                 self._core.tell(Complete(run.grant.id, place.unit))
             for item in run.items:
-                self._record(item, run, DONE, math.nan)
+                self._record(item, run, CANCELLED if item.is_cancelled else DONE, math.nan)
         else:
             self.stop(run, "its client released it", is_final=True)
 
@@ -140,11 +141,17 @@ class Runs:
         """Give up a request, which is answered at once; what runs is ended, unless others run with it."""
         if item.is_cancelled:
             return
-        self._core.withdraw(item)
+        item.is_unwanted = True
+        if self._core.withdraw(item) and item.number < 0:
+            self.withdrawn(item)  # the policy does not know it
         self._core.counters.n_cancelled += 1
-        self._record(item, None, "cancelled", math.nan)
-        self._core.clients.answer(item, {"error": "cancelled", "why": "cancelled"})
+        self._core.clients.answer(item, {"error": CANCELLED, "why": CANCELLED})
         self.stop_cancelled(item)
+
+    def withdrawn(self, item: Item) -> None:
+        """A request waits no more, because its client does not want it."""
+        if item.is_unwanted:
+            self._record(item, None, CANCELLED, math.nan)
 
     def stop_cancelled(self, item: Item) -> None:
         """End what runs of a cancelled item, unless others run with it."""
@@ -271,6 +278,9 @@ class Runs:
             self.offered.pop(run.grant.id, None)
         if run.is_offered:
             core.clients.withdrawn(run, run.why)
+            for item in run.items:
+                if item.is_unwanted:
+                    self._record(item, run, CANCELLED, math.nan)
             return
         for item in run.items:
             self._failed_once(item, run)
@@ -281,6 +291,8 @@ class Runs:
         if item.is_cancelled:
             if item.job:
                 core.jobs.failed(item, "cancelled", "cancelled")
+            elif item.is_unwanted:
+                self._record(item, run, CANCELLED, math.nan)
         elif item.is_found:
             core.clients.forget(item)
         elif item.job and core.jobs.is_once(item):
@@ -296,7 +308,10 @@ class Runs:
 
     def _done(self, item: Item, run: Run, result: "Message") -> None:
         core, counters = self._core, self._core.counters
+        execution_us = max(attempt.execution_us for attempt in run.attempts)
         if item.is_cancelled:
+            if item.is_unwanted:
+                self._record(item, run, CANCELLED, execution_us)
             return
         if "is_sent" in result and item.is_lost:
             item.is_lost = False
@@ -304,16 +319,15 @@ class Runs:
             core.wait(item)
             return
         if "error" in result:
-            self._fail(item, "failed", result["error"], run)
+            self._fail(item, "failed", result["error"], run, execution_us)
             return
         counters.n_done += 1
-        execution_us = max(attempt.execution_us for attempt in run.attempts)
         self._record(item, run, DONE, execution_us)
         counters.response_us.append(core.now_us - item.arrived_us)
         counters.dispatch_us.append(core.now_us - run.issued_us - execution_us)
         core.clients.answer(item, {**result, "execution_us": execution_us, "unit": run.attempts[0].unit})
 
-    def _fail(self, item: Item, kind: str, why: str, run: Run | None = None) -> None:
+    def _fail(self, item: Item, kind: str, why: str, run: Run | None = None, execution_us: float = math.nan) -> None:
         core = self._core
         if item.job:
             core.jobs.failed(item, kind, why)
@@ -321,7 +335,7 @@ class Runs:
         if kind == "failed":
             core.counters.n_failed += 1
             core.failures.note(core.served[item.application].name, kind, why)
-        self._record(item, run, kind, math.nan, why)
+        self._record(item, run, kind, execution_us, why)
         core.clients.answer(item, {"error": kind, "why": why})
 
     def _record(self, item: Item, run: Run | None, outcome: str, execution_us: float, why: str = "") -> None:

@@ -31,6 +31,7 @@ class Item:
     job: int = 0  # 0: a request
     n_attempts: int = 0
     is_cancelled: bool = False
+    is_unwanted: bool = False  # a request that its client has cancelled, which the journal is to say
     is_found: bool = False  # it ran when the manager was started again; its client has not sent it again
     is_lost: bool = False  # the answer of a node to its client may not have arrived
     number: int = -1  # in the decision component, while it waits there
