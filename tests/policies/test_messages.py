@@ -225,7 +225,7 @@ class Mine(OnlinePolicy):
 """
 
 
-def test_what_catches_one_kind_of_error_is_told_what_to_do(tmp_path):
+def test_what_catches_one_kind_of_error_gets_a_remedy(tmp_path):
     (tmp_path / "p.py").write_text(CATCHES)
     (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
     with pytest.raises(vs.PolicyError, match=r"p\.py:10: .*test for the cause before.*\n    except ZeroDivisionError"):
@@ -240,7 +240,7 @@ class Piles(BatchPolicy):
 
 
 @pytest.mark.parametrize("engine", ["reference", "compiled"])
-def test_a_batch_policy_that_overloads_a_unit_is_told_to_add_up_the_loads(engine):
+def test_a_batch_policy_that_overloads_a_unit_is_to_add_up_the_loads(engine):
     case = vs.changed(vs.read_scenario("examples/quickstart.yaml"), policy=Piles())
     with pytest.raises(vs.PolicyError, match="no room for it: add up what place puts on each unit"):
         vs.simulate(case, engine=engine)
