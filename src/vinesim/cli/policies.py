@@ -77,7 +77,7 @@ def _check(name: str | None) -> None:
     for words in found.done:
         say(f"  {words}")
     if found.features:
-        say(f"  every task starts with {', '.join(found.features)}")
+        say(f"  also tried with {', '.join(found.features)}")
     if found.left_out:
         say(f"Not tried, as the policy does not take them: {', '.join(found.left_out)}.")
 
