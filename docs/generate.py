@@ -273,7 +273,7 @@ def _commands(app: Any, prefix: str) -> Iterable[tuple[str, Callable[..., Any]]]
 def errors() -> str:
     """Errors, exit codes, and why a run ends."""
     from vinesim.cli.exit_codes import ExitCode
-    from vinesim.engine.contract import RULES
+    from vinesim.engine.contract import RULES, RULES_OF_BATCHES
     from vinesim.model import errors as declared
 
     codes = dict(re.findall(r"(\w+) = \d+  # (.*)", _source("vinesim.cli.exit_codes")))
@@ -305,7 +305,7 @@ def errors() -> str:
             "`expected`, `found` and `remedy`.",
             "## Rules for what a policy may ask for",
             "A policy that breaks one ends the run with a `PolicyError` that names the time, the task and the unit.",
-            "\n".join(f"- {rule}" for rule in RULES if rule),
+            "\n".join(f"- {rule}" for rule in (*RULES, *RULES_OF_BATCHES.values()) if rule),
         ]
     )
 

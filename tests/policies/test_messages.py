@@ -1,10 +1,13 @@
 """What a wrong policy gets to read: which line returned what, and what was expected there."""
 
 import json
+from typing import Any
 
+import numpy as np
 import pytest
 
 import vinesim as vs
+from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
 
 HEAD = """
@@ -197,6 +200,50 @@ def test_what_prints_is_not_compiled(tmp_path):
         vs.simulate(scenario, engine="compiled")
     (tmp_path / "p.py").write_text(PRINTS.replace("    print", "    # print"))
     assert vs.simulate(vs.read_scenario(tmp_path / "s.yaml"), engine="compiled").summary["exit_reason"] == "ALL_DONE"
+
+
+def test_what_prints_in_a_function_that_the_user_compiles_is_not_compiled(tmp_path):
+    (tmp_path / "p.py").write_text(f"from numba import njit\n{PRINTS}".replace("def shown", "@njit\ndef shown"))
+    (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
+    with pytest.raises(vs.PolicyError, match=r"p\.py:16: a function that only plain Python can call\n    print"):
+        vs.simulate(vs.read_scenario(tmp_path / "s.yaml"), engine="compiled")
+
+
+CATCHES = """
+from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
+
+class Mine(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        try:
+            share = 1.0 / view.now_us
+        except ZeroDivisionError:
+            share = 0.0
+        unit = first_free(model, state, task) if share >= 0 else -1
+        return start(task, unit) if unit >= 0 else nothing()
+"""
+
+
+def test_what_catches_one_kind_of_error_gets_a_remedy(tmp_path):
+    (tmp_path / "p.py").write_text(CATCHES)
+    (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
+    with pytest.raises(vs.PolicyError, match=r"p\.py:10: .*test for the cause before.*\n    except ZeroDivisionError"):
+        vs.simulate(vs.read_scenario(tmp_path / "s.yaml"), engine="compiled")
+
+
+class Piles(BatchPolicy):
+    """Places all tasks on the first unit."""
+
+    def place(self, tasks: Any, servers: Any) -> Any:
+        return np.zeros(len(tasks.task), int)
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_a_batch_policy_that_overloads_a_unit_is_to_add_up_the_loads(engine):
+    case = vs.changed(vs.read_scenario("examples/quickstart.yaml"), policy=Piles())
+    with pytest.raises(vs.PolicyError, match="no room for it: add up what place puts on each unit"):
+        vs.simulate(case, engine=engine)
 
 
 DIVISIONS = {

@@ -1,14 +1,16 @@
 """``vinesim policies --check``: what is wrong with a policy, in seconds."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import resolve
-from vinesim.state.queries import first_free, nothing, oldest_pending, start
-from vinesim.studies.policy_check import check
+from vinesim.state.layout import PENDING
+from vinesim.state.queries import first_free, next_pending, nothing, oldest_pending, start, task_type, user
+from vinesim.studies.policy_check import check, scenario_of
+from vinesim.studies.policy_features import BASE, FEATURES, alone, together
 
 CALLS: list[int] = []
 
@@ -105,6 +107,80 @@ def test_a_right_policy_has_no_faults(policy):
 def test_each_fault_is_named(policy, words):
     found = check(policy)
     assert any(words in fault for fault in found.faults)
+
+
+class InOrderOfNumbers(Plain):
+    """Says that it takes jobs that wait for others, but starts tasks in the order of their numbers only."""
+
+    scratch: ClassVar[Any] = {"n_started": ("i8", "one"), "kept": ("i8", "tasks")}
+    takes_dependencies = True
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        task = int(view.scratch.n_started[0])
+        unit = first_free(model, state, task) if state.task_unit[task] == PENDING else -1
+        if unit < 0:
+            return nothing()
+        view.scratch.n_started[0] += 1
+        return start(task, unit)
+
+
+class Privileged(Plain):
+    """Starts nothing for the user with number 2."""
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        task = oldest_pending(model, state)
+        while task >= 0 and user(model, state, task) == 2:
+            task = next_pending(model, state, task)
+        unit = first_free(model, state, task) if task >= 0 else -1
+        return start(task, unit) if unit >= 0 else nothing()
+
+
+class OwnWay(Plain):
+    """Finds out in its own way which units are free, also those that are down."""
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        task = oldest_pending(model, state)
+        speeds = model.affinity[model.unit_type, task_type(model, state, task)]
+        free = [u for u in range(len(speeds)) if state.unit_load[u] == 0 and speeds[u] > 0]
+        return start(task, free[0]) if free else nothing()
+
+
+class Keeps(Plain):
+    """Keeps tasks."""
+
+    scratch: ClassVar[Any] = {"kept": ("i8", "tasks")}
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (InOrderOfNumbers(), "jobs that wait for others: "),
+        (Privileged(), "users: "),
+        (OwnWay(), "outages that interrupt tasks: "),
+    ],
+)
+def test_a_policy_is_tried_with_what_its_scenarios_may_have(policy, words):
+    found = check(policy)
+    assert [fault.startswith(words) for fault in found.faults] == [True], found
+
+
+def test_what_a_policy_reads_is_compiled_too():
+    base = scenario_of(BASE, Privileged())
+    assert [names for names, _ in together(base, Privileged(), FEATURES)] == [["users"]]
+    assert [names for names, _ in together(base, Plain(), FEATURES)] == []
+    names = [name for some, _ in together(base, InOrderOfNumbers(), FEATURES) for name in some]
+    assert names == ["jobs that wait for others"]
+
+
+def test_what_a_policy_does_not_take_is_said():
+    found = check(Plain())
+    assert (found.left_out, set(found.features)) == ((), set(FEATURES))
+    taken = dict(alone(scenario_of(BASE, Keeps()), Keeps()))
+    assert "gangs" not in taken
+    assert "outages that let tasks end" in taken
 
 
 def test_compiled_policies_run_on_both_engines():

@@ -76,6 +76,10 @@ def _check(name: str | None) -> None:
     say(f"{name} has no faults in {len(SCENARIOS)} scenarios: {'; '.join(SCENARIOS)}. Checked:")
     for words in found.done:
         say(f"  {words}")
+    if found.features:
+        say(f"  also tried with {', '.join(found.features)}")
+    if found.left_out:
+        say(f"Not tried, as the policy does not take them: {', '.join(found.left_out)}.")
 
 
 def rule(policy: Any) -> str:

@@ -255,6 +255,14 @@ def turn_for(decide: Any, renumbered: Any, features: Features, own: Own) -> Loop
     return _loops[name]
 
 
+def forget_refused() -> None:
+    """Forget the loops that are not compiled: equal code in another file, or at other lines, is then named by its own
+    lines if the compiler refuses it too."""
+    for name, made in list(_loops.items()):
+        if not (made.policy or made.kernel).overloads:
+            _loops.pop(name, None)
+
+
 def _new_loop(kernel: Any, name: str, features: Features, names: dict[str, Any], label: str = "") -> Loop:
     """A loop that needs no other code: ``names`` are bound in it."""
     special = Special(features, names)

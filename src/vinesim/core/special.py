@@ -259,8 +259,9 @@ class Special:
         if isinstance(value, types.BuiltinFunctionType | type) and not user.__module__.startswith("vinesim."):
             return CHECKED.get(value)
         if not inspect.isfunction(value):
-            value = getattr(value, "py_func", None)  # of what a user has compiled; it counts if it calls a query
-            if value is None or BODIES.keys().isdisjoint(_called_by(value)):
+            value = getattr(value, "py_func", None)  # of what a user has compiled
+            called = set() if value is None else _called_by(value)
+            if BODIES.keys().isdisjoint(called) and not _is_plain_only(called):
                 return None
         if value in BODIES or value.__module__.startswith("vinesim.state."):
             is_own = user.__module__.startswith("vinesim.")
@@ -304,6 +305,12 @@ def _called_by(function: Any) -> set[Any]:
             found.add(value)
             ahead += [value.__globals__.get(name) for name in value.__code__.co_names]
     return found
+
+
+def _is_plain_only(functions: set[Any]) -> bool:
+    """Whether one of the functions calls what compiled code must not call."""
+    names = [(one, name) for one in functions for name in BUILTINS.keys() & set(one.__code__.co_names)]
+    return any(one.__globals__.get(name, BUILTINS[name]) in PLAIN_ONLY for one, name in names)
 
 
 _parts: dict[Any, Part] = {}

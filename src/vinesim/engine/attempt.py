@@ -81,7 +81,8 @@ class Attempt:
                 compile_s += compiled_s()
         except BrokenContract as broken:
             lacks_line = engine == "compiled" and not self.online.decide.__module__.startswith("vinesim.")
-            error = broken.as_policy_error(self.name, run.now_us, ErrorWithoutLine if lacks_line else PolicyError)
+            kind, is_batch = ErrorWithoutLine if lacks_line else PolicyError, clock is not None
+            error = broken.as_policy_error(self.name, run.now_us, kind, is_batch)
             if isinstance(error, ErrorWithoutLine):
                 error.n_events = run.n_events
             raise error from None

@@ -70,6 +70,8 @@ def _known(story: str) -> str | None:
         return "it makes a list, an array or another new object"
     if PlainOnly.__name__ in story:
         return "a function that only plain Python can call"
+    if "exception_match" in story:
+        return "compiled code cannot catch one kind of error: test for the cause before, such as a divisor of 0"
     if "Untyped global name" in story:
         return story[story.index("Untyped global name") :].splitlines()[0]
     return None
@@ -188,7 +190,9 @@ def announce_compilation(policy: Policy, on_message: Callable[[str], None] | Non
     except Exception as wrong:
         if "numba" not in type(wrong).__module__:
             raise
+        from vinesim.core.loops import forget_refused
 
+        forget_refused()
         raise NotCompiled(
             f"policy {name} cannot be compiled: {words_of(wrong, _own_place(policy))}\n"
             "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "

@@ -26,7 +26,7 @@ from vinesim.model.scalars import is_whole
 from vinesim.model.scenario import Scenario
 from vinesim.state import queries
 from vinesim.state.clock import out_of_time
-from vinesim.state.layout import OUT_OF_TIME, RULES, Action, View
+from vinesim.state.layout import NO_ROOM, OUT_OF_TIME, RULES, Action, View
 
 DIVISIONS = ("/", "//", "%", "/=", "//=", "%=")  # an error where there is no number; NumPy only warns
 POWERS = ("**", "**=")
@@ -101,6 +101,12 @@ def place_of(decide: Callable[..., Any], model: Any, state: Any, view: View, act
     return at_line(decide.__code__.co_filename, line_of_answer(decide, (model, state, view), action))
 
 
+RULES_OF_BATCHES = {  # in the words of those that have no queries
+    NO_ROOM: "the unit has no room for it: add up what place puts on each unit, servers.load plus "
+    "amounts(demand, capacity) of each task, or declare may_overcommit",
+}
+
+
 class BrokenContract(Exception):
     """An action broke a rule of state/layout.py."""
 
@@ -109,11 +115,14 @@ class BrokenContract(Exception):
         self.place = "", ""  # of the line that returned it, if known, and its text
         super().__init__(RULES[rule])
 
-    def as_policy_error(self, name: str, now_us: float, kind: type[PolicyError] = PolicyError) -> PolicyError:
+    def as_policy_error(
+        self, name: str, now_us: float, kind: type[PolicyError] = PolicyError, is_batch: bool = False
+    ) -> PolicyError:
         """Return the error for the user."""
+        rule = RULES_OF_BATCHES.get(self.rule, RULES[self.rule]) if is_batch else RULES[self.rule]
         where, text = self.place
         what = f"task {self.task} on unit {self.unit}" if self.task != -1 else "a time that is not later than now"
-        return kind(f"policy {name}{where} at {now_us:g} us asked for {what}: {RULES[self.rule]}{text}")
+        return kind(f"policy {name}{where} at {now_us:g} us asked for {what}: {rule}{text}")
 
 
 class OutOfTime(Exception):

@@ -127,8 +127,8 @@ class Decider:
 
     def cancel(self, job: int) -> bool:
         """Forget a request of which no task has started. Returns whether there was such a request and the policy could
-        forget it. As in a run, the policy's timer is then over, and the policy is called unless another event follows at
-        this instant."""
+        forget it. As in a run, the policy's timer is then over, and the policy is called unless another event follows
+        at this instant."""
         if self.state is None or job not in self.requests.job_left or not self._can_forget:
             return False
         first = self.requests.job_first[job]

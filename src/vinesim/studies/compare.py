@@ -170,10 +170,15 @@ def _choose(labels: list[Any], by: str, baseline: Any) -> list[tuple[Any, Any]]:
     if baseline is None:
         return list(combinations(labels, 2))
     known = {str(label): label for label in labels}
-    if str(baseline) not in known:
+    found = [name for name in known if name == str(baseline)] or [
+        name
+        for name in known
+        if name.endswith(f"/{baseline}")  # a file of another folder
+    ]
+    if len(found) != 1:
         remedy = did_you_mean(str(baseline), known)
         raise InputError([Problem(("baseline",), f"a label of {by}: {', '.join(known)}", repr(baseline), remedy)])
-    own = known[str(baseline)]
+    own = known[found[0]]
     return [(own, label) for label in labels if label is not own]
 
 

@@ -15,8 +15,10 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import Policy
 from vinesim.policies.documents import scenario_from
 from vinesim.result import Result
+from vinesim.studies.policy_features import BASE, FEATURES, alone, together
 
 N_JOBS = 60
+DIFFERENT = "the engines differ, first at task {}: the code means something else when it is compiled"
 DATACENTER = {"racks": [{"units": {"GPU": 3}}]}
 PROMISES = {
     "starts_in_order": "tasks start in order of arrival",
@@ -44,11 +46,13 @@ class Checked:
 
     done: tuple[str, ...]
     faults: tuple[str, ...]
+    features: tuple[str, ...] = ()  # what it was also tried with, one at a time
+    left_out: tuple[str, ...] = ()  # what it does not take
 
 
 def check(policy: Policy) -> Checked:
-    """Run a policy on all scenarios, on both engines. The check stops at the first scenario with faults, as the others
-    would mostly repeat them."""
+    """Run a policy on all scenarios, on both engines, then with each feature that it takes. The check stops at the
+    first scenario with faults, as the others would mostly repeat them."""
     done = ["the same tables in two runs with one seed"]
     if getattr(policy, "compiled", True):
         done.append("the same tables on both engines")
@@ -57,16 +61,50 @@ def check(policy: Policy) -> Checked:
     done += [] if policy.may_overcommit else ["no unit is loaded beyond its capacity"]
     for name, document in SCENARIOS.items():
         try:
-            faults = [*_faults(_scenario(document, policy), policy, is_alike=document.get("datacenter") == DATACENTER)]
+            faults = [
+                *_faults(scenario_of(document, policy), policy, is_alike=document.get("datacenter") == DATACENTER)
+            ]
         except VineSimError as wrong:
             faults = [str(wrong)]
         if faults:
             return Checked(tuple(done), tuple(f"{name}: {fault}" for fault in faults))
-    return Checked(tuple(done), ())
+    base, features = scenario_of(BASE, policy), list[str]()
+    for name, case in alone(base, policy):
+        if fault := _fault_with(case, policy, is_compiled=False):
+            return Checked(tuple(done), (f"{name}: {fault}",))
+        features.append(name)
+    for names, case in together(base, policy, features) if getattr(policy, "compiled", True) else ():
+        if fault := _fault_with(case, policy, is_compiled=True):
+            return Checked(tuple(done), (f"{', '.join(names)}: {fault}",))
+    return Checked(tuple(done), (), tuple(features), tuple(name for name in FEATURES if name not in features))
 
 
-def _scenario(document: Mapping[str, Any], policy: Policy) -> Scenario:
-    return scenario_from(YamlSource.of({**document, "policy": policy}), Path())
+def _fault_with(case: Scenario, policy: Policy, is_compiled: bool) -> str:
+    """Return what is wrong where the scenario has more features: on both engines, or only on the reference engine."""
+    try:
+        first = simulate(case, engine="reference")
+        if is_compiled and (task := _differ(first, simulate(case, engine="compiled"))):
+            return DIFFERENT.format(task - 1)
+    except VineSimError as wrong:
+        return str(wrong)
+    return _left(case, policy, first)
+
+
+def _left(case: Scenario, policy: Policy, result: Result) -> str:
+    """Say how many tasks never start, if the policy may not drop them; empty if all do."""
+    if result.exit_reason is ExitReason.ALL_DONE or policy.may_drop:
+        return ""
+    n_left = int((~np.isfinite(result.outcome.task_finish_us)).sum())
+    return f"{n_left} of {case.workload.n_tasks} tasks never start"
+
+
+def scenario_of(document: Mapping[str, Any], policy: Policy) -> Scenario:
+    """Return the scenario of a document with the policy; units have powers if it needs them."""
+    case = scenario_from(YamlSource.of({**document, "policy": policy}), Path())
+    if not getattr(policy, "needs_power", False):
+        return case
+    types = (replace(one, dynamic_power_w=50.0 + 25.0 * i) for i, one in enumerate(case.datacenter.processor_types))
+    return replace(case, datacenter=replace(case.datacenter, processor_types=tuple(types)))
 
 
 def _faults(scenario: Scenario, policy: Policy, is_alike: bool) -> Iterator[str]:
@@ -75,12 +113,11 @@ def _faults(scenario: Scenario, policy: Policy, is_alike: bool) -> Iterator[str]
         yield "two runs with one seed differ: draw random numbers with random_below only, and keep nothing in globals"
         return
     if getattr(policy, "compiled", True) and (task := _differ(first, simulate(scenario, engine="compiled"))):
-        yield f"the engines differ, first at task {task - 1}: the code means something else when it is compiled"
+        yield DIFFERENT.format(task - 1)
     if policy.deterministic and _differ(first, simulate(replace(scenario, seed=scenario.seed + 1), engine="reference")):
         yield "another seed changes the outcome: declare deterministic = False"
-    if first.exit_reason is not ExitReason.ALL_DONE and not policy.may_drop:
-        n_left = int((~np.isfinite(first.outcome.task_finish_us)).sum())
-        yield f"{n_left} of {scenario.workload.n_tasks} tasks never start"
+    if left := _left(scenario, policy, first):
+        yield left
         return
     began = first.outcome.task_init_us
     if policy.starts_in_order and (np.diff(began) < 0).any():

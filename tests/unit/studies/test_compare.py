@@ -195,6 +195,15 @@ def test_runs_without_chance_are_exact():
     assert paired_p(np.array([1.0])) != paired_p(np.array([1.0]))
 
 
+@pytest.mark.parametrize("baseline", ["../p.py:Mine", "p.py:Mine"])
+def test_a_policy_of_a_file_in_another_folder_is_found_by_its_last_words(baseline):
+    (pair,) = compare(sweep({("high",): BASE, ("../p.py:Mine",): BASE + 1}), "policy", OF, baseline=baseline).pairs
+    assert (pair.first, pair.second) == ("../p.py:Mine", "high")
+    two = sweep({("a/p.py:Mine",): BASE, ("b/p.py:Mine",): BASE + 1})
+    with pytest.raises(InputError, match="baseline: expected a label of policy"):
+        compare(two, "policy", OF, baseline="p.py:Mine")
+
+
 def test_bad_questions():
     table = sweep({("a",): BASE, ("b",): BASE})
     with pytest.raises(InputError, match="by: expected an axis: policy, found 'iat'"):

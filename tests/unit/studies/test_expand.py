@@ -8,6 +8,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.study.file import read_study, scenario_source, study
+from vinesim.formats.study.text import to_yaml
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
 from vinesim.policies.documents import read_scenario
@@ -282,3 +283,18 @@ def test_expanding_loads_no_compiler():
         "assert not {'numba', 'scipy', 'duckdb', 'joblib'} & set(sys.modules), sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(EXAMPLES / "study.yaml")], check=True)
+
+
+def test_files_are_labelled_as_the_study_names_them(tmp_path):
+    (tmp_path / "mine.py").write_text(POLICY.replace("import helpers\n", ""))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/s.yaml").write_text(json.dumps(SCENARIO))
+    asked = {"scenario": "site/s.yaml", "axes": {"policy": ["mine.py:Mine", "high"]}}
+    given = study(asked, tmp_path)
+    assert given.axes[0].labels == (("mine.py:Mine",), ("high",))
+    assert given.axes[0].settings[0] == {"policy": "../mine.py:Mine"}
+    text = to_yaml(given, tmp_path)
+    (tmp_path / "kept.yaml").write_text(text)
+    kept = read_study(tmp_path / "kept.yaml")
+    assert kept.axes[0].labels == given.axes[0].labels
+    assert [run.run_id for run in expand(kept)] == [run.run_id for run in expand(given)]

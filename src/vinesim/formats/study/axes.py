@@ -84,7 +84,7 @@ class AxesReader:
         places = [(*path, i) for i in range(len(values))]
         self._check_values(places, name, values)
         settings = tuple(self._setting({name: value}) for value in values)
-        column = labels_of([setting[name] for setting in settings])
+        column = labels_of([_by_name(value) for value in values])  # files as the study names them
         self._check_once(places, column)
         return Axis((name,), tuple((label,) for label in column), settings)
 
