@@ -56,7 +56,7 @@ def print_report(done: Imported, wrote: list[Path], on: Scenario | None) -> None
     say(f"wrote {done.output}: {done.holds}")
     say(f"wrote {wrote[-1]}: this report")
     if done.mapping is not None:
-        say(f"wrote {done.mapping}, how the columns were read; correct it and import again with --mapping")
+        say(f"wrote {done.mapping}: how the columns were read; correct it and import again with --mapping")
     if done.scenario is not None:
         odd = [finding.what for finding in done.report.findings if finding.is_odd and on is None]
         against = [what for what in odd if what in AGAINST_A_RUN]
