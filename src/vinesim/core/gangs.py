@@ -204,7 +204,7 @@ def offer_of(model, state, task, member, p, node, most, simple):
 
 @called
 def count_simple(model, state, task, p, node, most):
-    """Count in the same way for tasks for which ``is_simple`` holds. What they hold of a companion fills its units one
+    """Count in the same way for tasks for which ``is_simple`` holds. Their demands for a companion fill its units one
     after another."""
     task_class = task_type(model, state, task)
     if model.affinity[p, task_class] <= 0.0 or not is_node_in_partition(model, task, node):
@@ -222,7 +222,7 @@ def count_simple(model, state, task, p, node, most):
 
 
 def item_of(model, member):
-    """The number of what goes to one node with a member."""
+    """The number of the item of a member, which goes to one node together."""
     job = model.task_job[member]
     place = member - model.job_first[job]
     return place // model.job_per_node[job] if model.job_nodes[job] > 0 else place
@@ -277,7 +277,7 @@ def next_item(model, state, task, step):
 
 @called
 def item_before(model, state, task, step):
-    """The first step of the last item before that of ``step``; -1 if only that of the first task is."""
+    """The first step of the last item before the item of ``step``; -1 if only the first task's item comes before it."""
     found, own = np.int64(-1), item_of(model, task)
     step -= 1
     while step >= 0:
@@ -396,7 +396,8 @@ def number_of_place(model, state, task, node, low, high):
 
 @called
 def search(model, state, task, p, limit, low, high):
-    """Hold each item at a node, those that come first at their first possible place. Returns whether all are held."""
+    """Hold each item at a node; items that come first are at their first possible place. Returns whether all are
+    held."""
     item, begin, is_new, n_dead_ends = next_item(model, state, task, -1), np.int64(0), True, 0
     while item >= 0:
         place = hold_from(model, state, task, item, p, begin, limit, low, high)

@@ -1,9 +1,9 @@
 """The least busy node with room, for policies that balance requests over nodes; and requests of applications.
 
-Of a large cluster the number of tasks on each node is kept, once for each processor type of which the node has a unit
+In a large cluster, the number of tasks on each node is kept, once for each processor type of which the node has a unit
 with room. A node that changes is noted (core/ledger.py) and counted again before the next question. The numbers are
-negated, so that the least busy node has the highest one. Of few nodes all with room are looked at, which costs less
-than noting changes.
+negated, so that the least busy node has the highest one. If there are few nodes, all with room are looked at, which
+costs less than noting changes.
 
 Each task of an application's request is on its own node that holds the application's data, the least busy first. The
 meaning, for the reader, is in engine/reference_trial.py. Source: Symphony paper, section IV-A5 (load balancer). No two
@@ -61,8 +61,8 @@ def count_changed(model, state):
 
 @called
 def unit_on(model, state, task, p, first_on):
-    """The unit that ``first_on(model, state, task, p, low, high)`` finds among those of a node, [low, high), on the
-    node that runs the fewest tasks of those where it finds one; the first of several. -1: there is none."""
+    """The unit that ``first_on(model, state, task, p, low, high)`` finds among the units [low, high) of a node; of the
+    nodes where it finds one, that which runs the fewest tasks, and the first of several. -1: there is none."""
     if has_own_order(model):
         return first_on(model, state, task, p, np.int64(0), np.int64(model.unit_type.shape[0]))
     if COUNTS_TASKS and state.node_busy.shape[1] > 0:
@@ -136,8 +136,8 @@ def fits(model, state, task, unit):
 
 @called
 def find_units(model, state, task, unit):
-    """Note the unit of each task of the request: of the first the given one, of each other one the first with room on
-    the least busy node without any of them. Returns whether all have one."""
+    """Note the unit of each task of the request: for the first task the given one, for each other task the first with
+    room on the least busy node without any of them. Returns whether all have one."""
     p, member, own = np.int64(model.unit_type[unit]), np.int64(task), np.int64(unit)
     marked = ledger.mark(state) if CAPS else np.int64(0)
     while own >= 0:
@@ -178,7 +178,8 @@ def first_of_request(model, state, task, p):
 
 @called
 def least_busy_of_request(model, state, task, p):
-    """The same on the least busy node: one look at whether there are enough is for all nodes."""
+    """The same as ``first_of_request`` on the least busy node: the check whether there are enough nodes is made once
+    for all of them."""
     unit = unit_on(model, state, task, p, first_on)
     return unit if unit >= 0 and fits(model, state, task, unit) else np.int64(-1)
 
@@ -202,7 +203,7 @@ def first_on(model, state, task, p, low, high):
 
 @called
 def has_nodes_besides(model, state, task, unit, p):
-    """Whether the nodes other than that of the unit have room for the tasks that are attached to this one."""
+    """Whether the nodes other than the unit's have room for the tasks that are attached to this one."""
     member, low, n_units = next_attached(model, state, task), np.int64(0), np.int64(model.unit_type.shape[0])
     while member >= 0:
         other = first_on(model, state, task, p, low, n_units)

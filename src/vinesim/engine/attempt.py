@@ -1,4 +1,5 @@
-"""One scenario on one engine, from the first event to the last; or, where that engine proves too slow, on the other."""
+"""One scenario on one engine, from the first event to the last; or on the other engine, if the first proves too
+slow."""
 
 import math
 import time
@@ -63,7 +64,7 @@ class Attempt:
         return ended
 
     def _run_on(self, engine: str) -> Ended | None:
-        """Run it to its end; None where the other engine is to take over."""
+        """Run it to its end; None if the other engine must take over."""
         scenario, policy, model = self.scenario, self.policy, self.model
         run = self._new_run(engine)
         for name, contents in self.plan.scratch.items():
@@ -109,11 +110,11 @@ class Attempt:
         return CompiledRun(self.scenario, self.model, self.policy, self.online, self.code, seed)
 
     def _advance(self, run: Run, clock: PeriodClock | None, watchdog: Watchdog) -> tuple[ExitReason, str] | None:
-        """Let the engine work in chunks of about CHUNK_S until the run ends. Returns why, and more in words; None where
-        the other engine is to take over.
+        """Let the engine work in chunks of about CHUNK_S until the run ends. Returns why, and more in words; None if
+        the other engine must take over.
 
-        Where a policy is known to answer, chunks are done on this thread until one has taken BRIEF_S, and where a batch
-        policy decides, all are: another thread takes an eighth of the time of a small run, and more on a busy machine.
+        If a policy is known to answer, chunks run on this thread until one has taken BRIEF_S; if a batch policy
+        decides, all of them do. Another thread takes an eighth of the time of a small run, and more on a busy machine.
         """
         scenario, model, n_tasks = self.scenario, self.model, self.scenario.workload.n_tasks
         answers = self.online.decide.__module__.startswith("vinesim.")

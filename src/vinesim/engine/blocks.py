@@ -1,7 +1,8 @@
-"""Runs in blocks: many of one model in one call of a kernel (``core/loops.py``), and then their numbers in one go.
+"""Runs in blocks: many runs of one model in one call of a kernel (``core/loops.py``), and then the numbers of all of
+them at once.
 
-The policy is compiled once and the model built once. Each thread has one state. The kernel is given what it resets
-before each run, and where it writes their results.
+The policy is compiled once and the model built once. Each thread has one state. The kernel is given the arrays that it
+resets before each run, and those to which it writes the results.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,15 +37,15 @@ NOT_RUN = -1
 
 
 class Fresh(NamedTuple):
-    """Arrays that runs change, and what they held before the first run. A row for each array: the address of its bytes,
-    that of a copy, and how many there are."""
+    """Arrays that runs change, and what they held before the first run. Each array has a row: the address of its bytes,
+    the address of a copy, and the number of bytes."""
 
     changed: np.ndarray  # [A, 3] int64: by every run
     kept: np.ndarray  # [B, 3] int64: only by runs that did not finish all tasks
 
 
 class Columns(NamedTuple):
-    """What is kept of each of K runs; a task column that is not wanted has no rows."""
+    """The columns that are kept of each of K runs; a task column that is not wanted has no rows."""
 
     task_unit: np.ndarray  # [K, N] int32, or [0, N]
     task_init_us: np.ndarray  # [K, N] float64, or [0, N]
@@ -61,8 +62,8 @@ WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
 
 
 def saved(state: Any, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
-    """Save what the state and the policy's arrays hold now, for resetting them. Returns the copies too: they must be
-    there as long as the rows are used."""
+    """Save what the state and the policy's arrays hold now, for resetting them. Returns the copies too: they must exist
+    as long as the rows are used."""
     given = [(getattr(state, row.name), row.resets) for row in STATE]
     kept = [array for array, resets in given if resets == IF_CUT_OFF]
     changed = [array for array, resets in given if resets not in (IF_CUT_OFF, NEVER)] + list(scratch)

@@ -1,5 +1,5 @@
-"""The list of what changes nodes and jobs during a run: outages, random failures, withdrawals. core/changes.py goes
-through it. Random failures have no end: they are drawn some at a time, as the list runs short."""
+"""The list of changes of nodes and jobs during a run: outages, random failures, withdrawals. core/changes.py goes
+through it. Random failures have no end: some are drawn whenever the list runs short."""
 
 import heapq
 import math
@@ -75,7 +75,7 @@ class Step(NamedTuple):
 
 
 class ChangeClock:
-    """What changes nodes and jobs in one run, instant by instant."""
+    """The changes of nodes and jobs in one run, instant by instant."""
 
     def __init__(self, scenario: Scenario):
         self.failures = FailureClock(scenario)
@@ -95,7 +95,7 @@ class ChangeClock:
 
     @property
     def n_listed(self) -> int:
-        """Return how many instants are left that are known ahead."""
+        """Return how many of the instants known ahead are left."""
         return len(self._times)
 
     @property
@@ -145,7 +145,7 @@ class Changes:
         return np.array(self._rows + more, CHANGE)
 
     def failures_before(self, row: int) -> tuple[Outage, ...]:
-        """Return the failures in the rows before one; those that are not over there are up at infinity."""
+        """Return the failures in the rows before a given one; failures that are not over by then are up at infinity."""
         had = [one for one, began in zip(self._clock.failures.had, self._began, strict=True) if began < row]
         is_over = [self._ended.get(i, row) < row for i in range(len(had))]
         return tuple(one if over else replace(one, up_us=math.inf) for one, over in zip(had, is_over, strict=True))

@@ -47,10 +47,9 @@ class CompiledRun:
     def advance(
         self, horizon_us: float, pause_us: float, max_events: int, should_abandon: Callable[[], bool] | None = None
     ) -> int:
-        """Handle events; return why it stopped (state/layout.py), or ABANDONED if ``should_abandon``, which is called
-        at intervals, said so: then this run stays as it is, and a thread continues with it. Without ``should_abandon``
-        it cannot be abandoned.
-        """
+        """Handle events. Returns why the run stopped (state/layout.py), or ABANDONED if ``should_abandon``, which is
+        called at intervals, said so: then this run stays as it is, and a thread continues with it. Without
+        ``should_abandon`` it cannot be abandoned."""
         try:
             if should_abandon is None:
                 why = self._call(horizon_us, pause_us, max_events)
@@ -80,7 +79,7 @@ class CompiledRun:
         return int(call_policy(self._decide, self._running, float(horizon_us), float(pause_us), max_events))
 
     def _set(self, **arrays: np.ndarray) -> None:
-        """Go on with other arrays in place of some."""
+        """Continue with other arrays in place of some."""
         self.state = self.state._replace(**arrays)
         self._running.set_state(self.state)
 
@@ -203,7 +202,7 @@ def _orders(what: int, tasks: np.ndarray, units: np.ndarray) -> np.ndarray:
 
 
 def longer(log: np.ndarray, n: int, n_more: int) -> np.ndarray:
-    """Return a log of which n rows are used with room for more; if it must grow, it is at least twice as long."""
+    """Return a log with room for more, of which n rows are used; if it must grow, it becomes at least twice as long."""
     if n + n_more <= len(log):
         return log
     found = np.zeros((max(n + n_more, 2 * len(log)), *log.shape[1:]), log.dtype)
@@ -212,7 +211,7 @@ def longer(log: np.ndarray, n: int, n_more: int) -> np.ndarray:
 
 
 def serving_columns(model: Any, state: Any, end_us: float) -> Serving:
-    """Return the columns; of the stretch of steps that an engine runs at the end, those that ended count."""
+    """Return the columns. Of the stretch of steps that an engine runs at the end, the steps that ended count."""
     peak, memory_us = np.full((2, len(model.unit_type)), np.nan)
     for engine, unit in zip(state.engine, model.engine_unit, strict=True):
         peak[unit], memory_us[unit] = engine["peak"], engine["memory_us"]

@@ -1,9 +1,9 @@
-"""Messages about compiling: that it begins, where a policy's machine code is not on the disk, and what went wrong.
+"""Messages about compiling: that it begins if a policy's machine code is not on the disk, and what went wrong.
 
-Of a policy that it cannot compile, Numba tells a story of a hundred lines, from the innermost cause outwards, with all
-that it has tried on the way. Little of it is about the policy: the file and the line that come first of those that are
-neither Numba's nor the engine's, and the words just before. A message gives its author the line, and what is wrong
-there.
+If Numba cannot compile a policy, it tells a story of a hundred lines, from the innermost cause outwards, with
+everything that it has tried on the way. Little of it is about the policy: the first file and line that are neither
+Numba's nor the engine's, and the words just before them. A message gives the policy's author that line, and says what
+is wrong there.
 """
 
 import linecache
@@ -36,7 +36,7 @@ OTHERS = tuple(PACKAGE / room for room in ROOMS)  # with what Numba has itself
 
 
 def words_of(error: Exception, own: str = "") -> str:
-    """Return what is wrong, after the file and line where that is known, and with the line's text; else after ``own``,
+    """Return what is wrong, after the file and line if they are known, and with the line's text; else after ``own``,
     the place of the policy's function."""
     story = str(error)
     place = next((found for found in PLACE.finditer(story) if not _is_of_others(found)), None)
@@ -61,7 +61,7 @@ def _is_of_others(place: re.Match[str]) -> bool:
 
 
 def _known(story: str) -> str | None:
-    """What is often wrong, in its own words."""
+    """Return the words for a frequent mistake; None for any other."""
     if "attribute 'task' of type" in story or "expected Action" in story:
         return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
     if "built-in function or_" in story:  # of start, drop ... in core/actions.py, and scores
@@ -123,7 +123,7 @@ def _announced(name: str, on_message: Callable[[str], None] | None) -> Iterator[
 
 @contextmanager
 def timing_compilation() -> Iterator[Callable[[], float]]:
-    """Provide how long Numba has compiled on this thread since then, s: what is compiled when it is first used."""
+    """Provide how long, in s, Numba has compiled on this thread since then: code is compiled when it is first used."""
     if "numba" not in sys.modules:
         yield lambda: 0.0
         return

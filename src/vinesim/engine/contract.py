@@ -70,8 +70,8 @@ def decision(decide: Callable[..., Any], model: Any, state: Any, view: View) -> 
 
 def strict_numbers(is_compiled: bool) -> AbstractContextManager[object]:
     """Return the context in which a policy's ``decide`` is called. If the policy may be compiled, divisions and powers
-    of NumPy's numbers raise what Python raises if there is no number. Plain Python may use arrays, and keeps NumPy's
-    rules."""
+    of NumPy's numbers raise the errors of Python if the result is no number. Plain Python may use arrays, and keeps
+    NumPy's rules."""
     return np.errstate(divide="call", invalid="call", over="call", call=_no_number) if is_compiled else nullcontext()
 
 
@@ -147,8 +147,8 @@ def broken(run: Any) -> BrokenContract | OutOfTime:
 
 
 def locate(error: BaseException, file: str) -> tuple[str, int | None, str]:
-    """Return the file, the last line of it that an error passed through, None if there is none, and the error in words.
-    For a file of VineSim's own it is that of the function that it called."""
+    """Return the file, the last line of it that an error passed through (None if there is none), and the error in
+    words. In a file of VineSim's own, the line is that of the function that it called."""
     passed = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in passed if frame.filename == file]
     if Path(file).is_relative_to(PACKAGE):  # the rule of score policies, which calls the user's functions
@@ -193,7 +193,8 @@ def at_line(file: str, line: int | None) -> tuple[str, str]:
 
 
 def _arguments(trace: TracebackType | None, file: str) -> str:
-    """Return what a query takes, if the error is in one that the policy's file called: its arguments may be swapped."""
+    """Return the arguments that a query takes, if the error is in a query that the policy's file called: its arguments
+    may be swapped."""
     frames = [] if trace is None else [found for found, _ in traceback.walk_tb(trace)]
     own = [i for i, frame in enumerate(frames) if frame.f_code.co_filename == file]
     if not own or own[-1] + 1 >= len(frames):

@@ -1,11 +1,11 @@
-"""The machine code that a run needs, and which of the two engines does it where that is left to VineSim.
+"""The machine code that a run needs, and the choice between the two engines if it is left to VineSim.
 
 Both give the same bits, so this is a matter of time only. The reference engine begins at once. The compiled one does a
 task some hundred times faster, but its code for a policy must be loaded first, or compiled. How long the reference
 engine takes for a task differs a hundredfold between policies, so it is tried: a run begins on it, and begins again on
-the compiled one as soon as the reference engine has taken, or will take at its pace, longer than the code does. What
-it took counts for all runs of a policy in a process, so that many small runs get the compiled engine too. They do not
-take much more than twice what they take on the better engine.
+the compiled one as soon as the reference engine has taken, or will take at its pace, longer than the code needs. Its
+time counts for all runs of a policy in a process, so that many small runs get the compiled engine too. They take little
+more than twice as long as on the better engine.
 """
 
 import math
@@ -111,7 +111,7 @@ class EngineChoice:
             self.first, self.why, self.may_switch = "reference", "quick enough", True
 
     def is_too_slow(self, n_events: int) -> bool:
-        """Whether the compiled engine is to take over, after ``n_events`` events on the reference engine."""
+        """Whether the compiled engine must take over, after ``n_events`` events on the reference engine."""
         if not self.seems_too_slow(n_events):
             return False
         took_s, left_s = self._pace_s(n_events)
@@ -119,7 +119,7 @@ class EngineChoice:
         return True
 
     def seems_too_slow(self, n_events: int) -> bool:
-        """The same, from any thread, before the reference engine has stopped."""
+        """The same as ``is_too_slow``, from any thread, before the reference engine has stopped."""
         took_s, left_s = self._pace_s(n_events)
         if not self.may_switch or took_s < PACE_S:
             return False
@@ -143,19 +143,19 @@ class EngineChoice:
         self.why, _took_s[self._policy] = "the policy cannot be compiled", -math.inf
 
     def record_time(self) -> None:
-        """Note what the reference engine took, for the next runs of this policy in this process."""
+        """Note how long the reference engine took, for the next runs of this policy in this process."""
         if self.may_switch:
             _took_s[self._policy] = _took_s.get(self._policy, 0.0) + time.perf_counter() - self._begun
 
 
 def check_engine(engine: str) -> None:
-    """Raise :class:`InputError` for an engine that there is not."""
+    """Raise :class:`InputError` for an unknown engine."""
     if engine not in ENGINES:
         raise InputError([Problem(("engine",), " or ".join(ENGINES), repr(engine))])
 
 
 def is_worth_loading(code: Code, n_tasks: int) -> bool:
-    """Whether ``n_tasks`` tasks are done sooner on the compiled engine, be the policy as quick as any."""
+    """Whether ``n_tasks`` tasks are done sooner on the compiled engine, however quick the policy is."""
     return code.is_loaded or are_many(code, n_tasks)
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a run when its engine has stopped, and the log of its segments that ended early."""
+"""What is kept of a run after its engine has stopped, and the log of its segments that ended early."""
 
 import math
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Ended(NamedTuple):
 def collect(
     scenario: Scenario, model: Model, policy: Policy, online: OnlinePolicy, ended: Ended, proven: Any
 ) -> Outcome:
-    """Return the columns that the engine filled; the run does not go on after that. A task that was running when the
+    """Return the columns that the engine filled; the run does not continue after that. A task that was running when the
     run was cut off has no finish, and one whose data was still in transfer has no start.
 
     ``online`` decided, or the batch ``policy`` from outside the loop; ``proven`` is what its plan has proven.
@@ -95,8 +95,8 @@ def collect(
 
 
 def take_dropped_us(columns: dict[str, np.ndarray], may_drop: bool) -> np.ndarray | None:
-    """[..., N] us: when each task was dropped by the policy, which stands for its finish; NaN: it was not. None if the
-    policy drops none. Afterwards the columns say of it, and of those that were withdrawn, that they did not start."""
+    """[..., N] us: when the policy dropped each task, which replaces its finish; NaN: it did not. None if the policy
+    drops none. Afterwards the columns say that these tasks, and the withdrawn ones, did not start."""
     unit, finish_us = columns["task_unit"], columns["task_finish_us"]
     if not may_drop and unit.min(initial=PENDING) >= PENDING:
         return None  # there is none to say it of
@@ -108,26 +108,26 @@ def take_dropped_us(columns: dict[str, np.ndarray], may_drop: bool) -> np.ndarra
 
 
 def _serving(run: Run, end_us: float) -> Serving:
-    """Return how requests fared on serving engines; what would have come after the end did not happen."""
+    """Return how requests fared on serving engines; events after the end of the run count as not happened."""
     found = run.serving(end_us)
     return found._replace(first_token_us=np.where(found.first_token_us <= end_us, found.first_token_us, np.nan))
 
 
 def _held(model: Model, run: Run) -> Held:
-    """Return what tasks hold, or held last, of units besides the one that they run on."""
+    """Return how much tasks hold, or held last, of units besides the one that they run on."""
     task, unit = run.held()
     return Held(task, unit, _amounts(model, task, run.columns()["task_unit"][task], unit))
 
 
 def _early_held(model: Model, run: Run, early: EarlyEnds) -> Held:
-    """Return what segments held that ended early and were not the last of their tasks."""
+    """Return how much was held by segments that ended early and were not the last of their tasks."""
     place, unit = run.early_held()
     row = np.flatnonzero(early.why != KILLED)[place]  # the tasks that limits ended were added to the log
     return Held(row, unit, _amounts(model, early.task[row], early.unit[row], unit))
 
 
 def _amounts(model: Model, task: np.ndarray, own: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """[H] what tasks that run on ``own`` hold of ``unit``."""
+    """[H] how much of ``unit`` tasks that run on ``own`` hold."""
     is_lead = model.unit_type[unit] == model.unit_type[own]
     lead = amounts(model.task_demand[task], model.unit_capacity[unit])
     return np.where(is_lead, lead, model.class_companion[classes_of_tasks(model, task), model.unit_type[unit]])
@@ -139,7 +139,7 @@ def may_share_units(model: Model, may_overcommit: bool) -> bool:
 
 
 def why_over(scenario: Scenario, model: Model, run: Run) -> tuple[ExitReason, str]:
-    """Return why a run ends that has no events left and tasks that are not done, and more in words."""
+    """Return why a run ends that has no events left although tasks are not done, and more in words."""
     if run.n_pending == 0:
         n_left = scenario.workload.n_tasks - run.n_done
         verbs = "run or wait for others that do" if len(model.job_predecessors) else "run"

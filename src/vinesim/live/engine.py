@@ -54,7 +54,7 @@ def why_plain(policy: OnlinePolicy) -> str:
 
 
 def can_move(size: str) -> bool:
-    """Whether scratch of that size can be moved to other numbers of tasks: ``tasks`` first, and then plain numbers."""
+    """Whether scratch of that size can be moved to other numbers of tasks: ``tasks`` first, then plain numbers."""
     first, *others = size.split(FACTOR)
     if first in ("tasks", "jobs"):
         return all(other.isdecimal() for other in others)

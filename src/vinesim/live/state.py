@@ -20,7 +20,7 @@ class LiveAhead(Ahead):
         self.left_us: dict[int, float] = {}  # unit -> when a task last left it
 
     def times(self, started: list[int], unit: int, transfer: float) -> tuple[float, float]:
-        """As if the unit were free for it at once."""
+        """The times as if the unit were free for the task at once."""
         return self.state.now_us, self.state.now_us + transfer
 
     def left(self, task: int) -> None:
@@ -88,7 +88,7 @@ class LiveState(ReferenceState):
 
 
 def expected_us(model: Any, state: LiveState, tasks: list[int], unit: int) -> float:
-    """Return the expected time of consolidated tasks by the affinities, if the unit is as full as it may be."""
+    """Return the expected time of consolidated tasks by the affinities, if the unit is as full as it can be."""
     own_type = state.task_type_of(tasks[0])
     overhead = float(model.overhead_us[model.unit_type[unit], own_type])
     alone = overhead + sum(float(queries.execution_us(model, state, task, unit)) - overhead for task in tasks)

@@ -16,6 +16,12 @@ from vinesim.plans.sampler import sample
 from vinesim.plans.surface import Surface
 
 SMALL_SHARE = 0.5  # of the budget: what the first look at all points may take, so that all are run
+STEPS = (1, 2, 4, 8)  # of a move of one choice
+SWAPS = (1, 2, 4)  # steps of a move of two choices against each other
+MOVES_AT_A_TIME = 6  # moves raced together
+MOST_RUNS = 20  # replications of a move; a point at the border of a limit takes more, which the proof gives it
+POINTS_AT_A_TIME = 16  # points raced together in a proof
+FIRST_RUNS = 20  # replications in its first pass; each later pass takes all points that are left one look further
 
 
 def search(board: Board) -> End:
@@ -50,12 +56,6 @@ def enumerate_all(board: Board) -> None:
     race(board, left[order].tolist())
 
 
-STEPS = (1, 2, 4, 8)
-SWAPS = (1, 2, 4)
-MOVES_AT_A_TIME = 6  # moves raced together
-MOST_RUNS = 20  # replications of a move; a point at the border of a limit takes more, which the proof gives it
-
-
 def improve(board: Board) -> None:
     """Move the best point: one choice by steps or to its end, two choices against each other, or another policy.
 
@@ -79,10 +79,6 @@ def improve(board: Board) -> None:
         some = surface.order(moves, board.candidates)[:MOVES_AT_A_TIME]
         tried |= set(some)
         race(board, some, MOST_RUNS)
-
-
-POINTS_AT_A_TIME = 16
-FIRST_RUNS = 20  # replications in a first pass; each later pass takes all points that are left one look further
 
 
 def prove(board: Board) -> None:

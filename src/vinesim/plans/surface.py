@@ -19,6 +19,8 @@ RIDGE = 1e-3
 FEWEST = 6  # points that must have been run
 HIGHEST = 0.98  # loads are cut here, so that waiting times stay finite
 DOUBT = 2.0  # how much a predicted miss of a limit counts, in objectives
+REACHES = (0.05, 0.1, 0.2, 0.4, 0.8)  # distances over which values are alike
+NUGGET = 1e-3  # share of the variance that is noise
 
 
 class Surface:
@@ -105,10 +107,6 @@ def _places(features: np.ndarray) -> np.ndarray:
     """Return the features with a range of 1 each, for distances."""
     low, width = features.min(axis=0), np.ptp(features, axis=0)
     return (features - low) / np.where(width > 0, width, 1.0)
-
-
-REACHES = (0.05, 0.1, 0.2, 0.4, 0.8)  # distances over which values are alike
-NUGGET = 1e-3  # share of the variance that is noise
 
 
 def kriged(places: np.ndarray, missed: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What an answer would be with other limits and other prices, judged by the runs that were done."""
+"""The answers that other limits and other prices would give, judged by the runs that were done."""
 
 import math
 
@@ -48,10 +48,11 @@ def knee(board: Board) -> Row | None:
 
 
 def price_ranges(board: Board, best: Candidate) -> tuple[PriceRange, ...]:
-    """Return for each type with a price at which prices the best point stays the best, if the objective is a cost.
+    """Return, for each type with a price, the prices at which the best point stays the best, if the objective is a
+    cost.
 
-    Points that were not run, or are undecided, count with what they cost at the least; those that may be cheaper at
-    present prices do not count, as for them the answer is open at any price.
+    Points that were not run, or are undecided, count with the least that they can cost. Points that may be cheaper at
+    present prices do not count, because for them the answer is open at any price.
     """
     goal = board.plan.objectives[0]
     if len(board.plan.objectives) > 1 or goal.number not in COST or goal.is_maximized:

@@ -124,7 +124,7 @@ class Parts:
         }
 
     def types(self) -> Columns:
-        """What goes by processor type and task type."""
+        """The columns by processor type and task type."""
         affinity, overhead_us, classes = self.scenario.affinity, self.scenario.overhead_us, self.classes
         if classes is not None:
             affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T
@@ -155,7 +155,7 @@ class Parts:
         return {"joined_us": joined_us, "joined_most": largest_sizes(joined_us)}
 
     def resources(self) -> Columns:
-        """What units of a type provide, and what tasks request of them."""
+        """The resources that units of a type provide, and those that tasks request of them."""
         types, requests = self.scenario.datacenter.processor_types, self.scenario.workload.requests
         names = sorted(requests or {})
         provided = [[p.attributes.get(name, NOT_PROVIDED) for name in names] for p in types]
@@ -190,7 +190,7 @@ class Parts:
         }
 
     def after(self) -> Columns:
-        """What is said of jobs that wait for others."""
+        """The columns about jobs that wait for others."""
         work = self.scenario.workload
         if work.after is None or work.after_first is None:
             return {}
@@ -205,7 +205,7 @@ class Parts:
         return {"job_withdraw_us": at, "withdrawn_job": order[at[order] < np.inf]}
 
     def gangs(self) -> Columns:
-        """What is said of jobs whose tasks start together."""
+        """The columns about jobs whose tasks start together."""
         work, on_nodes = self.scenario.workload, self._requests_on_nodes
         if work.gang_within is None:
             return {} if on_nodes is None else {"job_gang": np.where(on_nodes, OF_REQUEST, NO_GANG)}
@@ -239,7 +239,7 @@ class Parts:
         return reservation_columns(scenario.reservations, scenario.workload, rack, shelf)
 
     def caps(self) -> Columns:
-        """The power caps, and what units draw."""
+        """The power caps, and the powers that units draw."""
         return cap_columns(self.scenario, None if self.classes is None else self.classes.task_type)
 
     def tasks(self) -> Columns:
@@ -265,7 +265,7 @@ class Parts:
         return {"task_data_bytes": work.data_bytes, "task_data_node": self.data_node} if work.has_data else {}
 
     def demands(self) -> Columns:
-        """What tasks take of a unit; nothing is said if each takes the whole of any."""
+        """How much of a unit tasks take; no columns if each takes the whole of any unit."""
         work = self.scenario.workload
         if self.classes is not None:
             return {"task_demand": demands(work)}
@@ -281,7 +281,7 @@ class Parts:
         return dict(zip(names, found, strict=True))
 
     def applications(self) -> Columns:
-        """What the applications registered, by the workload's codes."""
+        """What the applications have registered, by the workload's codes."""
         scenario, n_units = self.scenario, len(self.place)
         listed = listed_by_code(scenario.workload, scenario.applications) if scenario.applications else []
         is_there, n_shelves = np.ones((len(listed), n_units), bool), scenario.datacenter.n_shelves
@@ -300,15 +300,15 @@ class Parts:
         }
 
     def class_columns(self) -> Columns:
-        """What is said of tasks that hold several units."""
+        """The columns about tasks that hold several units."""
         if self.classes is None:
             return {}
         return class_columns(self.classes, self.unit_node, self.unit_type, len(self.places), self.capacity)
 
     @cached_property
     def classes(self) -> DemandClasses | None:
-        """The classes of demands, None if each task holds one unit; raises :class:`InputError` for what no node
-        holds."""
+        """The classes of demands, None if each task holds one unit. Raises :class:`InputError` for demands that no node
+        can hold."""
         scenario = self.scenario
         if not scenario.workload.has_vectors:
             return None

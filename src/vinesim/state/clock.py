@@ -33,8 +33,8 @@ def stuck_period(period_us: float, time_us: float) -> list[Problem]:
 def surely_out_of_time(scenario: Scenario) -> list[Problem]:
     """Return the problem of the first task that no run can count, whichever unit the policy gives it.
 
-    What starts later than it arrives only has a coarser clock. Tasks whose time depends on where they run or what they
-    run with, because of data or consolidation, are left to the run.
+    A task that starts later than it arrives only meets a coarser clock. Tasks whose time depends on where they run, or
+    with which other tasks, because of data or consolidation, are left to the run.
     """
     work = scenario.workload
     if any(application.max_consolidated > 1 for application in scenario.applications) or _all_are_counted(scenario):

@@ -14,14 +14,15 @@ from vinesim.model.workload import ONE_SLOT, Workload
 
 
 def amount_of(demand: float, capacity: float) -> float:
-    """Return what a task of that demand takes of a unit of that capacity: one slot is 1, or all of a smaller unit."""
+    """Return how much of a unit of that capacity a task of that demand takes: one slot is 1, or all of a smaller
+    unit."""
     if math.isnan(demand):
         return min(1.0, capacity)
     return capacity if math.isinf(demand) else demand
 
 
 def amounts(demand: Any, capacity: Any) -> np.ndarray:
-    """Return the same for arrays, which are broadcast; do not write to the result."""
+    """Return the same as ``amount_of`` for arrays, which are broadcast; do not write to the result."""
     demand, capacity = np.asarray(demand, np.float64), np.asarray(capacity, np.float64)
     if np.isfinite(demand).all():
         return np.broadcast_to(demand, np.broadcast_shapes(demand.shape, capacity.shape))

@@ -1,8 +1,8 @@
 """Demand classes: tasks of one type and partition that demand the same of a node are of one class.
 
 A class has a lead (a number of units of one type at one node, a share of each) and companions (amounts of other types
-at the same node, each from one unit). What is distinct is numbered first. After the classes stand the columns of the
-model about them.
+at the same node, each from one unit). First the distinct values are numbered. The columns of the model about the
+classes come after the classes.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def coded(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def first_rows(code: np.ndarray) -> np.ndarray:
-    """[codes] int64: the first row of each code, of those that ``coded`` returns."""
+    """[codes] int64: the first row of each of the codes that ``coded`` returns."""
     first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
     if len(first) > 1:
         first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
@@ -241,7 +241,7 @@ def _to_hold_several(classes: DemandClasses, t: int, center: Datacenter) -> str:
 
 
 def _words(classes: DemandClasses, t: int, work: Workload, names: list[str]) -> str:
-    """Say what a class demands."""
+    """Describe the demand of a class."""
     task, share = int(classes.first_task[t]), float(classes.share[t])
     code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
     lead = "any type" if code == ANY_LEAD else "|".join(work.lead_sets[code])
@@ -308,7 +308,7 @@ def _sole_units(unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int, comp
 
 
 def _ranked(companion: np.ndarray, companion_type: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of the model about what classes ask of their companions [T, P]: amounts, and their ranks.
+    """The columns of the model about the companions [T, P] that classes ask for: their amounts, and the ranks of these.
 
     A rank is the number of the amount among those asked of its type; beyond 32,767 amounts neighbours share a rank.
     """

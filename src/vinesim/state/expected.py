@@ -50,7 +50,7 @@ def planned_end_us(model: Any, task: int, begin_us: float, moving_us: float, exe
 
 
 def expected_end_us(model: Any, state: Any, task: int, unit: int, begin_us: float) -> float:
-    """Return the same for a unit."""
+    """Return the same as ``planned_end_us`` for a unit."""
     execution_us = expected_us(model, state, task, int(model.unit_type[unit]))
     return planned_end_us(model, task, begin_us, transfer_us(model, state, task, unit), execution_us)
 
@@ -62,14 +62,15 @@ def held_until_us(model: Any, task: int, begin_us: float, moving_us: float, exec
 
 
 def held_until_on_us(model: Any, state: Any, task: int, unit: int, begin_us: float) -> float:
-    """Return the same for a unit."""
+    """Return the same as ``held_until_us`` for a unit."""
     execution_us = expected_us(model, state, task, int(model.unit_type[unit]))
     return held_until_us(model, task, begin_us, transfer_us(model, state, task, unit), execution_us)
 
 
 def is_admitted(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether no reservation that does not admit the task begins on the unit's node before the task is expected to end
-    there, of those that are not over when it begins: now, or when the policy supposes that it does."""
+    """Whether the task is expected to end on the unit before any reservation that does not admit it begins on the
+    unit's node. Reservations that are over when the task begins do not count; it begins now, or at the time that the
+    policy supposes."""
     node = model.unit_node[unit]
     first, end = int(model.reserved_first[node]), int(model.reserved_first[node + 1])
     if first == end:

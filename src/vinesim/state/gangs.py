@@ -1,7 +1,5 @@
-"""Gangs before a run: which are alike, in which order their tasks are placed, and whether they fit.
-
-That is, whether an empty datacenter has room for each.
-"""
+"""Gangs before a run: which gangs are alike, in which order their tasks are placed, and whether an empty datacenter has
+room for each."""
 
 from collections.abc import Hashable
 
@@ -24,11 +22,11 @@ def gangs_of(work: Workload) -> np.ndarray:
 
 
 def gang_codes(work: Workload, classes: DemandClasses | None, requests: np.ndarray | None = None) -> np.ndarray | None:
-    """[N] int32: what keeps tasks of different gangs in different groups; None without gangs. ``requests`` [N] is equal
-    for tasks that request the same, if that matters.
+    """[N] int32: the codes that keep tasks of different gangs in different groups; None without gangs. ``requests`` [N]
+    is equal for tasks that request the same, if that matters.
 
-    0 for tasks alone; for each kind of gang a number for its first tasks, and one for the others, which are pending
-    only when a gang goes on whose first tasks have finished.
+    The code is 0 for tasks alone. Each kind of gang has one code for its first tasks, and one for the others, which are
+    pending only when a gang continues after its first tasks have finished.
     """
     if work.gang_within is None:
         return None
@@ -50,8 +48,8 @@ def gang_codes(work: Workload, classes: DemandClasses | None, requests: np.ndarr
 def check_gangs(model: Model) -> None:
     """Raise :class:`InputError` for gangs that are larger than the empty datacenter.
 
-    Exact for gangs of tasks that demand the same and hold one unit each; of others, what their largest number of equal
-    tasks of one unit each needs is looked at.
+    The check is exact for gangs of tasks that demand the same and hold one unit each. For others, it looks only at the
+    largest number of equal tasks of the gang, with one unit each.
     """
     problems, known = [], dict[Hashable, str]()
     for job in np.flatnonzero(model.job_gang != NO_GANG).tolist():
@@ -75,9 +73,9 @@ def check_gangs(model: Model) -> None:
 
 
 def _too_many(model: Model, partition: int, shape: tuple[int, int, int], kinds: np.ndarray, demand: np.ndarray) -> str:
-    """Return how many of the tasks of a gang have room together, in words; nothing if all do. ``shape`` is within what
-    they are, the most at a node and, if that is how many are at each, the number of nodes; of the tasks, ``kinds`` and
-    ``demand`` [n] are given."""
+    """Return how many tasks of a gang have room together, in words; nothing if all do. ``shape`` says within what the
+    tasks are and how many may be at one node, and the number of nodes if that many are at each; ``kinds`` and
+    ``demand`` [n] are those of the tasks."""
     within, per_node, n_nodes = shape
     is_there = np.ones(len(model.node_rack), bool) if partition < 0 else model.partition_node[partition]
     for kind in sorted(set(kinds.tolist())):
@@ -97,7 +95,7 @@ def _too_many(model: Model, partition: int, shape: tuple[int, int, int], kinds: 
 
 
 def _most(model: Model, is_there: np.ndarray, within: int, limits: tuple[int, int], kind: int, share: float) -> int:
-    """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type, of the nodes
+    """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type, on the nodes
     ``is_there`` [V]; ``limits`` are the most at one node, and the fewest where there are any."""
     per_node, fewest = limits
     sizes = np.unique(model.unit_capacity)
@@ -140,9 +138,9 @@ def placing_order(
     """[N] int32: the tasks of each job in the order in which they are placed if it is a gang; [0] if that is everywhere
     the order of their numbers.
 
-    Larger tasks come first, and equal ones in the order of their numbers. The tasks of one node of a gang with a number
-    of nodes stay together, and those nodes come first that need most in all. ``can_run`` [T, P] says on which processor
-    types the tasks of each type, or of each class, run; ``unit_type`` and ``capacity`` [U] are of the units.
+    Larger tasks come first, and equal ones in the order of their numbers. If a gang has a number of nodes, the tasks of
+    one node stay together, and the nodes that need most in all come first. ``can_run`` [T, P] says on which processor
+    types the tasks of each type, or of each class, run; ``unit_type`` and ``capacity`` [U] are those of the units.
     """
     if classes is None and work.demand is None:
         return BY_NUMBER

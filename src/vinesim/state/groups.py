@@ -1,6 +1,6 @@
-"""Groups of tasks that a policy need not distinguish: of each, the first pending one stands for all.
+"""Groups of tasks that a policy need not distinguish: the first pending task of each stands for all.
 
-A policy declares by what groups differ; the pending tasks of a group are chained in the order of their numbers.
+A policy declares by what groups differ. The pending tasks of a group are chained in the order of their numbers.
 """
 
 from collections.abc import Callable, Sequence

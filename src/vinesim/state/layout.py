@@ -1,5 +1,5 @@
-"""The constants that stand in the arrays of a run, why its loop stops, the rules that actions must follow, what a
-policy sees besides arrays, and what it answers."""
+"""The constants in the arrays of a run, the reasons for which its loop stops, the rules that actions must follow, what
+a policy sees besides arrays, and what it answers."""
 
 from typing import Any, NamedTuple
 

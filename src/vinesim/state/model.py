@@ -53,6 +53,6 @@ _EMPTY = {row.name: _fixed(row.dtype, np.empty((0,) * ndim(row))) for row in MOD
 
 
 def classes_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:
-    """The type of each of some tasks, or the class of what it demands where tasks hold several units."""
+    """The types of some tasks, or the classes of their demands if tasks hold several units."""
     group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int64)
     return np.asarray(model.group_task_type[group[tasks]])

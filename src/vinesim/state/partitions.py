@@ -1,7 +1,7 @@
 """Partitions before a run: the nodes of each job, the quotas that it counts against, and jobs that no quota allows.
 
-Jobs of one partition, and of one user where that has quotas of each user, are of one account: they count against the
-same quotas.
+The jobs of one partition belong to one account, or, if the partition has quotas of each user, the jobs of one user in
+it: they count against the same quotas.
 """
 
 from typing import NamedTuple

@@ -1,5 +1,5 @@
-"""What VineSim's own policies that plan ahead ask besides the queries: what a task would hold, and what tasks find of a
-unit while a policy supposes that others have left it, or keeps part of it back.
+"""What VineSim's own policies that plan ahead ask besides the queries: which units a task would hold, and how much room
+tasks find on a unit while a policy supposes that others have left it, or keeps part of it back.
 
 The rows of a task are the units that it holds and how much of each: ``row_unit`` and ``row_amount`` in the policy's
 scratch, of the size ``held``, from :func:`first_row` to that of the next task. The first one is the task's own unit.
@@ -13,14 +13,15 @@ from vinesim.state.layout import ATTACHED
 
 
 def set_hypothetical_capacity(model: Any, state: Any, unit: int, capacity: float) -> None:
-    """Let tasks find a unit that is up with another capacity. The policy sets its own back before time goes on, after
-    the start that it led to at the latest; then it counts for which units the rest of a task takes."""
+    """Let tasks find a unit that is up with another capacity. The policy restores the unit's own capacity before time
+    advances. It may do so after the start to which this led; the other capacity then also decides which units the rest
+    of the task takes."""
     state.unit_open[unit] = capacity
 
 
 def set_hypothetical_begin(model: Any, state: Any, begin_us: float) -> None:
-    """Let reservations be asked for tasks that begin at a time rather than now. The policy sets it back to a time that
-    is not later than now before it starts a task."""
+    """Let reservations be asked about tasks that begin at a time rather than now. Before the policy starts a task, it
+    sets this back to a time that is not later than now."""
     state.begin_us = begin_us
 
 
@@ -35,7 +36,7 @@ def first_row(model: Any, task: int) -> int:
 
 
 def note_rows(model: Any, state: Any, rows: Any, task: int, unit: int) -> None:
-    """Note what a task for which a unit has room would hold if it alone started there now."""
+    """Note what a task would hold if it alone started now on a unit that has room for it."""
     row, task_class, node = first_row(model, task), queries.task_type(model, state, task), int(model.unit_node[unit])
     rows.row_unit[row], rows.row_amount[row] = unit, queries.demand(model, state, task, unit)
     if len(model.class_units) == 0:
@@ -76,12 +77,12 @@ def end_of_members(model: Any, state: Any, task: int) -> int:
 
 
 def is_member(model: Any, state: Any, task: int, other: int) -> bool:
-    """Whether ``other`` is a pending task or is attached to it, of those before :func:`end_of_members`."""
+    """Whether ``other``, a task before :func:`end_of_members`, is the pending task itself or attached to it."""
     return other == task or state.task_unit[other] == ATTACHED
 
 
 def may_hold(model: Any, state: Any, quota: int, held: float) -> bool:
-    """Whether a quota and its cohort allow that its tasks hold an amount, with what others hold now."""
+    """Whether a quota and its cohort allow its tasks to hold an amount, given what others hold now."""
     return bool(state.quotas.may_hold(quota, held))
 
 
@@ -92,8 +93,8 @@ def begin_trial(model: Any, state: Any) -> int:
 
 
 def suppose_away(model: Any, state: Any, others: Any, begin: int, end: int) -> int:
-    """Suppose that those of ``others`` from ``begin`` to before ``end`` do not run: an array of tasks, each with its
-    gang; those that do not run do not count. Returns the position after that."""
+    """Suppose that the tasks ``others[begin:end]``, each with its gang, do not run; tasks that do not run anyway do not
+    count. Returns the position after that."""
     state.begun.release(others[begin:end])
     return int(state.begun.note())
 

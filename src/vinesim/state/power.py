@@ -1,11 +1,12 @@
 """The power that counts against caps: the only rule, for both engines. The power model is that of metrics/energy.py.
 
-A unit draws its sleep power, or its idle power if it never sleeps, while no task holds any of it. From when a task is
-given the unit, transfers included, it draws what its tasks add up to. That is at least what the energy results count at
-any time: there a unit draws its idle power while data is transferred.
+A unit draws its sleep power, or its idle power if it never sleeps, while no task holds any of it. From the time at
+which a task is given the unit, transfers included, it draws the sum of its tasks. That is at least as much as the
+energy results count at any time: there a unit draws its idle power while data is transferred.
 
-Powers are whole milliwatts, so that their sums do not depend on the order of starts and ends, and what is only supposed
-is put back exactly. A *level* is what the tasks of a unit add up to: mW, or of a type with a curve the utilisation.
+Powers are whole milliwatts, so that their sums do not depend on the order of starts and ends, and everything that is
+only supposed is put back exactly. A *level* is the sum of the tasks of a unit: in mW or, for a type with a curve, the
+utilisation.
 """
 
 import math
@@ -21,7 +22,7 @@ STEPS = 10  # of a curve
 
 
 def level_of(model: Any, kind: int, unit: int, amount: float) -> Any:
-    """What a task of a type, or of a class of demands, adds to the level of a unit of which it takes an amount."""
+    """How much a task of a type, or of a class of demands, adds to the level of a unit if it takes an amount of it."""
     p = model.unit_type[unit]
     part = amount if model.power_law[p] == ADDS else amount / model.unit_capacity[unit]
     return np.int64(np.rint(model.power_each[p, kind] * part))
@@ -44,7 +45,8 @@ def draw_of(model: Any, unit: int, is_held: bool, level: Any) -> Any:
 
 
 def is_held_back(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether there is room for all that a task itself would hold on a unit, and the caps leave too little power."""
+    """Whether there is room for everything that a task itself would hold on a unit, but the caps leave too little
+    power."""
     return (
         queries.has_room_for(model, state, unit, queries.demand(model, state, task, unit))
         and (len(model.class_units) == 0 or queries.rest_fits(model, state, task, unit))
@@ -56,7 +58,7 @@ MAX_NAMED = 5  # tasks
 
 
 def empty_mw(model: Any) -> np.ndarray:
-    """[R + 1] what the units of each rack, and of the datacenter, draw while nothing is held of any."""
+    """[R + 1] the powers that the units of each rack, and of the datacenter, draw while no task holds any of them."""
     of_unit = model.power_empty_mw[model.unit_type]
     rack = model.node_rack[model.unit_node]
     of_rack = np.bincount(rack, of_unit, minlength=len(model.cap_mw) - 1).astype(np.int64)
@@ -88,7 +90,7 @@ def over_caps(model: Any) -> list[Problem]:
 
 
 def _alone_mw(model: Any, kind: int, demand: float, unit: int) -> int:
-    """What the units of the lead of a task draw more if it alone runs there."""
+    """How much more the units of the lead of a task draw if it alone runs there."""
     capacity = float(model.unit_capacity[unit])
     amount = min(1.0, capacity) if math.isnan(demand) else min(demand, capacity)
     n_units = int(model.class_units[kind]) if len(model.class_units) else 1

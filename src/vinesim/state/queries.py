@@ -91,8 +91,8 @@ def arrived_task(model: Any, state: Any, position: int) -> int:
 
 
 def n_pending(model: Any, state: Any) -> int:
-    """Return how many tasks have arrived and not started. A policy that counts the events that it sees and what it
-    starts finds out that outages made further tasks pending."""
+    """Return how many tasks have arrived and not started. A policy that counts arrivals and starts itself can compare,
+    and so notice that outages made further tasks pending."""
     return len(state.pending)
 
 

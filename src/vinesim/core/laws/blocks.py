@@ -2,8 +2,9 @@
 free blocks. The rules are those of ``engine/reference_batching.py``.
 
 Each block knows the one with the tokens before its own, so the blocks of a sequence are a chain from its last one. The
-free blocks with a prefix are its last ones, and leave the queue before those that come before them: so what there is of
-a prefix is always a chain from its first block on (``chain``), and so is what is left of a sequence that was put back.
+free blocks of a prefix are its last ones, and leave the queue before the blocks that precede them. So the blocks that
+are left of a prefix are always a chain from its first block on (``chain``), and so are those of a sequence that was put
+back.
 """
 
 import numpy as np
@@ -102,8 +103,8 @@ def hold(model, state, e, block):
 
 @called
 def release(model, state, e, slot, full):
-    """Free the blocks of a sequence that no other one has, the last one first. It may find those of its own again that
-    are ``full``, a number of blocks from its first one on."""
+    """Free the blocks of a sequence that no other sequence has, the last one first. The sequence may find those of its
+    own again that are among its first ``full`` ones."""
     engine, one = state.engine[e], state.slot[slot]
     block, last, place = np.int64(one.last), np.int64(-1), np.int64(one.blocks) - 1
     while block >= 0:
@@ -179,8 +180,8 @@ def n_free_of(model, state, e, one, n_shared):
 
 @called
 def take(model, state, e, one, n_blocks, n_shared):
-    """Give a sequence the first blocks that it finds, of which n_shared are those of its prefix. Nobody looks for its
-    others any more."""
+    """Give a sequence the first blocks that it finds; n_shared of them are of its prefix. Nobody looks for its others
+    any more."""
     first, own, last = np.int64(-1), np.int64(one.last), np.int64(-1)  # of its own blocks: the first and last it takes
     for i in range(one.found):
         place = one.shared + one.found - 1 - i

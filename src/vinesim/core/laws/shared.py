@@ -106,7 +106,7 @@ def first_due(model, state, unit, load):
 
 
 def enter(state, slot, unit, service_us):
-    """Enter a slot, whose end is unknown, into the list of those on a unit, in the order of their starts."""
+    """Enter a slot, whose end is unknown, into the list of the slots on a unit, in the order of their starts."""
     one = state.slot[slot]
     one.due, one.end_us = state.work_done[unit] + service_us, np.inf
     add_to_unit(state, slot, unit)

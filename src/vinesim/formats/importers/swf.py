@@ -41,6 +41,22 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PREFERENCE, Workload
 
+TASKS = ("processor", "job")
+LEFT_OUT = (
+    "node boundaries: the processors of a job may be on any nodes",
+    "memory, queues, priorities, users and dependencies between jobs",
+    "when jobs started, except for a back-test: the simulated policy decides",
+)
+LEFT_OUT_WHOLE = (
+    "jobs on several nodes: a job takes all its processors from one node, wherever they were",
+    *LEFT_OUT[1:],
+)
+JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
+PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # when each of its processors is one
+AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
+OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task of a gang."
+OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
+
 
 @dataclass
 class SwfReport(ImportReport):
@@ -79,18 +95,6 @@ class SwfReport(ImportReport):
             self.notes.append(f"{self.n_resorted:,} jobs were out of order and were sorted by arrival")
         if self.n_unasked:
             self.notes.append(f"{self.n_unasked:,} jobs have no requested time: their estimate is their run time")
-
-
-TASKS = ("processor", "job")
-LEFT_OUT = (
-    "node boundaries: the processors of a job may be on any nodes",
-    "memory, queues, priorities, users and dependencies between jobs",
-    "when jobs started, except for a back-test: the simulated policy decides",
-)
-LEFT_OUT_WHOLE = (
-    "jobs on several nodes: a job takes all its processors from one node, wherever they were",
-    *LEFT_OUT[1:],
-)
 
 
 def import_swf(
@@ -227,13 +231,6 @@ def _check_partitions(path: str | os.PathLike[str], report: SwfReport, partition
     if missing := [str(number) for number in partitions if str(number) not in known]:
         expected = "a partition of the log: " + ", ".join(sorted(known)[:20])
         raise InputError([Problem(f"{path}: partition", expected, ", ".join(missing))])
-
-
-JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
-PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # when each of its processors is one
-AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
-OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task of a gang."
-OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
 
 
 def write_swf_scenario(

@@ -21,6 +21,10 @@ from vinesim.model.errors import InputError, Problem, Steps
 from vinesim.model.speed_curves import ANY_TASK
 from vinesim.model.step_times import AXES, NO_TABLE, Exchange, StepProfile, StepTime
 
+Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]  # of each layer: rising numbers, times in us
+ATTENTION = "attention"  # as a layer
+MOST_NUMBER = 1_000_000_000
+
 
 def with_batching(source: YamlSource, parts: Sequence[ProcessorTypePart] | None, names: Names) -> Names:
     """Return the names with the batching of their processor types; what is wrong with it is added to the source."""
@@ -48,11 +52,6 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
     given = declared_by(part, Batching) | {"step": steps[ANY_TASK] if list(steps) == [ANY_TASK] else steps}
     n_bytes = given.get("token_bytes", 0.0)
     return Batching(**given | {"token_bytes": int(n_bytes) if n_bytes.is_integer() else n_bytes})
-
-
-Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]  # of each layer: rising numbers, times in us
-ATTENTION = "attention"  # as a layer
-MOST_NUMBER = 1_000_000_000
 
 
 def step_time(source: YamlSource, path: Steps, part: StepPart, folder: Path) -> StepTime | None:

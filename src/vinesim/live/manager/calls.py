@@ -1,4 +1,4 @@
-"""All calls: which part of the manager carries each out, and what it contains."""
+"""All calls: which part of the manager carries out each of them, and which fields it has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

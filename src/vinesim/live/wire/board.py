@@ -1,9 +1,10 @@
 """A board: memory of an agent in which the manager of the same machine leaves orders for one device, and the device
-their ends. So neither passes through the agent, which reads the board when it has to know what its device does.
+leaves their ends. So neither passes through the agent, which reads the board when it has to know what its device does.
 
-The agent opens a board to one manager under a new generation, and closes it by another one. What is left for a closed
-board counts only if the agent finds it there: the device looks at the generation before it takes an order, and again
-after it has left an end. Each field has one writer at a time, and a field's word is written after what it stands for.
+The agent opens a board to one manager under a new generation, and closes it by another one. Orders and ends that are
+left on a closed board count only if the agent finds them there: the device looks at the generation before it takes an
+order, and again after it has left an end. Each field has one writer at a time, and the word of a field is written after
+the content for which it stands.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ Address = dict[str, Any]
 
 @dataclass(frozen=True)
 class Found:
-    """What is in a slot of the open board."""
+    """An order, or its end, in a slot of the open board."""
 
     slot: int
     attempt: int
@@ -35,8 +36,8 @@ class Found:
 
 
 class Bell:
-    """A pipe that wakes its owner: who writes a byte needs no answer. ``address`` lets processes of this machine find
-    it."""
+    """A pipe that wakes its owner; whoever writes a byte needs no answer. ``address`` lets processes of this machine
+    find it."""
 
     def __init__(self) -> None:
         self.file, self._write_end = os.pipe()
@@ -212,7 +213,7 @@ def bell_at(address: Address, flags: int) -> int:
 
 
 def emptied(bell: int, most: int = 4096) -> bytes:
-    """Read what was written to a bell."""
+    """Read the bytes that were written to a bell."""
     with contextlib.suppress(BlockingIOError):
         return os.read(bell, most)
     return b""

@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
             self._opener.max_bytes = max_bytes
 
     def close(self, why: str) -> None:
-        """Close the connection after what was sent."""
+        """Close the connection once everything has been sent."""
         self._why = self._why or why
         if self._transport is not None:
             self._transport.close()
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
             transport.write(text)
 
     def data_received(self, data: bytes) -> None:
-        """Handle bytes: of the handshake first, then frames."""
+        """Handle bytes: first those of the handshake, then frames."""
         try:
             if self._opener is None:
                 data = self._shake_hands(data)
@@ -158,8 +158,8 @@ class Connection(asyncio.Protocol):
 
 
 def _read(data: bytes) -> Any:
-    """Return the message in a frame. A peer may send what has no meaning; to end its connection would make it come back
-    and send the same again."""
+    """Return the message in a frame. A peer may send bytes that have no meaning; if that ended its connection, it would
+    come back and send the same again."""
     try:
         return unpacked(data)
     except WrongMessage as wrong:
@@ -169,8 +169,8 @@ def _read(data: bytes) -> Any:
 async def listening(
     make: Callable[[], Connection], token: bytes, host: str, port: int
 ) -> tuple[int, list[asyncio.Server]]:
-    """Listen at an address, port 0 being any that is free, and for programs of this machine. Returns the port, and the
-    servers. Raises :class:`OSError` if the address cannot be had."""
+    """Listen at an address (port 0: any free port) and for programs of this machine. Returns the port, and the servers.
+    Raises :class:`OSError` if the address cannot be had."""
     loop = asyncio.get_running_loop()
     servers = [await loop.create_server(make, host, port, reuse_address=True)]
     found = int(servers[0].sockets[0].getsockname()[1])

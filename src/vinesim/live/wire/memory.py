@@ -31,7 +31,7 @@ Place = list[int]  # where content lies in the file: offset, length
 
 
 def shared_by() -> str:
-    """Return what processes have in common that can open each other's memory; empty if none can here."""
+    """Return what processes that can open each other's memory have in common; empty if no process can here."""
     if not IS_POSSIBLE or not boot_id():
         return ""
     return f"{boot_id()}:{os.stat('/proc/self/ns/pid').st_ino}:{os.getuid()}"
@@ -131,7 +131,7 @@ class Visit:
             return False
 
     def is_there(self) -> bool:
-        """Whether the client still lives: else its memory is to be given back."""
+        """Whether the client still lives; if not, its memory must be given back."""
         try:
             return os.stat(_path(self._address, "memory")).st_ino == self._address["memory"][1]
         except OSError:
@@ -170,7 +170,7 @@ def _path(address: dict[str, Any], which: str) -> str:
 
 
 def opened(address: dict[str, Any], which: str, flags: int) -> int:
-    """Open a file of another process, if it still is the one that is meant. Raises :class:`OSError`."""
+    """Open a file of another process, if it is still the one that is meant. Raises :class:`OSError`."""
     path = _path(address, which)
     if os.stat(path).st_ino != address[which][1]:
         raise FileNotFoundError(errno.ENOENT, "its client has gone", path)

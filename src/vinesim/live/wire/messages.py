@@ -21,7 +21,7 @@ def packed(message: Any) -> bytes:
 
 
 def packed_with(extension: Callable[[Any], Any], message: Any) -> bytes:
-    """The same; ``extension`` returns the form of a value for which msgpack has none."""
+    """Return a message as bytes; ``extension`` returns the form of a value for which msgpack has none."""
     try:
         result: bytes = msgpack.packb(message, default=extension, use_bin_type=True)
     except Exception as wrong:  # also of text that is not Unicode, and of lists that are nested too deep
@@ -35,7 +35,8 @@ def unpacked(data: bytes | memoryview) -> Any:
 
 
 def unpacked_with(extensions: Mapping[int, Callable[[Any], Any]], data: bytes | memoryview) -> Any:
-    """The same, with more types of extensions, by number: each value from what its extension holds."""
+    """Return the message in the bytes, with more types of extensions, by number: each returns the value of an
+    extension's content."""
 
     def from_extension(code: int, content: bytes) -> Any:
         if code in extensions:

@@ -97,8 +97,8 @@ def first_of(model: Any, state: Any, view: Any, task: int, queue: int, mine: flo
 
 
 def is_low(mine: float, theirs: float, by_final: bool) -> bool:
-    """Whether the share of a queue, with the task that is tried, is low enough against that of another, by a strategy:
-    before a task of that leaves, or by the final one after that."""
+    """Whether the share of a queue, with the task that is tried, is low enough against the share of another queue, by a
+    strategy: against its share before a task of it leaves, or, by the final strategy, after that."""
     if by_final:
         return bool(mine < math.inf and mine <= theirs * OVERFULL)
     return bool(mine * OVERFULL < theirs)

@@ -1,8 +1,8 @@
-"""Which waiting tasks of ``delay`` may start, where each task takes a whole unit.
+"""Which waiting tasks of ``delay`` may start, if each task takes a whole unit.
 
-Then two tasks of one type that wait for the same processor type, or whose wait is over, can start on the same units.
-So only the oldest task of each such set is looked at, and of the tasks that still wait only those that the last event
-concerns: those that wait for the unit that became free, and those that have just arrived.
+Then two tasks of one type that wait for the same processor type, or whose wait is over, can start on the same units. So
+only the oldest task of each such set is looked at. Among the tasks that still wait, only those that the last event
+concerns are looked at: tasks that wait for the unit that became free, and tasks that have just arrived.
 
 The groups are sorted by task type and preferred type; a tree over them holds the oldest pending task of each.
 """
@@ -172,7 +172,8 @@ def oldest_for_type(model: Any, state: Any, view: Any) -> int:
 
 
 def oldest_for_place(model: Any, state: Any, view: Any) -> int:
-    """Return the same for tasks that wait for the place of the unit."""
+    """Return the oldest task that waits for the place of the unit that became free; the number of tasks if there is
+    none."""
     scratch, found = view.scratch, len(model.task_operations)
     at = first_unit(model, view, model.unit_node[view.unit])
     if scratch.place_first[at] > 0:

@@ -160,7 +160,7 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
 
 
 def are_all_alike(model: Any, state: Any, scratch: Any, task: int, rule: int) -> bool:
-    """Whether a refusal of one task of a group holds for all of them. Of what is left of gangs it says nothing."""
+    """Whether a refusal of one task of a group holds for all of them. It says nothing about the rest of gangs."""
     if len(model.job_gang) > 0 and task != model.job_first[job_of(model, state, task)]:
         return False
     if rule == IN_TIME or len(model.task_demand) > 0 or len(model.task_times_us) > 0 or scratch.has_empty[0] == 1:
@@ -279,7 +279,7 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
 
 
 def relaxed_job(model: Any, state: Any, view: Any, first: int, end: int, share: float) -> tuple[int, int]:
-    """Relaxed requests: return the shortest job of which ``share`` of the requests fits a free device of the node
+    """Relaxed requests: return the shortest job for which ``share`` of its requests fits a free device of the node
     [first, end), and that device; -1, -1 if there is none."""
     scratch = view.scratch
     best, best_unit = 0, -1

@@ -27,7 +27,7 @@ def add_held(s, job):
 
 
 def add_found(s, job, n_got):
-    """Let ``billed`` be what a job with nodes to itself would have of those that were found for it."""
+    """Let ``billed`` be what a job with nodes to itself would have of the nodes that were found for it."""
     fill(s.billed, 0.0)
     for i in range(n_got):
         node = s.got_node[i]
@@ -82,7 +82,7 @@ def count_asked(s, job, k):
 
 
 def count_found(s, options, job, part, n_got):
-    """Let limits count what a job with nodes to itself would have of those that were found for it."""
+    """Let limits count what a job with nodes to itself would have of the nodes that were found for it."""
     add_found(s, job, n_got)
     count_billed(s, job, bill(s, options, job, part))
 

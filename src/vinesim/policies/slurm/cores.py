@@ -19,7 +19,8 @@ def n_core_words(s):
 
 
 def suppose_level(s, level):
-    """Let ``then_cpus`` be what is free for a job that takes nothing of a level, or of those above it."""
+    """Let ``then_cpus`` be the number of CPUs that are free for a job that takes nothing of a level, or of the levels
+    above it."""
     n_nodes = s.node_cpus.shape[0]
     for node in range(n_nodes):
         s.then_cpus[node] = s.level_cpus[level * n_nodes + node]
@@ -59,7 +60,7 @@ def drop_cores(s, job):
 
 
 def first_core_word(s, level, node):
-    """Where the cores begin that jobs of a level have of a node."""
+    """Where the cores that jobs of a level have of a node begin."""
     return (level * s.node_cpus.shape[0] + node) * n_core_words(s)
 
 
@@ -98,7 +99,7 @@ def know_free(s, node):
 
 
 def find_changes(s, is_all_up):
-    """Fill ``victims`` with the jobs that run and are to be suspended, and those that are suspended and go on."""
+    """Fill ``victims`` with the running jobs that will be suspended, and the suspended jobs that continue."""
     n = 0
     fill(s.shadow, 0)
     for level in range(s.n_levels[0] - 1, -1, -1):
@@ -136,8 +137,8 @@ def cast_shadow(s, job):
 
 
 def suppose_cores(s, end, own):
-    """Suppose that of the jobs of a level, and of those above it, only those have cores whose limits end later, as far
-    as nodes are among the ``able``."""
+    """Suppose that among the jobs of a level, and of the levels above it, only jobs whose limits end later have cores,
+    as far as nodes are among the ``able``."""
     width = n_core_words(s)
     fill(s.shadow, 0)
     for k in range(end, s.n_ends[0]):
