@@ -97,6 +97,15 @@ def test_cost_and_energy_are_in_the_table_of_a_sweep_at_80_columns(capsys):
     assert out.count("policy") > 1
 
 
+def test_numbers_that_are_equal_at_all_points_are_shown_and_said_to_be(capsys):
+    numbers = {"jobs.latency_us.mean": [1e3, 1e3], "utilization.overall": [0.5, 0.5]}
+    out = printed(capsys, swept([], **numbers))
+    assert (out.count("1.00 ms"), out.count("50.0%")) == (2, 2)
+    assert "None of these numbers differs between the points." in out
+    assert "At every point" not in out
+    assert "None of these" not in printed(capsys, swept([], **(numbers | {"energy_j": [1.0, 2.0]})))
+
+
 def test_a_word_of_record_brings_its_numbers(capsys):
     numbers = {"applications.mean.missed_pct": [1.0, 2.5], "applications.mean.jain": [0.5, 0.75]}
     out = printed(capsys, swept(["applications"], **numbers))

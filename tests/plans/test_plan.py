@@ -109,6 +109,14 @@ def test_the_recommendation_runs_and_gives_the_numbers_of_the_plan(planned):
     assert document["status"] == "recommended"
 
 
+def test_if_all_runs_are_broken_the_points_with_the_least_load_are_nearest(mapping):
+    mapping["choose"] = {CPUS: {"from": 1, "to": 5}}
+    mapping["scenario"]["horizon"] = "200 us"
+    found = vs.plan(mapping, workers=1)
+    assert "reached the horizon" in found.nearest[0].why
+    assert [row.choice[CPUS] for row in found.nearest] == [5, 4, 3]
+
+
 def test_nothing_keeps_an_impossible_limit_and_the_nearest_point_is_named(mapping, tmp_path):
     mapping["limits"] = {"jobs.latency_us.mean": {"below": "100 us"}}
     found = vs.plan(mapping, tmp_path / "out", workers=1)

@@ -133,6 +133,8 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
         console.print(rich, no_wrap=True)
     if same:
         console.print(f"At every point: {', '.join(f'{column.title} {column.cells[0]}' for column in same)}.")
+    if len(shown) > 1 and columns and all(len(set(column.cells)) == 1 for column in columns):
+        console.print("None of these numbers differs between the points.")
     if found.n_rows > MAX_POINTS:
         console.print(f"... and {found.n_rows - MAX_POINTS:,} more points.")
     if any("±" in cell for column in [*columns, *same] for cell in column.cells):
@@ -152,10 +154,11 @@ class _Column(NamedTuple):
 
 
 def _varying(columns: list[_Column]) -> tuple[list[_Column], list[_Column]]:
-    """Return the columns of numbers that differ between points, and those that do not; one point has only the first."""
-    if not columns or len(columns[0].cells) < 2:
-        return columns, []
+    """Return the columns of numbers that differ between points, and those that do not; if none differs, as with one
+    point, all are among the first."""
     same = [column for column in columns if len(set(column.cells)) == 1]
+    if len(same) == len(columns):
+        return columns, []
     return [column for column in columns if column not in same], same
 
 

@@ -109,7 +109,9 @@ def answer_of(
 ) -> Answer:
     """Return the answer that the runs on a board give."""
     best, is_front = board.best, len(board.plan.objectives) > 1
-    near = sorted(answers.ranked(board, [Verdict.FAILS]), key=lambda c: (c.shortfall, c.point))
+    near = sorted(
+        answers.ranked(board, [Verdict.FAILS]), key=lambda c: (c.shortfall, board.screened.load[c.point], c.point)
+    )
     undecided = answers.ranked(board, [Verdict.UNDECIDED])
     found = counts(board)
     return Answer(

@@ -311,3 +311,9 @@ def test_a_table_without_a_header_is_refused(tmp_path, first):
     (tmp_path / "log.csv").write_text(f"{first}\n{first}\n")
     with pytest.raises(InputError, match="no header"):
         open_table(tmp_path / "log.csv")
+
+
+def test_gpus_of_jobs_with_several_nodes_may_be_in_total(guess):
+    found = guess(submit=[0, 9], runtime_s=[60, 90], gpu_num=[16, 8], node_num=[2, 1])
+    assert meanings(found) == "arrival_s time_s gpus ignore!"
+    assert "--column gpu_num=total_gpus" in found["node_num"].why

@@ -245,6 +245,8 @@ def _without_superfluous(
         left_out |= dict.fromkeys(("gpu_type", "gpu_share"), "there is no column of GPUs")
     if "nodes" in taken and "tasks_per_node" not in taken and columns[taken["nodes"]].largest > 1:
         left_out["nodes"] = "here a job's cores would count on each node: if they do, say --column NAME=nodes"
+        if "gpus" in taken:
+            left_out["nodes"] += f"; if its GPUs are those of all nodes, say --column {taken['gpus']}=total_gpus"
     if not {"gang", "nodes"} & (taken.keys() - left_out.keys()):
         left_out |= dict.fromkeys(("tasks_per_node", "spread"), "there is no column gang or nodes")
     for stem, why in left_out.items():

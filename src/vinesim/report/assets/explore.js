@@ -81,7 +81,7 @@
   }
 
   /** What is kept of a pinned variant: not its racks. */
-  const small = ({ numbers: ns, counts, energy, latency, usage, waiting }) => ({ numbers: ns, counts, energy, latency, usage, waiting });
+  const small = ({ numbers: ns, counts, energy, reason, latency, usage, waiting }) => ({ numbers: ns, counts, energy, reason, latency, usage, waiting });
 
   function run() {
     if (asking && performance.now() - asking.at < LONG_MS) { waits = true; return; }

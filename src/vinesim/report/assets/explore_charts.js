@@ -97,12 +97,13 @@ function costView(host, numbers) {
   const point = (view, x) => [x === units ? view.counts.units : view.numbers[x.name], view.numbers[y.name]];
   const across = () => (now.numbers[priced.name] == null ? units : priced);
   const values = tableOf("Cost against latency", () => [["variant", across().title, y.title],
-    [["now", now], ...pins.map((pin) => [pin.name, pin.view])].map(([name, view]) => { const [a, b] = point(view, across()); return [name, number(a), time(b)]; })]);
+    [["now", now], ...pins.map((pin) => [pin.name, pin.view])].map(([name, view]) => { const [a, b] = point(view, across()); return [isStalled(view) ? `${name} (stalled)` : name, number(a), time(b)]; })]);
   host.append(note, graph, values.node);
   const plotted = chart(graph, () => {
     const x = across();
     const all = [["visited", visited], ["now", [now]], ...pins.map((pin) => [pin.name, [pin.view]])];
-    const points = all.flatMap(([name, views]) => views.map((view) => [name, ...point(view, x)])).filter(([, a, b]) => a != null && b != null).sort((a, b) => a[1] - b[1]);
+    const points = all.flatMap(([name, views]) => views.map((view) => [isStalled(view) ? "stalled" : name, ...point(view, x)])).filter(([, a, b]) => a != null && b != null).sort((a, b) => a[1] - b[1]);
+    if (points.some(([name]) => name === "stalled")) all.push(["stalled", []]);
     const [, size] = unitOf(Math.max(0, ...points.map((p) => p[2])));
     const [unit] = unitOf(size);
     const span = (low, high) => 0.06 * (high - low || high || 1);
@@ -111,11 +112,11 @@ function costView(host, numbers) {
       x: { title: x.title, format: (v) => `${x.title} ${number(v)}`, range: (u, low, high) => [Math.max(0, low - span(low, high)), high + span(low, high)] },
       y: { title: `${y.title}, ${unit}`, format: (v) => (v == null ? "" : time(v * size)), tick: number, range: (u, low, high) => [0, (high || 1) * 1.12] },
       xs: points.map((p) => p[1]),
-      series: all.map(([name], i) => ({ name, style: [8, 2, 1, 3, 4, 5][i], points: true, scattered: true, values: points.map((p) => (p[0] === name ? p[2] / size : undefined)) })),
+      series: all.map(([name], i) => ({ name, style: name === "stalled" ? 6 : [8, 2, 1, 3, 4, 5][i], points: true, scattered: true, values: points.map((p) => (p[0] === name ? p[2] / size : undefined)) })),
     };
   });
   return (view, others) => {
-    const small = { numbers: view.numbers, counts: view.counts };
+    const small = { numbers: view.numbers, counts: view.counts, reason: view.reason };
     if (now) visited.push(now);
     if (visited.length > MOST) visited.shift();
     now = small;

@@ -53,8 +53,6 @@ function pinsView(place, numbers, titleOf, call) {
     table.replaceChildren(plainTable("How this variant differs from the pinned ones", head, rows));
   }
 
-  const isStalled = (view) => view?.reason.name === "STALLED";
-
   function stalledNote() {
     const some = [call.shown(), ...explored.pins.map((pin) => pin.view)].some(isStalled)
       || (result && Object.values(result.rows).flat().some((row) => row.isStalled));

@@ -48,3 +48,6 @@ function stepBack(from, to) {
   Object.assign(explored, copied(step.state));
   return true;
 }
+
+/** Whether the run of a view stalled, so that its numbers are those of a part of the jobs. */
+const isStalled = (view) => view?.reason.name === "STALLED";
