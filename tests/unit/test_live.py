@@ -73,7 +73,9 @@ def test_a_request_that_waits_can_be_cancelled():
     assert not one.cancel(99, 1.0)
     one.complete(0, 2.0)
     assert one.can_issue(2.0).requests == (requests[5],)
-    keeper = scheduler("edf")
+    forgets = scheduler("edf")
+    assert forgets.cancel(forgets.new_request(forgets.register("SEARCH", 5e3, 1.0), 0.0), 0.0)
+    keeper = scheduler("drf")
     assert not keeper.cancel(keeper.new_request(keeper.register("SEARCH", 5e3, 1.0), 0.0), 0.0)
 
 
