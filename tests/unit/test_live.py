@@ -323,6 +323,27 @@ def test_nobody_need_ask_again_when_the_only_request_is_cancelled(how):
     assert one.ask_again_us == np.inf
 
 
+@dataclass(frozen=True)
+class LaterAtFirst(OnlinePolicy):
+    """Starts nothing before 5 us, and everything after that."""
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        return start(task, first_free(model, state, task)) if view.now_us >= 5.0 else wait_until(view.now_us + 10.0)
+
+
+def test_nobody_need_ask_again_when_all_requests_have_started_before_the_time_of_the_policy():
+    one = Scheduler(CENTER, LaterAtFirst(), affinity=SPEED, task_types=TASKS)
+    search = one.register("SEARCH", 5e3, 1.0)
+    one.new_request(search, 1.0)
+    assert one.can_issue(1.0) is None
+    assert one.ask_again_us == 11.0
+    one.new_request(search, 6.0)
+    assert [one.can_issue(6.0) is None for _ in range(2)] == [False, False]
+    assert one.ask_again_us > 11.0  # when a lease ends
+
+
 def test_a_turn_gets_things_in_the_order_of_an_instant():
     reported = [
         Arrive(0, 1.0, 0.0),

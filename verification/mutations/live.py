@@ -85,12 +85,12 @@ MUTATIONS = (
         added=f"{CALLS}::test_leases_are_those_of_a_plain_dictionary",
     ),
     mutation(
-        "somebody asks again although the only request was cancelled",
+        "somebody asks again although all requests have started",
         CALLS,
         "live/decider.py",
         "is_ahead = self.n_pending > 0 and self.timer_us > self.now_us",
         "is_ahead = self.timer_us > self.now_us",
-        added=f"{CALLS}::test_nobody_need_ask_again_when_the_only_request_is_cancelled",
+        added=f"{CALLS}::test_nobody_need_ask_again_when_all_requests_have_started_before_the_time_of_the_policy",
     ),
     mutation(
         "a closed unit is a full one, so that what takes nothing of it starts there",
