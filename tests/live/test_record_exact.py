@@ -275,12 +275,17 @@ limits: {{pending: 5000}}
 
 
 def check(recorded):
-    """The simulation starts each request when and where it has started."""
+    """The simulation starts each request when and where it has started, until something happens that the record leaves
+    out, such as a request that is cancelled in the turn in which a timer of the policy starts it."""
     again, ours = recorded.repeated(engine="reference").tasks, recorded.result.tasks
     names = {"unit", "granted_us", "init_us", "finish_us", "dropped_us"} & {*again, *ours}
     assert {"unit", "init_us", "finish_us"} <= names
+    since_us = min((one.since_us for one in recorded.left_out if one.n_starts), default=np.inf) - recorded.begin_us
+    granted_us = ours["granted_us" if "granted_us" in ours else "init_us"]
+    is_before = granted_us < since_us if since_us < np.inf else np.ones(len(granted_us), bool)
+    assert is_before.sum() > 10
     for name in sorted(names):
-        np.testing.assert_array_equal(again[name], ours[name], name)
+        np.testing.assert_array_equal(again[name][is_before], ours[name][is_before], name)
 
 
 def test_the_managers_clock_shows_times_whose_sums_are_exact():
