@@ -16,6 +16,7 @@ from typing import Any
 
 from vinesim.model.errors import InputError, Problem
 
+CANCELLED, DROPPED = "cancelled", "dropped"  # outcomes of requests that did not end by themselves
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE nodes (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;

@@ -1,16 +1,16 @@
 """What has happened on a cluster and is not in its record, so that the simulation may decide otherwise."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from vinesim.live.decider import usable
-from vinesim.live.journal import Journal
+from vinesim.live.journal import CANCELLED, Journal
 from vinesim.live.registration import can_forget
 from vinesim.model.cluster import Cluster
 from vinesim.policies.registry import resolve
 
-CANCELLED = "cancelled"
 Rows = list[dict[str, Any]]
 
 
@@ -40,16 +40,13 @@ def left_out(
 def _requests(cluster: Cluster, rows: Rows, recorded: Rows) -> list[LeftOut]:
     policy = usable(resolve(cluster.policy, cluster.options))
     names = {one.application.name for one in cluster.applications}
-    unknown = [row for row in rows if row["application"] not in names]
-    others = [row for row in rows if row["application"] in names]
+    others, unknown = divided(rows, lambda row: row["application"] in names)
     cancelled = [row for row in others if row["outcome"] == CANCELLED]
-    waited = [row for row in cancelled if row["issued_us"] is None and row["n_attempts"] == 0]
-    ran = [row for row in cancelled if row not in waited]
+    waited, ran = divided(cancelled, lambda row: row["issued_us"] is None and row["n_attempts"] == 0)
     kept = [row for row in recorded if row["outcome"] == CANCELLED and row["issued_us"] is None]
     kept = [] if can_forget(policy) else kept
     again = [row for row in recorded if row["n_attempts"] > 1]
-    unseen = [row for row in waited if (row["number"] or 0) < 0]
-    given_back = [row for row in waited if row not in unseen]
+    unseen, given_back = divided(waited, lambda row: (row["number"] or 0) < 0)
     found = [
         _of("REQUESTS of an application that nobody declares", unknown),
         _of("REQUESTS that failed", [row for row in others if row["outcome"] == "failed"]),
@@ -60,6 +57,14 @@ def _requests(cluster: Cluster, rows: Rows, recorded: Rows) -> list[LeftOut]:
         _of("the earlier starts of REQUESTS that had to start again", again),
     ]
     return [one for one in found if one is not None]
+
+
+def divided(rows: Rows, is_one: Callable[[dict[str, Any]], bool]) -> tuple[Rows, Rows]:
+    """Return the rows of which something is true, and the others."""
+    found: tuple[Rows, Rows] = [], []
+    for row in rows:
+        found[0 if is_one(row) else 1].append(row)
+    return found
 
 
 def _of(which: str, rows: Rows, touches: bool = True) -> LeftOut | None:

@@ -22,8 +22,8 @@ from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.live.decider import usable
 from vinesim.live.dispatch import Dispatches, waiting_at
 from vinesim.live.folder import JOURNAL, cluster_in
-from vinesim.live.journal import Journal
-from vinesim.live.left_out import LeftOut, left_out
+from vinesim.live.journal import CANCELLED, DROPPED, Journal
+from vinesim.live.left_out import LeftOut, divided, left_out
 from vinesim.live.registered import with_registered
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
@@ -39,7 +39,6 @@ from vinesim.result import Result
 
 SCENARIO, WORKLOAD, RESULT = "scenario.yaml", "workload.parquet", "result"
 TINY_US = 1e-12
-DROPPED, WITHDRAWN = "dropped", "cancelled"  # outcomes of a request
 NOWHERE = -1
 NO_NETWORK = Network(None, None, None, 0.0)
 
@@ -80,13 +79,8 @@ def record(folder: Path) -> Recorded:
     cluster = with_registered(cluster, journal)
     rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, number, id")]
     policy = usable(resolve(cluster.policy, cluster.options))
-    came = [
-        row
-        for row in rows
-        if _has_run(row) or row["outcome"] == DROPPED or (policy.can_withdraw and _is_withdrawn(row))
-    ]
     names = [one.application.name for one in cluster.applications]
-    known = [row for row in came if row["application"] in names]
+    known, rest = divided(rows, lambda row: row["application"] in names and _is_simulated(row, policy.can_withdraw))
     if not any(map(_has_run, known)):
         journal.close()
         raise InputError([Problem(str(folder), "a cluster that has processed requests", _instead(rows))])
@@ -128,7 +122,7 @@ def record(folder: Path) -> Recorded:
         _beyond(columns) / n_consolidated[batch],
     )
     span_us = begin_us, begin_us + outcome.end_us
-    others = left_out(cluster, journal, [row for row in rows if row not in known], known, span_us)
+    others = left_out(cluster, journal, rest, known, span_us)
     journal.close()
     begun_us = columns["issued_us"][leaders]
     others = tuple(replace(one, n_starts=int((begun_us >= one.since_us).sum())) for one in others)
@@ -156,9 +150,14 @@ def _has_run(row: dict[str, Any]) -> bool:
     return row["issued_us"] is not None and row["execution_us"] is not None
 
 
+def _is_simulated(row: dict[str, Any], can_withdraw: bool) -> bool:
+    """Whether the simulation repeats what happened to a request."""
+    return _has_run(row) or row["outcome"] == DROPPED or (can_withdraw and _is_withdrawn(row))
+
+
 def _is_withdrawn(row: dict[str, Any]) -> bool:
     """Whether a request was cancelled while it waited for its first start, and the policy knew of it."""
-    return row["outcome"] == WITHDRAWN and row["n_attempts"] == 0 and (row["number"] or 0) >= 0
+    return row["outcome"] == CANCELLED and row["n_attempts"] == 0 and (row["number"] or 0) >= 0
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
@@ -169,7 +168,7 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     }
     for name in ("issued_us", "execution_us", "ended_us"):
         found[name] = np.array([row[name] if _has_run(row) else np.nan for row in rows], np.float64)
-    for name, outcome in (("dropped_us", DROPPED), ("withdrawn_us", WITHDRAWN)):
+    for name, outcome in (("dropped_us", DROPPED), ("withdrawn_us", CANCELLED)):
         is_it = [row["outcome"] == outcome and not _has_run(row) for row in rows]
         found[name] = np.where(is_it, np.array([row["ended_us"] for row in rows], np.float64), np.nan)
     found["unit"] = np.array([row["unit"] if _has_run(row) else NOWHERE for row in rows])

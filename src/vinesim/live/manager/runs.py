@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from vinesim.live.decisions import Complete, Lose
 from vinesim.live.grant import Grant
+from vinesim.live.journal import CANCELLED, DROPPED
 from vinesim.live.manager.failures import first_line
 from vinesim.live.manager.results import results_of, wrong_results
 from vinesim.live.manager.work import Attempt, Item, Node, Run
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from vinesim.live.manager.core import Core, Message
 
 DONE, RAISED, KILLED, LIMIT = "done", "raised", "killed", "limit"  # how an attempt ends
-CANCELLED = "cancelled"  # outcome of a request
 WAITING_FOR_CLIENT = 1.0  # times the kernel limit that a client may hold a grant
 
 
@@ -76,7 +76,7 @@ class Runs:
     def dropped(self, item: Item) -> None:
         """End a request that the policy has dropped."""
         self._core.counters.n_dropped += 1
-        self._fail(item, "dropped", "the policy dropped it: its deadline cannot be met")
+        self._fail(item, DROPPED, "the policy dropped it: its deadline cannot be met")
 
     def release(self, run: Run, is_complete: bool) -> None:
         """End a grant that a client carried out; what still runs is ended first."""
