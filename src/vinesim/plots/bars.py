@@ -14,6 +14,7 @@ from vinesim.plots.style import (
     SMALL,
     Look,
     handles_of,
+    hollow_among,
     legend_above,
     matplotlib,
     name_places,
@@ -39,7 +40,7 @@ class Bars:
     values: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
-    is_hollow: np.ndarray | bool = False
+    is_hollow: np.ndarray | None = None
 
 
 def bar_figure(
@@ -75,7 +76,7 @@ def bar_figure(
                 style["yerr"] = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
                 style["error_kw"] = {"ecolor": "black", "capsize": 2}
             drawn = axes.bar(places, series.values, each, label=series.label, **style)
-            hollow = np.asarray(series.is_hollow, bool) & np.isfinite(series.values)
+            hollow = hollow_among(series.is_hollow, series.values)
             if hollow.any():
                 style = {"facecolor": "white", "edgecolor": COLORS[kind], "hatch": HATCHES[kind]}
                 axes.bar(places[hollow], np.asarray(series.values)[hollow], each, **style)

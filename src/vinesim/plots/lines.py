@@ -15,6 +15,7 @@ from vinesim.plots.style import (
     PLAIN,
     Look,
     handles_of,
+    hollow_among,
     legend_above,
     matplotlib,
     set_scale,
@@ -118,9 +119,10 @@ def _draw(axes: Any, line: Line, number: int, scale: float) -> None:
     style = {"color": COLORS[kind], "marker": marker, "linestyle": DASHES[kind], "linewidth": width}
     style |= {"drawstyle": "steps-post"} if line.is_stepped else {}
     axes.plot(line.x, line.y, label=line.label, markersize=size, zorder=3 + number, **style)
-    if line.is_hollow is not None and (line.is_hollow & np.isfinite(line.y)).any():
-        hollow = {"color": COLORS[kind], "marker": MARKERS[kind], "linestyle": "", "markerfacecolor": "white"}
-        axes.plot(line.x[line.is_hollow], line.y[line.is_hollow], markersize=size, zorder=4 + number, **hollow)
+    hollow = hollow_among(line.is_hollow, line.y)
+    if hollow.any():
+        style = {"color": COLORS[kind], "marker": MARKERS[kind], "linestyle": "", "markerfacecolor": "white"}
+        axes.plot(line.x[hollow], line.y[hollow], markersize=size, zorder=4 + number, **style)
         stalled_entry(axes)
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=COLORS[kind], alpha=0.2, linewidth=0)

@@ -13,6 +13,7 @@ from vinesim.plots.style import (
     PLAIN,
     Look,
     handles_of,
+    hollow_among,
     legend_above,
     matplotlib,
     set_scale,
@@ -57,11 +58,11 @@ def points_figure(
         for axes, panel in zip(grid, panels, strict=True):
             for kind, points in enumerate(panel.points):
                 style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5 * look.scale, "alpha": 0.75}
-                hollow = np.zeros(len(points.x), bool) if points.is_hollow is None else points.is_hollow
+                hollow = hollow_among(points.is_hollow, points.x + points.y)
                 for rows, look_of in ((~hollow, {}), (hollow, {"markerfacecolor": "white"})):
                     own = style | look_of | ({} if look_of else {"label": points.label})
                     axes.plot(points.x[rows], points.y[rows], linestyle="", zorder=3 + kind, **own)
-                if (hollow & np.isfinite(points.x + points.y)).any():
+                if hollow.any():
                     stalled_entry(axes)
             axes.set_title(panel.title, loc="left")
             set_scale(axes, "x", x_scale)

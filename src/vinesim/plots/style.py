@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from vinesim.formats.source.files import replacing
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.packages import is_installed, missing
@@ -167,6 +169,11 @@ def handles_of(grid: Iterable[Any]) -> tuple[list[Any], list[str]]:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     return list(found.values()), list(found)
+
+
+def hollow_among(is_hollow: np.ndarray | None, values: Any) -> np.ndarray:
+    """[n]: which of the values are drawn hollow: numbers of stalled runs."""
+    return np.zeros(len(values), bool) if is_hollow is None else is_hollow & np.isfinite(values)
 
 
 def stalled_entry(axes: Any) -> None:
