@@ -103,12 +103,16 @@ def _holds_numbers(kind: str) -> bool:
     return kind.removeprefix("U").startswith(_NUMBERS) and "[" not in kind
 
 
+def _delimiter_of(header: str) -> str:
+    return max(_DELIMITERS, key=header.count)
+
+
 def _open_csv(path: str, file: str) -> TableSource:
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
         header = stream.readline(100_000).strip("\r\n")
     if not header.strip():
         raise InputError([Problem(f"{path}:1", "a header and at least one row", "nothing")])
-    delimiter = max(_DELIMITERS, key=header.count)
+    delimiter = _delimiter_of(header)
     try:
         names = next(csv.reader([header], delimiter=delimiter))
     except csv.Error as error:
@@ -163,8 +167,7 @@ def other_lengths(path: str, n_fields: int) -> dict[int, int]:
     """Return the numbers of fields of the rows that have more or fewer, by line; DuckDB names only the first."""
     found = dict[int, int]()
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
-        header = stream.readline()
-        reader = csv.reader(stream, delimiter=max(_DELIMITERS, key=header.count))
+        reader = csv.reader(stream, delimiter=_delimiter_of(stream.readline()))
         for fields in reader:
             if fields and len(fields) != n_fields:
                 found[1 + reader.line_num] = len(fields)
