@@ -13,7 +13,7 @@ MUTATIONS = (
     mutation(
         "a job that waits for others is eligible from its arrival on",
         AFTER,
-        "core/pending.py",
+        "core/tasks.py",
         "state.job_eligible_us[job] = run.now_us",
         "state.job_eligible_us[job] = model.job_arrival_us[job]",
         "engine/reference_waits.py",
@@ -23,7 +23,7 @@ MUTATIONS = (
     mutation(
         "a job that was withdrawn while it waited for others arrives",
         AFTER,
-        "core/pending.py",
+        "core/tasks.py",
         "if state.job_waits[other] == 0 and state.job_left[other] > 0 and",
         "if state.job_waits[other] == 0 and",
         "engine/reference_waits.py",

@@ -6,8 +6,7 @@ the starts of tasks that run from the beginning.
 
 import numpy as np
 
-from vinesim.core import laws, pending, pools, rooms, segments
-from vinesim.core.claims import reservations_allow
+from vinesim.core import laws, pools, rooms, segments, tasks
 from vinesim.core.features import (
     BATCHING,
     CAPS,
@@ -24,7 +23,8 @@ from vinesim.core.features import (
     called,
 )
 from vinesim.core.laws import batching
-from vinesim.core.tasks import group, has_role, is_in_partition, is_of_gang, joinable, task_type
+from vinesim.core.ledger import reservations_allow
+from vinesim.core.tasks import group, is_in_partition, is_of_gang, joinable, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import MOVED, PREEMPTED
 from vinesim.state import queries
@@ -105,11 +105,11 @@ def act(model, state, action):
         return False
     task = not_negative(action.task)
     if REFUSES and action.kind == DROP:
-        pending.drop(model, state, task)
+        tasks.drop_pending(model, state, task)
         return True
     if not segments.start(model, state, task, not_negative(action.unit), action.n_tasks):
         return False
-    pending.leave(model, state, task)
+    tasks.leave_pending(model, state, task)
     return True
 
 
@@ -147,7 +147,7 @@ def broken_rule(model, state, action):
         return OVER_QUOTA
     if RESERVED and not reservations_allow(model, state, task, unit):
         return IS_RESERVED
-    if DISAGGREGATED and not has_role(model, state, task, unit):
+    if DISAGGREGATED and not batching.has_role(model, state, task, unit):
         return OTHER_ROLE
     if not rooms.is_in_room(model, state, task, unit):
         if CAPS and is_held_back(model, state, task, unit):
@@ -217,7 +217,7 @@ def carry_out(model, state):
     for i in range(n):
         one = state.orders[i]
         if one.what == ARRIVES:
-            pending.arrive(model, state)
+            tasks.arrive(model, state)
         elif one.what != MOVES and not act(model, state, queries.start(one.task, one.unit)):
             return False
     return True

@@ -13,7 +13,7 @@ three levels are arrays, as ``state/arrays.py`` lists them: [rows, n], [rows, n 
 
 import numpy as np
 
-from vinesim.core import claims
+from vinesim.core import ledger
 from vinesim.core.bits import ONE, ZERO
 from vinesim.core.features import OFFERS, called
 from vinesim.core.tasks import task_type
@@ -64,11 +64,11 @@ def renew_node(model, state, node):
         return  # the units have their own order
     n_types, n_companions = model.affinity.shape[0], model.companion_type.shape[0]
     for c in range(n_companions):
-        state.node_fitting[not_negative(node * n_companions + c)] = claims.n_fitting(model, state, c, node)
+        state.node_fitting[not_negative(node * n_companions + c)] = ledger.n_fitting(model, state, c, node)
     for i in range(state.node_offers.shape[1]):
         state.node_offers[node, i] = ZERO
     for p in range(n_types):
-        place = claims.place_of(model, node, p)
+        place = ledger.place_of(model, node, p)
         if model.node_begin[place] < model.node_begin[place + 1]:
             renew_leads(model, state, node, p, place)
 
@@ -77,7 +77,7 @@ def renew_leads(model, state, node, p, place):
     """Note which of the leads of a type its units at the node, ``place``, offer."""
     n_words, lead, after = model.class_types.shape[1], np.int64(model.type_lead[p]), np.int64(model.type_lead[p + 1])
     while lead < after:
-        n, last = claims.n_with_room(model, state, place, model.lead_share[lead]), np.int64(model.lead_end[lead])
+        n, last = ledger.n_with_room(model, state, place, model.lead_share[lead]), np.int64(model.lead_end[lead])
         while lead < last:
             if model.lead_units[lead] <= n:
                 word = not_negative(model.lead_shape[lead] * n_words + (p >> 6))

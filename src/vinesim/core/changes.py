@@ -6,12 +6,13 @@ because of them.
 
 import numpy as np
 
-from vinesim.core import ledger, pending, segments
+from vinesim.core import ledger, segments, tasks
 from vinesim.core.bits import at_or_after, insert, remove
 from vinesim.core.features import SLOTS, called
 from vinesim.core.tasks import gang_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import WITHDRAWN
+from vinesim.state import queries
 from vinesim.state.arrays import GOES_DOWN, MORE, WITHDRAWS
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, OUTAGE, PENDING, RESUME, TIMER
 
@@ -167,12 +168,48 @@ def withdraw(model, state, job):
         unit = state.task_unit[task]
         if unit in (PENDING, ATTACHED, HELD):
             if unit == PENDING:
-                pending.leave(model, state, np.int64(task))
+                tasks.leave_pending(model, state, np.int64(task))
             state.task_unit[task], state.task_finish_us[task] = DROPPED, np.nan
-            pending.note_over(model, state, np.int64(task))
+            tasks.note_over(model, state, np.int64(task))
         elif state.task_slot[task] >= 0 and segments.follower_of(state, task) < 0:
             if segments.waits_ahead(state, task):
                 segments.take_back(model, state, np.int64(task))
             elif not segments.end(model, state, np.int64(task), WITHDRAWN, RESUME):
                 return False
     return True
+
+
+# What a policy may ask: tasks that left before they were done
+
+
+def first_interrupted(model, state):
+    return state.run[0].interrupted
+
+
+def next_interrupted(model, state, task):
+    return np.int64(state.task_interrupted[task])
+
+
+@called
+def first_withdrawn(model, state):
+    return next_withdrawn(model, state, np.int64(-1))
+
+
+@called
+def next_withdrawn(model, state, task):
+    jobs, now_us = model.withdrawn_job, state.run[0].now_us
+    at, end = np.int64(0), np.int64(jobs.shape[0])
+    after = model.task_job[task] if task >= 0 else -1
+    while at < end:  # the first job of this instant that is not before the task's
+        middle = (at + end) // 2
+        job = jobs[middle]
+        if model.job_withdraw_us[job] < now_us or (model.job_withdraw_us[job] == now_us and job < after):
+            at = middle + 1
+        else:
+            end = middle
+    while at < jobs.shape[0] and model.job_withdraw_us[jobs[at]] == now_us:
+        for other in range(max(task + 1, model.job_first[jobs[at]]), model.job_first[jobs[at] + 1]):
+            if queries.has_left(model, state, other):
+                return np.int64(other)
+        at += 1
+    return np.int64(-1)

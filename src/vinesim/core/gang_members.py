@@ -3,7 +3,7 @@ where one of them has room."""
 
 import numpy as np
 
-from vinesim.core import claims, node_index
+from vinesim.core import ledger, node_index
 from vinesim.core.bits import at_or_after
 from vinesim.core.features import INDEX, SLOTS, called
 from vinesim.core.tasks import next_attached, task_type
@@ -50,7 +50,7 @@ def unit_at(model, state, member, p, node):
         q = p if model.affinity[p, task_class] > 0.0 else np.int64(model.ranking[task_class, i])
         if q < 0:
             break
-        place = claims.place_of(model, node, q)
+        place = ledger.place_of(model, node, q)
         for j in range(model.node_begin[place], model.node_begin[place + 1]):
             unit = not_negative(np.int64(model.node_unit[j]))
             if queries.fits_itself(model, state, member, unit):
@@ -63,7 +63,7 @@ def unit_at(model, state, member, p, node):
 @called
 def hold(model, state, member, unit):
     set_unit(model, state, member, unit)
-    claims.take(model, state, member, not_negative(unit))
+    ledger.take(model, state, member, not_negative(unit))
 
 
 @called

@@ -11,7 +11,7 @@ release restores the ledger as it was before the item.
 
 import numpy as np
 
-from vinesim.core import claims, ledger
+from vinesim.core import ledger
 from vinesim.core.features import SEVERAL, called
 from vinesim.core.gang_members import are_alike, are_all_alike, hold, next_open, set_unit, unit_at, unit_of
 from vinesim.core.tasks import at_step, is_node_in_partition, next_attached, next_step, task_type
@@ -55,7 +55,7 @@ def nodes_within(model, task, unit):
 
 def n_leads(model, state, task):
     """How many units a task runs on."""
-    if SEVERAL and claims.has_classes(model):
+    if SEVERAL and ledger.has_classes(model):
         return np.int64(model.class_units[task_type(model, state, task)])
     return np.int64(1)
 
@@ -96,7 +96,7 @@ def forget_members(model, state, task):
         unit = unit_of(model, state, member)
         if unit >= 0:
             state.node_members[model.unit_node[unit]] = 0
-            claims.forget(model, state, member)
+            ledger.forget(model, state, member)
         member = next_attached(model, state, member)
 
 
@@ -179,7 +179,7 @@ def count_on(model, state, task, place, amount, most):
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         unit = not_negative(np.int64(model.node_unit[i]))
         load, capacity = state.unit[unit].load, state.unit[unit].open
-        takes = amount if amount >= 0.0 else claims.demand(model, state, task, unit)
+        takes = amount if amount >= 0.0 else ledger.demand(model, state, task, unit)
         while n < most and load < capacity * FULL and load + takes <= capacity * OVERFULL:
             load, n = load + takes, n + 1
         if n == most:
@@ -195,7 +195,7 @@ def offer_of(model, state, task, member, p, node, most, simple):
     marked, last, n = ledger.mark(state), member, np.int64(0)
     after = fill(model, state, member, p, node, most)
     while last >= 0 and last != after:
-        claims.forget(model, state, last)
+        ledger.forget(model, state, last)
         set_unit(model, state, last, -1)
         last, n = next_attached(model, state, last), n + 1
     ledger.rollback(model, state, marked)
@@ -210,13 +210,13 @@ def count_simple(model, state, task, p, node, most):
     if model.affinity[p, task_class] <= 0.0 or not is_node_in_partition(model, task, node):
         return np.int64(0)
     leads = n_leads(model, state, task)
-    n = count_on(model, state, task, claims.place_of(model, node, p), OWN_DEMAND, most * leads) // leads
+    n = count_on(model, state, task, ledger.place_of(model, node, p), OWN_DEMAND, most * leads) // leads
     if SEVERAL:
         for c in range(model.companion_type.shape[0]):
             q = np.int64(model.companion_type[c])
             if model.class_companion[task_class, q] > 0.0 and n > 0:
                 n = count_on(
-                    model, state, task, claims.place_of(model, node, q), model.class_companion[task_class, q], n
+                    model, state, task, ledger.place_of(model, node, q), model.class_companion[task_class, q], n
                 )
     return n
 
@@ -304,11 +304,11 @@ def are_items_alike(model, state, task, one, other):
 def release_item(model, state, task, step):
     """Release the members of an item, as far as they are held. Returns their node; -1 if none is."""
     node = np.int64(-1)
-    ledger.undo(model, state, np.int64(state.gang_mark[step]))
+    ledger.undo_to(model, state, np.int64(state.gang_mark[step]))
     while step >= 0 and is_held(model, state, task, step):
         member = at_step(model, task, step)
         node = np.int64(model.unit_node[unit_of(model, state, member)])
-        claims.forget(model, state, member)
+        ledger.forget(model, state, member)
         set_unit(model, state, member, -1)
         step = next_of_item(model, state, task, step)
     return node

@@ -6,7 +6,7 @@ options and its own arrays. The meaning, for the reader, is in engine/reference.
 
 import numpy as np
 
-from vinesim.core import actions, calendar, changes, pending, segments
+from vinesim.core import actions, calendar, changes, segments, tasks
 from vinesim.core.actions import act, note_answer, stop
 from vinesim.core.calendar import DONE, next_engine_end_us
 from vinesim.core.features import (
@@ -75,7 +75,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
     for _ in range(max_events):
         if (PREEMPTS or CHANGES or DISAGGREGATED) and not has_log_room(state):
             return NEED_ROOM
-        finish_us, arrival_us = calendar.next_us(state), pending.next_arrival_us(model, state)
+        finish_us, arrival_us = calendar.next_us(state), tasks.next_arrival_us(model, state)
         change_us = changes.next_us(state) if CHANGES else np.inf
         now = min(min(finish_us, arrival_us), min(min(pause_us, change_us), run.timer_us))
         if BATCHING:
@@ -121,7 +121,7 @@ def run_events(model_arrays, state_arrays, decide_at, options_at, scratch_at, ho
                 if DISAGGREGATED and unit < 0:  # it is pending again
                     unit = np.int64(state.task_prefilled[task])
         elif arrival_us == now:
-            event, job = np.int64(ARRIVAL), np.int64(pending.arrive(model, state))
+            event, job = np.int64(ARRIVAL), np.int64(tasks.arrive(model, state))
         else:
             event = np.int64(TIMER)
             run.timer_us = np.inf
@@ -145,7 +145,7 @@ def ask(model, state, view, must_ask):
     while must_ask or (
         run.n_pending > 0
         and (asks_when_full or run.n_with_room > 0)
-        and (PREEMPTS or not QUOTAS or pending.oldest_pending(model, state) >= 0)
+        and (PREEMPTS or not QUOTAS or tasks.oldest_pending(model, state) >= 0)
     ):
         must_ask = has_clock
         forget_found(state)

@@ -13,7 +13,7 @@ index. Before the first search, nothing is noted.
 
 import numpy as np
 
-from vinesim.core import claims, node_tree
+from vinesim.core import ledger, node_tree
 from vinesim.core.bits import highest, lowest
 from vinesim.core.features import called
 from vinesim.jit.intrinsics import keep_largest, not_negative
@@ -92,7 +92,7 @@ def last_node(model, state, task_class, lead, begin, end):
 
 def rank_of(model, state, c, node):
     """The rank of the largest amount of a companion that fits on a unit of the node; 0: none does."""
-    n = claims.n_fitting(model, state, c, node)
+    n = ledger.n_fitting(model, state, c, node)
     return model.amount_rank[not_negative(model.first_amount[c] + n - 1)] if n > 0 else np.int16(0)
 
 
@@ -115,8 +115,8 @@ def renew_leaf(model, state, row, node):
     while lead < n_leads:  # leads of one type and share follow one another, fewer units first
         lead = not_negative(lead)
         end = np.int64(model.lead_end[lead])
-        place = claims.place_of(model, node, model.lead_type[lead])
-        n = claims.n_with_room(model, state, place, model.lead_share[lead])
+        place = ledger.place_of(model, node, model.lead_type[lead])
+        n = ledger.n_with_room(model, state, place, model.lead_share[lead])
         while lead < end:
             has_changed |= set_room(rooms, row, lead, most if lead_units[not_negative(lead)] <= n else np.int16(-1))
             lead += 1

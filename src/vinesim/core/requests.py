@@ -13,7 +13,7 @@ they share the power of a rack with a cap.
 
 import numpy as np
 
-from vinesim.core import changed_nodes, claims, gang_members, ledger
+from vinesim.core import changed_nodes, gang_members, ledger
 from vinesim.core.bits import at_or_after
 from vinesim.core.changed_nodes import BLOCK, set_in_row
 from vinesim.core.features import CAPS, COUNTS_TASKS, called
@@ -143,7 +143,7 @@ def find_units(model, state, task, unit):
     while own >= 0:
         gang_members.set_unit(model, state, member, own)
         if CAPS:
-            claims.take(model, state, member, not_negative(own))
+            ledger.take(model, state, member, not_negative(own))
         state.node_members[model.unit_node[own]] = 1
         member = next_attached(model, state, member)
         if member < 0:

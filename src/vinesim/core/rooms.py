@@ -5,7 +5,7 @@ What was found is kept until the policy is called again.
 
 import numpy as np
 
-from vinesim.core import claims, gangs, node_index, requests
+from vinesim.core import gangs, ledger, node_index, requests
 from vinesim.core.bits import at_or_after, at_or_before
 from vinesim.core.features import (
     CAPS,
@@ -51,7 +51,7 @@ def is_in_room(model, state, task, unit):
     """Whether there is room for a task on a unit; not checked again if a query has just found it."""
     run = state.run[0]
     if OVERCOMMITS and run.overcommits:
-        return claims.rest_fits(model, state, task, unit)
+        return ledger.rest_fits(model, state, task, unit)
     if WHOLE:
         return state.unit[unit].tasks == 0
     return (run.found_task == task and run.found_unit == unit) or fits_called(model, state, task, unit)
@@ -131,7 +131,7 @@ def first_of_nodes(model, state, task, p, low, high):
     end = np.int64(model.unit_node[high - 1]) + 1
     node = node_index.next_node(model, state, task_class, lead, np.int64(model.unit_node[low]), end)
     while node >= 0:
-        place = claims.place_of(model, node, p)
+        place = ledger.place_of(model, node, p)
         for i in range(model.node_begin[place], model.node_begin[place + 1]):
             unit = not_negative(np.int64(model.node_unit[not_negative(i)]))
             if state.unit[unit].load < state.unit[unit].open * FULL and fits_called(model, state, task, unit):
@@ -312,7 +312,7 @@ def last_of_nodes(model, state, task, p, low, high):
     begin, end = np.int64(model.unit_node[low]), np.int64(model.unit_node[high - 1]) + 1
     node = node_index.last_node(model, state, task_class, lead, begin, end)
     while node >= 0:
-        place, found = claims.place_of(model, node, p), np.int64(-1)
+        place, found = ledger.place_of(model, node, p), np.int64(-1)
         for i in range(model.node_begin[place], model.node_begin[place + 1]):
             if fits_called(model, state, task, not_negative(np.int64(model.node_unit[i]))):
                 found = np.int64(model.node_unit[i])

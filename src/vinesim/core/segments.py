@@ -8,7 +8,7 @@ type. Consolidated tasks have one segment, their leader's, and advance together.
 
 import numpy as np
 
-from vinesim.core import calendar, claims, gang_members, laws, ledger, pending, pools, requests
+from vinesim.core import calendar, gang_members, laws, ledger, pools, requests, tasks
 from vinesim.core.bits import insert, remove
 from vinesim.core.features import (
     AHEAD,
@@ -128,7 +128,7 @@ def begin(model, state, task, unit, n_tasks):
     elif not foresee(model, state, task, unit, n_tasks):
         return False
     count_task(model, state, task, unit, 1)
-    claims.take(model, state, task, unit)
+    ledger.take(model, state, task, unit)
     if QUOTAS:
         pools.count(model, state, task, unit, 1)
     if CAPS and ledger.has_caps(model):
@@ -167,7 +167,7 @@ def foresee(model, state, task, unit, n_tasks):
     if not (now < end_us and end_us < np.inf) and is_out_of_time(model, state, task, unit, transfer + service, end_us):
         return False
     note_start(model, state, task, unit, n_tasks, init_us, start_us, end_us)
-    load = state.unit[unit].load + claims.demand(model, state, task, unit)
+    load = state.unit[unit].load + ledger.demand(model, state, task, unit)
     return laws.join(model, state, slot, unit, load, transfer + service, end_us)
 
 
@@ -209,7 +209,7 @@ def begin_request(model, state, task, unit):
     state.task_finish_us[task] = np.inf
     batching.join(model, state, slot, unit)
     count_task(model, state, task, unit, 1)
-    claims.take(model, state, task, unit)
+    ledger.take(model, state, task, unit)
     return True
 
 
@@ -304,7 +304,7 @@ def note_followers(model, state, task, unit):
     follower = follower_of(state, task)
     while follower >= 0:
         if state.task_unit[follower] == PENDING:  # else it is attached to one that was
-            pending.count(state, group(model, state, follower), -1)
+            tasks.count_pending(state, group(model, state, follower), -1)
         state.task_unit[follower] = unit
         if LATER:
             state.task_init_us[follower] = state.task_init_us[task]
@@ -340,9 +340,9 @@ def finish_task(model, state, task, unit, slot):
         follower = follower_of(state, task)
         while follower >= 0:
             state.task_finish_us[follower] = state.run[0].now_us
-            pending.note_over(model, state, follower)
+            tasks.note_over(model, state, follower)
             follower = follower_of(state, follower)
-    pending.note_over(model, state, task)
+    tasks.note_over(model, state, task)
     return task
 
 
@@ -382,12 +382,12 @@ def release(model, state, task, unit, slot, is_due):
     count_task(model, state, task, unit, -1)
     load = 0.0
     if not WHOLE and state.unit[unit].holders > 1:
-        load = state.unit[unit].load - claims.demand(model, state, task, unit)
+        load = state.unit[unit].load - ledger.demand(model, state, task, unit)
     if LIVE:
         note_left_us(model, state, task, unit)
     elif not laws.leave(model, state, slot, unit, load, is_due):
         return False
-    claims.release(model, state, task, unit)
+    ledger.release(model, state, task, unit)
     if QUOTAS:
         pools.count(model, state, task, unit, -1)
     if TRACKS:
@@ -409,11 +409,11 @@ def move(model, state, task, unit):
     """Migrate a running task to another unit; its end is unchanged. Neither unit may share its speed."""
     slot, old = not_negative(np.int64(state.task_slot[task])), not_negative(np.int64(state.task_unit[task]))
     count_task(model, state, task, old, -1)
-    claims.release(model, state, task, old)
+    ledger.release(model, state, task, old)
     state.task_unit[task] = unit
     state.slot[slot].unit = unit
     count_task(model, state, task, unit, 1)
-    claims.take(model, state, task, unit)
+    ledger.take(model, state, task, unit)
 
 
 # How far a segment has come
@@ -480,7 +480,7 @@ def end(model, state, task, why, keeps):
         state.task_attained_us[member] += run.now_us - state.task_init_us[member]
         state.task_finish_us[member] = np.nan
         if why == WITHDRAWN:
-            pending.note_over(model, state, member)
+            tasks.note_over(model, state, member)
         else:
             if CONSOLIDATES:
                 state.task_follower[member] = -1
@@ -503,7 +503,7 @@ def take_back(model, state, task):
         remove(state.running, state.running_1, state.running_2, 0, task)
     state.task_unit[task] = DROPPED
     state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = np.nan
-    pending.note_over(model, state, task)
+    tasks.note_over(model, state, task)
 
 
 def log(state, task, unit, why, is_follower):
@@ -516,7 +516,7 @@ def log(state, task, unit, why, is_follower):
 
 def log_held(model, state, task):
     """Note what a task held besides its unit, in the segment that is logged next; the task no longer holds it."""
-    if SEVERAL and claims.has_classes(model):
+    if SEVERAL and ledger.has_classes(model):
         run = state.run[0]
         for i in range(model.task_held[task], model.task_held[task + 1]):
             if state.held_unit[i] >= 0:
@@ -535,7 +535,7 @@ def wait_again(model, state, task):
         state.task_unit[task] = ATTACHED
     else:
         state.task_unit[task] = PENDING
-        pending.enter_again(model, state, task)
+        tasks.enter_pending(model, state, task)
 
 
 @called

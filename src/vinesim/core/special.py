@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from vinesim.core import actions, claims, laws, nodes, pending, pools, rooms, segments, tasks, trial
+from vinesim.core import actions, changes, laws, ledger, nodes, pools, rooms, segments, tasks, trial
 from vinesim.core import features as of_runs
 from vinesim.core.checked_math import BUILTINS, CHECKED, PLAIN_ONLY
 from vinesim.core.code import fingerprint
@@ -69,7 +69,7 @@ LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inl
 OWN = ("vinesim.core.", "vinesim.state.", "vinesim.model.step_times")  # modules whose kernels do not check bounds
 LOOPS = ("vinesim.core.loop", "vinesim.core.loops", "vinesim.core.turn")  # their names are bound to other things
 
-ROOMS = (actions, tasks, pending, claims, pools, rooms, nodes, segments, laws, batching, trial)
+ROOMS = (actions, tasks, ledger, pools, rooms, nodes, segments, laws, batching, changes, trial)
 
 
 def _bodies() -> dict[Any, Any]:

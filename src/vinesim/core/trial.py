@@ -3,7 +3,7 @@ The meaning, for the reader, is in engine/reference_trial.py and state/places.py
 
 import numpy as np
 
-from vinesim.core import claims, gang_members, gangs, ledger, pools, requests, rooms
+from vinesim.core import gang_members, gangs, ledger, pools, requests, rooms
 from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL, called
 from vinesim.core.rooms import forget_found
 from vinesim.core.tasks import at_step, gang_of, is_of_gang, next_step
@@ -30,7 +30,7 @@ def suppose_away(model, state, others, begin, end):
 
 @called
 def undo(model, state, position):
-    ledger.undo(model, state, position)
+    ledger.undo_to(model, state, position)
     forget_found(state)
 
 
@@ -46,7 +46,7 @@ def release(model, state, other, node):
     for task in range(first, end):
         unit = np.int64(state.task_unit[task])
         if state.task_slot[task] >= 0 and (node == ANY or model.unit_node[unit] == node):
-            claims.release(model, state, np.int64(task), not_negative(unit))
+            ledger.release(model, state, np.int64(task), not_negative(unit))
 
 
 def runs(state, task):
@@ -61,10 +61,10 @@ def put_back(model, state, other):
     for task in range(first, end):
         if state.task_slot[task] >= 0:
             unit = not_negative(np.int64(state.task_unit[task]))
-            if not claims.still_has_room(model, state, np.int64(task), unit):
+            ledger.take_again(model, state, np.int64(task), unit)
+            if not ledger.has_room_for_all(model, state, np.int64(task), unit):
                 ledger.rollback(model, state, marked)
                 return False
-            claims.take_again(model, state, np.int64(task), unit)
     ledger.keep(state)
     return True
 
@@ -87,8 +87,8 @@ def suppose_there(model, state, task, unit):
 
 @called
 def hold(model, state, task, unit):
-    claims.take(model, state, task, not_negative(unit))
-    claims.forget(model, state, task)
+    ledger.take(model, state, task, not_negative(unit))
+    ledger.forget(model, state, task)
 
 
 @called
@@ -169,8 +169,12 @@ def set_hypothetical_begin(model, state, begin_us):
     forget_found(state)
 
 
+def hypothetical_begin_us(model, state):
+    return max(state.run[0].now_us, state.run[0].begin_us)
+
+
 def first_row(model, task):
-    return task + model.task_held[task] if SEVERAL and claims.has_classes(model) else np.int64(task)
+    return task + model.task_held[task] if SEVERAL and ledger.has_classes(model) else np.int64(task)
 
 
 @called

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.core import ledger, pending
+from vinesim.core import ledger, tasks
 from vinesim.core.actions import note_answer
 from vinesim.core.features import called
 from vinesim.core.loop import ask, sees_all
@@ -147,7 +147,7 @@ def enter(model, state, window, operation):
         window.group_tail[of_request] = task
     window.job_first[job + 1] = end
     run.next_job, run.n_arrived = job + 1, end
-    pending.enter_late(model, state, first, end)
+    tasks.enter_late(model, state, first, end)
     return job
 
 
@@ -164,7 +164,7 @@ def withdraw(model, state, window, request):
     first = window.job_first[low]
     if low == state.run[0].next_job or window.job_request[low] != request or state.task_unit[first] != PENDING:
         return np.int64(-1)
-    pending.drop(model, state, np.int64(first))
+    tasks.drop_pending(model, state, np.int64(first))
     return np.int64(first)
 
 

@@ -24,7 +24,7 @@ from vinesim.core.laws.steps import (
 )
 from vinesim.core.tasks import is_prefilled
 from vinesim.jit.intrinsics import not_negative
-from vinesim.state.layout import BLOCK_TOKENS, CACHES, MAX_SEQUENCES, PREFILL, ROLE
+from vinesim.state.layout import BLOCK_TOKENS, CACHES, DECODE, MAX_SEQUENCES, PREFILL, ROLE
 
 
 def is_engine(model, unit):
@@ -150,6 +150,18 @@ def pop_done(model, state):
 
 
 # What a policy may ask
+
+
+def has_role(model, state, task, unit):
+    return is_of_role(model, state, task, unit) if DISAGGREGATED else True
+
+
+@called
+def is_of_role(model, state, task, unit):
+    role = model.type_batching[model.unit_type[unit], ROLE]
+    if is_prefilled(state, task):
+        return model.unit_engine[unit] >= 0 and role != PREFILL
+    return role != DECODE
 
 
 def advanced(model, state, unit):
