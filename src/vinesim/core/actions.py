@@ -24,7 +24,7 @@ from vinesim.core.features import (
 )
 from vinesim.core.laws import batching
 from vinesim.core.ledger import reservations_allow
-from vinesim.core.tasks import group, is_in_partition, is_of_gang, joinable, task_type
+from vinesim.core.tasks import follower_of, group, is_in_partition, is_of_gang, joinable, task_type
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import MOVED, PREEMPTED
 from vinesim.state import queries
@@ -143,7 +143,7 @@ def broken_rule(model, state, action):
         return IS_DOWN
     if QUOTAS and not is_in_partition(model, state, task, unit):
         return OUTSIDE_PARTITION
-    if QUOTAS and not pools.allow_least(model, state, task):
+    if QUOTAS and not pools.is_within_quotas(model, state, task):
         return OVER_QUOTA
     if RESERVED and not reservations_allow(model, state, task, unit):
         return IS_RESERVED
@@ -187,7 +187,7 @@ def broken_rule_of_stop(model, state, action):
         return NOT_RUNNING
     if state.slot[state.task_slot[task]].event == run.n_events:
         return JUST_STARTED
-    if action.kind == MOVE and segments.follower_of(state, task) >= 0:
+    if action.kind == MOVE and follower_of(state, task) >= 0:
         return IS_CONSOLIDATED
     if GANGS and action.kind == MOVE and is_of_gang(model, task):
         return IS_GANG

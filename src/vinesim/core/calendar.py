@@ -192,10 +192,7 @@ def fetch_next(model, state):
     """Fetch what the end of the next event will read, and the next slot of the bucket that is spread next."""
     run = state.run[0]
     if SEVERAL and is_far(model) and run.levels != ZERO:
-        w = not_negative(lowest(run.levels) << 2)
-        while state.used[w] == ZERO:
-            w += 1
-        fetch_node(model, state, not_negative(np.int64(state.bucket[(w << 6) + lowest(state.used[w])].head)))
+        fetch_node(model, state, not_negative(np.int64(state.bucket[first_bucket(state)].head)))
         if run.ahead >= 0:
             following = np.int64(state.slot[not_negative(run.ahead)].next)
             run.ahead = following

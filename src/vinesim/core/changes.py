@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.core import ledger, segments, tasks
 from vinesim.core.bits import at_or_after, insert, remove
 from vinesim.core.features import SLOTS, called
-from vinesim.core.tasks import gang_of
+from vinesim.core.tasks import follower_of, gang_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import WITHDRAWN
 from vinesim.state import queries
@@ -94,7 +94,11 @@ def interrupt(model, state, first, end):
             if not segments.end(model, state, task, why, CHECKPOINT):
                 return False
         task = next_cut(state, task + 1)
-    list_interrupted(state)
+    task = next_cut(state, np.int64(0))
+    while task >= 0:
+        if state.task_unit[task] == ATTACHED:  # its gang has a pending task, for which the policy is called
+            remove(state.cut, state.cut_1, state.cut_2, 0, task)
+        task = next_cut(state, task + 1)
     return True
 
 
@@ -129,10 +133,11 @@ def cut(state, task):
     """Note that the segment of a task ends, and of those that were consolidated with it."""
     while task >= 0:
         insert(state.cut, state.cut_1, state.cut_2, 0, task)
-        task = segments.follower_of(state, task)
+        task = follower_of(state, task)
 
 
 def next_cut(state, task):
+    """The first such task from a number on; -1 if there is none."""
     return np.int64(at_or_after(state.cut, state.cut_1, state.cut_2, 0, task))
 
 
@@ -145,23 +150,6 @@ def forget_cut(state):
 
 
 @called
-def list_interrupted(state):
-    """Chain the tasks whose segments have ended, for the policy; for a gang, only its pending task."""
-    run, last = state.run[0], np.int64(-1)
-    run.interrupted = -1
-    task = next_cut(state, np.int64(0))
-    while task >= 0:
-        if state.task_unit[task] != ATTACHED:
-            if last < 0:
-                run.interrupted = task
-            else:
-                state.task_interrupted[last] = task
-            state.task_interrupted[task] = -1
-            last = task
-        task = next_cut(state, task + 1)
-
-
-@called
 def withdraw(model, state, job):
     """Drop the pending tasks of a job and end the running ones; consolidated tasks continue."""
     for task in range(model.job_first[job], model.job_first[job + 1]):
@@ -171,7 +159,7 @@ def withdraw(model, state, job):
                 tasks.leave_pending(model, state, np.int64(task))
             state.task_unit[task], state.task_finish_us[task] = DROPPED, np.nan
             tasks.note_over(model, state, np.int64(task))
-        elif state.task_slot[task] >= 0 and segments.follower_of(state, task) < 0:
+        elif state.task_slot[task] >= 0 and follower_of(state, task) < 0:
             if segments.waits_ahead(state, task):
                 segments.take_back(model, state, np.int64(task))
             elif not segments.end(model, state, np.int64(task), WITHDRAWN, RESUME):
@@ -183,11 +171,11 @@ def withdraw(model, state, job):
 
 
 def first_interrupted(model, state):
-    return state.run[0].interrupted
+    return next_cut(state, np.int64(0))
 
 
 def next_interrupted(model, state, task):
-    return np.int64(state.task_interrupted[task])
+    return next_cut(state, np.int64(task) + 1)
 
 
 @called

@@ -162,8 +162,7 @@ def forget(state):
 def keep(state, columns, k, end_us):
     """Write the run's columns to row k."""
     if columns.task_unit.shape[0] > 0:
-        for task in range(state.task_unit.shape[0]):
-            columns.task_unit[k, task] = state.task_unit[task]
+        copy_all(columns.task_unit, k, state.task_unit)
     if columns.task_init_us.shape[0] > 0:
         copy_all(columns.task_init_us, k, state.task_init_us)
     if columns.task_start_us.shape[0] > 0:

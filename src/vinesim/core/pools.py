@@ -8,9 +8,11 @@ import numpy as np
 
 from vinesim.core import gang_members
 from vinesim.core.features import GANGS, QUOTAS, called
-from vinesim.core.tasks import at_step, is_of_gang, next_step, task_type
+from vinesim.core.tasks import is_of_gang, next_member, task_type
 from vinesim.state import queries
 from vinesim.state.layout import OVERFULL, PENDING
+
+ANY = -1  # as a unit
 
 
 def account_of(model, task):
@@ -22,9 +24,14 @@ def quotas_allow(model, state, task, unit):
     return allow(model, state, task, unit) if QUOTAS else True
 
 
+def is_within_quotas(model, state, task):
+    return allow(model, state, task, ANY) if QUOTAS else True
+
+
 @called
 def allow(model, state, task, unit):
-    """Whether the quotas leave room for what a task, or its gang in the place that was found last, would hold."""
+    """Whether the quotas leave room for what a task, or its gang in the place that was found last, would hold; on ANY
+    unit, for the least that they could hold."""
     account = account_of(model, task)
     if account < 0:
         return True
@@ -32,15 +39,14 @@ def allow(model, state, task, unit):
     for i in range(model.account_first[account], model.account_first[account + 1]):
         quota = np.int64(model.account_quota[i])
         counted, held = np.int64(model.quota_counts[quota]), state.quota_held[quota]
-        if GANGS and is_gang:
-            member, step = np.int64(task), np.int64(-1)
-            while member >= 0:
-                own = gang_members.unit_of(model, state, member)
+        member, step = np.int64(task), np.int64(-1)
+        while member >= 0:
+            if unit == ANY:
+                held += model.class_least[task_type(model, state, member), counted]
+            else:
+                own = gang_members.unit_of(model, state, member) if GANGS and is_gang else np.int64(unit)
                 held += queries.counted_amount(model, state, member, own, counted)
-                step = next_step(model, state, task, step)
-                member = at_step(model, task, step) if step >= 0 else np.int64(-1)
-        else:
-            held += queries.counted_amount(model, state, task, unit, counted)
+            member, step = next_member(model, state, task, step) if GANGS and is_gang else (np.int64(-1), step)
         if not may_hold(model, state, quota, held):
             return False
     return True
@@ -63,30 +69,6 @@ def lends(model, state, cohort, quota, held):
         if other != quota:
             lent += max(0.0, state.quota_held[other] - model.quota_kept[other])
     return lent <= model.cohort_lent[cohort] * OVERFULL
-
-
-def is_within_quotas(model, state, task):
-    return allow_least(model, state, task) if QUOTAS else True
-
-
-@called
-def allow_least(model, state, task):
-    """Whether the quotas leave room for the least that a pending task, with its gang, could hold."""
-    account = account_of(model, task)
-    if account < 0:
-        return True
-    is_gang = GANGS and is_of_gang(model, task)
-    for i in range(model.account_first[account], model.account_first[account + 1]):
-        quota = np.int64(model.account_quota[i])
-        counted, held = np.int64(model.quota_counts[quota]), state.quota_held[quota]
-        held += model.class_least[task_type(model, state, task), counted]
-        step = next_step(model, state, task, -1) if GANGS and is_gang else np.int64(-1)
-        while step >= 0:
-            held += model.class_least[task_type(model, state, at_step(model, task, step)), counted]
-            step = next_step(model, state, task, step)
-        if not may_hold(model, state, quota, held):
-            return False
-    return True
 
 
 @called

@@ -37,16 +37,16 @@ from vinesim.core.features import (
 )
 from vinesim.core.laws import batching
 from vinesim.core.tasks import (
-    at_step,
     execution_us,
     factor,
+    follower_of,
     following,
     group,
     has_limits,
     is_of_gang,
     is_prefilled,
     next_attached,
-    next_step,
+    next_member,
     restart_us,
     task_type,
     transfer_us,
@@ -59,10 +59,20 @@ from vinesim.state.layout import ATTACHED, DROPPED, OUT_OF_TIME, PENDING, RESTAR
 # Slots
 
 
-def new_slot(state, unit):
-    """A slot for a segment: that of its unit if there is one each, else one that was given back, or a new one."""
-    if not SLOTS:
-        return not_negative(unit)
+def new_slot(state, task, unit):
+    """A slot for the segment of a task: that of its unit if there is one each, else one that was given back, or a new
+    one."""
+    slot = not_negative(unit)
+    if SLOTS:
+        slot = free_slot(state)
+        state.slot[slot].unit = unit
+    state.slot[slot].task = task
+    if TRACKS:
+        state.task_slot[task] = slot
+    return slot
+
+
+def free_slot(state):
     run = state.run[0]
     slot = run.spare
     if slot >= 0:
@@ -78,11 +88,6 @@ def give_back(state, slot):
     if SLOTS:
         state.slot[slot].next = state.run[0].spare
         state.run[0].spare = slot
-
-
-def follower_of(state, task):
-    """The next task that was consolidated with it; -1: none."""
-    return np.int64(state.task_follower[task]) if CONSOLIDATES else np.int64(-1)
 
 
 # A segment begins
@@ -109,8 +114,7 @@ def start_all(model, state, task, unit, n_tasks):
     while member >= 0:
         if not begin_called(model, state, member, gang_members.unit_of(model, state, member), n_tasks):
             return False
-        step = next_step(model, state, task, step)
-        member = at_step(model, task, step) if step >= 0 else np.int64(-1)
+        member, step = next_member(model, state, task, step)
     return True
 
 
@@ -121,10 +125,11 @@ def begin_called(model, state, task, unit, n_tasks):
 
 def begin(model, state, task, unit, n_tasks):
     """Begin a segment: of a task, and of the n_tasks - 1 that are linked behind it."""
-    if BATCHING and batching.is_engine(model, unit):
-        return begin_request(model, state, task, unit)
     if LIVE:
         note_start(model, state, task, unit, n_tasks, state.run[0].now_us, state.run[0].now_us, np.inf)
+    elif BATCHING and batching.is_engine(model, unit):
+        if not enter_engine(model, state, task, unit):
+            return False
     elif not foresee(model, state, task, unit, n_tasks):
         return False
     count_task(model, state, task, unit, 1)
@@ -148,7 +153,7 @@ def foresee(model, state, task, unit, n_tasks):
     if FACTORS:
         work *= factor(model, task)
     init_us, start_us = now, now + transfer
-    slot = new_slot(state, unit)
+    slot = new_slot(state, task, unit)
     if AHEAD:
         state.task_granted_us[task] = now
         state.slot[slot].there_us = start_us
@@ -156,11 +161,6 @@ def foresee(model, state, task, unit, n_tasks):
             init_us = laws.free_us(state, unit)
             start_us = max(start_us, init_us)
             transfer = start_us - init_us
-    state.slot[slot].task = task
-    if SLOTS:
-        state.slot[slot].unit = unit
-    if TRACKS:
-        state.task_slot[task] = slot
     service, end_us = work, start_us + work
     if EARLY:
         service, end_us = note_begin(model, state, task, slot, transfer, start_us, work)
@@ -185,10 +185,10 @@ def note_start(model, state, task, unit, n_tasks, init_us, start_us, end_us):
 
 
 @called
-def begin_request(model, state, task, unit):
+def enter_engine(model, state, task, unit):
     """Begin the segment of a request on a serving engine, which says when it ends. Returns whether the clock can
     represent when its cache comes, if another engine prefilled it."""
-    now_us, slot = state.run[0].now_us, new_slot(state, unit)
+    now_us, slot = state.run[0].now_us, new_slot(state, task, unit)
     start_us = now_us
     if DISAGGREGATED and is_prefilled(state, task):
         transfer = transfer_us(model, state, task, unit)
@@ -197,19 +197,10 @@ def begin_request(model, state, task, unit):
         if is_wrong and is_out_of_time(model, state, task, unit, transfer, start_us):
             return False
         calendar.push(state, slot, start_us)
-    state.slot[slot].task, state.slot[slot].unit = task, unit
     if LIMITS:
         state.slot[slot].killed = 0
-    if TRACKS:
-        state.task_slot[task] = slot
-    state.task_unit[task] = unit
-    if LATER:
-        state.task_init_us[task] = now_us
-    state.task_start_us[task] = start_us
-    state.task_finish_us[task] = np.inf
+    note_start(model, state, task, unit, 1, now_us, start_us, np.inf)
     batching.join(model, state, slot, unit)
-    count_task(model, state, task, unit, 1)
-    ledger.take(model, state, task, unit)
     return True
 
 
@@ -365,8 +356,6 @@ def note_finish(model, state, task, unit, slot):
     kept, killed = 0.0, LIMITS and state.slot[slot].killed != 0
     if killed:
         kept = 1.0 - share_done(model, state, slot, unit)
-    if LISTS_RUNNING:
-        remove(state.running, state.running_1, state.running_2, 0, task)
     member = np.int64(task)
     while member >= 0:
         state.task_attained_us[member] += state.run[0].now_us - state.task_init_us[member]
@@ -392,6 +381,8 @@ def release(model, state, task, unit, slot, is_due):
         pools.count(model, state, task, unit, -1)
     if TRACKS:
         state.task_slot[task] = -1
+    if LISTS_RUNNING:
+        remove(state.running, state.running_1, state.running_2, 0, task)
     if not LIVE:
         give_back(state, slot)
     return True
@@ -468,8 +459,6 @@ def end(model, state, task, why, keeps):
     lost = 1.0 - share_kept(model, state, task, slot, unit, keeps)
     if not release(model, state, task, unit, slot, False):
         return False
-    if LISTS_RUNNING:
-        remove(state.running, state.running_1, state.running_2, 0, task)
     if why != WITHDRAWN:
         log_held(model, state, task)
     member = np.int64(task)
@@ -499,8 +488,6 @@ def take_back(model, state, task):
     """Take a task back from the unit on which it waits ahead, and drop it."""
     slot, unit = not_negative(np.int64(state.task_slot[task])), not_negative(np.int64(state.task_unit[task]))
     release(model, state, task, unit, slot, False)
-    if LISTS_RUNNING:
-        remove(state.running, state.running_1, state.running_2, 0, task)
     state.task_unit[task] = DROPPED
     state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = np.nan
     tasks.note_over(model, state, task)

@@ -171,7 +171,6 @@ for _field in (
     "newest",
     "ahead",
     "spare",
-    "interrupted",
     "n_stale",
     "n_changes_seen",
     "n_changes_counted",

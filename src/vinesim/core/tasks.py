@@ -120,6 +120,12 @@ def next_step(model, state, task, step):
     return step if step < n else np.int64(-1)
 
 
+def next_member(model, state, task, step):
+    """The task of the next step after ``step``, and that step; -1 for both if there is none."""
+    step = next_step(model, state, task, step)
+    return (at_step(model, task, step), step) if step >= 0 else (np.int64(-1), step)
+
+
 @called
 def gang_of(model, task):
     if GANGS and is_of_gang(model, task):
@@ -188,13 +194,17 @@ def estimate_us(model, state, task):
     return total / n
 
 
+def follower_of(state, task):
+    """The next task that was consolidated with it; -1: none."""
+    return np.int64(state.task_follower[task]) if CONSOLIDATES else np.int64(-1)
+
+
 def operations_started(model, state, task):
     total = model.task_operations[task]
-    if CONSOLIDATES:
-        other = np.int64(state.task_follower[task])
-        while other >= 0:
-            total += model.task_operations[other]
-            other = np.int64(state.task_follower[other])
+    other = follower_of(state, task)
+    while other >= 0:
+        total += model.task_operations[other]
+        other = follower_of(state, other)
     return total
 
 
@@ -254,18 +264,16 @@ def arrive(model, state):
     else:
         run.next_job = job + 1
         run.n_arrived = end
-    if GANGS and model.job_gang.shape[0] > 0 and model.job_gang[job] != NO_GANG:
+    if GANGS and is_of_gang(model, first):
         end = first + 1
-    run.n_pending += end - first
-    if GROUPS:
-        if has_one_group(state):
-            state.group_pending[0] += end - first
-        else:
-            for task in range(first, end):
-                of_task = group(model, state, task)
-                if state.group_pending[of_task] == 0:
-                    insert(state.heads, state.heads_1, state.heads_2, 0, task)
-                state.group_pending[of_task] += 1
+    if has_one_group(state):
+        count_pending(state, 0, end - first)
+        return job
+    for task in range(first, end):
+        of_task = group(model, state, task)
+        if n_in_group(state, of_task) == 0:
+            insert(state.heads, state.heads_1, state.heads_2, 0, task)
+        count_pending(state, of_task, 1)
     return job
 
 
@@ -406,7 +414,7 @@ def are_left_alike(model, state, task, other):
 
 
 def count_pending(state, group, change):
-    """Count a task that becomes pending (1) or is no longer pending (-1)."""
+    """Count tasks of a group that become pending, or, below 0, are no longer pending."""
     if GROUPS:
         state.group_pending[group] += change
     state.run[0].n_pending += change

@@ -6,7 +6,7 @@ import numpy as np
 from vinesim.core import gang_members, gangs, ledger, pools, requests, rooms
 from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL, called
 from vinesim.core.rooms import forget_found
-from vinesim.core.tasks import at_step, gang_of, is_of_gang, next_step
+from vinesim.core.tasks import gang_of, is_of_gang, next_member
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import places, queries
 from vinesim.state.shortcuts import is_room_local
@@ -81,8 +81,7 @@ def suppose_there(model, state, task, unit):
     member, step = np.int64(task), np.int64(-1)
     while member >= 0:
         hold(model, state, member, gang_members.unit_of(model, state, member))
-        step = next_step(model, state, task, step)
-        member = at_step(model, task, step) if step >= 0 else np.int64(-1)
+        member, step = next_member(model, state, task, step)
 
 
 @called
@@ -189,8 +188,7 @@ def note_place(model, state, rows, task, unit):
             own = gang_members.unit_of(model, state, member)
             places.note_rows(model, state, rows, member, own)
             hold(model, state, member, own)
-            step = next_step(model, state, task, step)
-            member = at_step(model, task, step) if step >= 0 else np.int64(-1)
+            member, step = next_member(model, state, task, step)
         ledger.rollback(model, state, marked)
         forget_found(state)
 

@@ -19,7 +19,8 @@ from vinesim.core.actions import note_answer
 from vinesim.core.features import called
 from vinesim.core.loop import ask, sees_all
 from vinesim.core.rooms import forget_found
-from vinesim.core.segments import finish_task, follower_of
+from vinesim.core.segments import finish_task
+from vinesim.core.tasks import follower_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.jit.reference import by_reference
 from vinesim.model.workload import NO_GANG

@@ -194,8 +194,7 @@ RUN = np.dtype(  # the clock and the counters
         ("n_ended", "i8"),  # rows of the log of early ends
         ("n_ended_held", "i8"),  # units that these held besides their own
         ("begin_us", "f8"),  # when a policy supposes that tasks begin, if that is later than now
-        ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
-        ("interrupted_us", "f8"),  # when that was
+        ("interrupted_us", "f8"),  # when the last outages interrupted tasks
         ("n_ready", "i8"),  # serving engines whose next step begins when all events of this instant are over
         ("n_stale", "i8"),  # nodes that have changed since the index of nodes was last used; -1: it was not yet
         ("n_changes", "i8"),  # changes of nodes so far, where they are noted
@@ -351,8 +350,7 @@ STATE = (
     Changing("task_attained_us", "N", "f8", "EARLY", 0, "us on the units that it has left"),
     Changing("task_began", "N", "u1", "EARLY", 0, "it was given to a unit before"),
     Changing("task_killed", "N", "u1", "LIMITS", 0, "its limit has ended it"),
-    Changing("task_interrupted", "N", "i4", "CHANGES", -1, "the next task that the last outages ended, -1 = none"),
-    Changing("cut", "1,N/64", "u8", "CHANGES", 0, "the tasks whose segments the last outages ended, one bit each"),
+    Changing("cut", "1,N/64", "u8", "CHANGES", 0, "the tasks that the last outages interrupted, one bit each"),
     Changing("cut_1", "1,N/4096", "u8", "CHANGES", 0, "which words of these are not 0"),
     Changing("cut_2", "1,N/64^3", "u8", "CHANGES", 0, "which words of those are not 0"),
     Changing("job_waits", "J", "i4", "AFTER", 0, "how many jobs that are not over it waits for"),

@@ -13,8 +13,9 @@ task, and changes only if a task before it is withdrawn.
 import numpy as np
 
 from vinesim.core import calendar, ledger
-from vinesim.core.features import AHEAD, BATCHING, CONSOLIDATES, EARLY, SHARED, called
+from vinesim.core.features import AHEAD, BATCHING, EARLY, SHARED, called
 from vinesim.core.laws import batching, shared
+from vinesim.core.tasks import follower_of
 
 
 def is_shared(model, unit):
@@ -108,6 +109,6 @@ def close_up(state, unit, slot):
         while task >= 0:
             state.task_init_us[task], state.task_start_us[task] = free_at_us, start_us
             state.task_finish_us[task] = end_us
-            task = np.int64(state.task_follower[task]) if CONSOLIDATES else np.int64(-1)
+            task = follower_of(state, task)
         join_alone(state, slot, end_us)
         free_at_us, slot = end_us, np.int64(one.next_on_unit)

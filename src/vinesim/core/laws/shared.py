@@ -74,13 +74,19 @@ def advance(model, state, unit):
 
 
 def join(model, state, slot, unit, load, service_us):
+    """Begin a segment, whose end is not known yet."""
     advance(model, state, unit)
-    enter(state, slot, unit, service_us)
+    one = state.slot[slot]
+    one.due, one.end_us = state.work_done[unit] + service_us, np.inf
+    add_to_unit(state, slot, unit)
     return requeue(model, state, unit, load)
 
 
 def leave(model, state, slot, unit, load, is_due):
-    take_out(state, slot, unit, is_due)
+    if state.work_event[unit] == slot:
+        if not is_due:
+            calendar.cancel(state, slot)
+        state.work_event[unit] = -1
     advance(model, state, unit)
     remove_from_unit(state, slot, unit)
     return requeue(model, state, unit, load)
@@ -103,21 +109,6 @@ def first_due(model, state, unit, load):
             first = slot
         slot = np.int64(state.slot[slot].next_on_unit)
     return first
-
-
-def enter(state, slot, unit, service_us):
-    """Enter a slot, whose end is unknown, into the list of the slots on a unit, in the order of their starts."""
-    one = state.slot[slot]
-    one.due, one.end_us = state.work_done[unit] + service_us, np.inf
-    add_to_unit(state, slot, unit)
-
-
-def take_out(state, slot, unit, is_due):
-    """Take the end of a slot out of the calendar, if it is there."""
-    if state.work_event[unit] == slot:
-        if not is_due:
-            calendar.cancel(state, slot)
-        state.work_event[unit] = -1
 
 
 def requeue(model, state, unit, load):

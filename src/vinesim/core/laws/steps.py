@@ -234,6 +234,15 @@ def queue(state, e, end_us, done_us):
     set_engine_end(state, DONE, e, done_us)
 
 
+def end_of_next(model, state, e):
+    """When the next step of a stretch ends, in which all sequences decode, and the integral of the memory up to
+    then."""
+    engine = state.engine[e]
+    n_tokens = engine.memory + engine.grows * (engine.n_ended + 1)
+    took_us = time_of_step(model, e, 0, 0, 0, engine.n_running, n_tokens)
+    return engine.at_us + took_us, engine.memory_us + (n_tokens - engine.twice) * took_us
+
+
 @called
 def advance(model, state, e, now_us):
     """Find out how many steps of the stretch have ended by now."""
@@ -241,10 +250,7 @@ def advance(model, state, e, now_us):
     while engine.n_ended < engine.n_steps:
         end_us, memory_us = engine.end_us, engine.end_memory_us
         if engine.n_ended + 1 < engine.n_steps:
-            n_tokens = engine.memory + engine.grows * (engine.n_ended + 1)
-            took_us = time_of_step(model, e, 0, 0, 0, engine.n_running, n_tokens)
-            end_us = engine.at_us + took_us
-            memory_us = engine.memory_us + (n_tokens - engine.twice) * took_us
+            end_us, memory_us = end_of_next(model, state, e)
         if end_us > now_us:
             return
         engine.at_us, engine.memory_us = end_us, memory_us
@@ -264,11 +270,8 @@ def cut(model, state, e):
         settle(model, state, e)
         make_ready(state, e, now_us)
     elif engine.n_ended + 1 < engine.n_steps:
-        n_tokens = engine.memory + engine.grows * (engine.n_ended + 1)
-        took_us = time_of_step(model, e, 0, 0, 0, engine.n_running, n_tokens)
+        engine.end_us, engine.end_memory_us = end_of_next(model, state, e)
         engine.n_steps, engine.n_done = engine.n_ended + 1, 0
-        engine.end_us = engine.at_us + took_us
-        engine.end_memory_us = engine.memory_us + (n_tokens - engine.twice) * took_us
         queue(state, e, engine.end_us, np.inf)
 
 
