@@ -21,13 +21,23 @@ from vinesim.jit.intrinsics import not_negative
 from vinesim.state.layout import UNFIT
 
 
+def are_listed(state, seen):
+    """Whether the ring has all changes after the first ``seen``; not if that is -1."""
+    return seen >= 0 and state.run[0].n_changes - seen <= state.changed_node.shape[0]
+
+
+def node_of_change(state, change):
+    """The node of a change in the ring; -1 if the node has changed again."""
+    node = np.int64(state.changed_node[change & (state.changed_node.shape[0] - 1)])
+    return node if state.node_change[node] == change else np.int64(-1)
+
+
 def renew_changed(model, state, seen, renew):
     """Call ``renew(model, state, node)`` for each node that has changed since ``seen`` changes; all if it is -1."""
-    run, n_kept = state.run[0], state.changed_node.shape[0]
-    if seen >= 0 and run.n_changes - seen <= n_kept:
-        for change in range(seen + 1, run.n_changes + 1):
-            node = np.int64(state.changed_node[change & (n_kept - 1)])
-            if state.node_change[node] == change:  # else it has changed again
+    if are_listed(state, seen):
+        for change in range(seen + 1, state.run[0].n_changes + 1):
+            node = node_of_change(state, change)
+            if node >= 0:
                 renew(model, state, node)
         return
     for node in range(model.node_rack.shape[0]):

@@ -9,12 +9,13 @@ import numpy as np
 from vinesim.core import ledger, segments, tasks
 from vinesim.core.bits import at_or_after, insert, remove
 from vinesim.core.features import SLOTS, called
-from vinesim.core.tasks import follower_of, gang_of
+from vinesim.core.tasks import follower_of
 from vinesim.jit.intrinsics import not_negative
 from vinesim.model.result import WITHDRAWN
 from vinesim.state import queries
 from vinesim.state.arrays import GOES_DOWN, MORE, WITHDRAWS
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, HELD, OUTAGE, PENDING, RESUME, TIMER
+from vinesim.state.places import gang_of
 
 
 def next_us(state):
@@ -93,10 +94,7 @@ def interrupt(model, state, first, end):
                 why, end_of_gang = why_any_cut(model, state, first, end, task), gang_of(model, task)[1]
             if not segments.end(model, state, task, why, CHECKPOINT):
                 return False
-        task = next_cut(state, task + 1)
-    task = next_cut(state, np.int64(0))
-    while task >= 0:
-        if state.task_unit[task] == ATTACHED:  # its gang has a pending task, for which the policy is called
+        if state.task_unit[task] == ATTACHED:  # the policy is called for the pending task of its gang
             remove(state.cut, state.cut_1, state.cut_2, 0, task)
         task = next_cut(state, task + 1)
     return True

@@ -72,14 +72,6 @@ LIVE = False  # events come from outside, and no end is foreseen: no segment has
 Features = frozenset[str]  # the names of those that hold
 
 ALL: Features = frozenset(name for name, value in globals().items() if isinstance(value, bool))
-OF_POLICY: Features = ALL & {  # those that change what the loop does, not only what it can do
-    "PREEMPTS",
-    "CONSOLIDATES",
-    "BATCH",
-    "SCORES",
-    "COUNTS_CLASSES",
-    "COUNTS_TASKS",
-}
 CALLS = {  # of a policy that calls any of these
     "TRIALS": {
         "begin_trial",

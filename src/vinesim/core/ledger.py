@@ -36,6 +36,7 @@ from vinesim.core.features import (
 )
 from vinesim.core.tasks import task_type
 from vinesim.jit.intrinsics import not_negative
+from vinesim.state import queries
 from vinesim.state.demand import amount_of
 from vinesim.state.expected import is_admitted
 from vinesim.state.layout import DOWN, FULL, OVERFULL
@@ -145,6 +146,8 @@ def has_room_for(model, state, unit, amount):
 
 # Where the rows fall
 
+called(queries.companion_unit)
+
 
 def n_rest(model, task_class):
     """How many units of its lead a class holds besides the one that it runs on."""
@@ -156,22 +159,12 @@ def place_of(model, node, p):
     return not_negative(node * model.affinity.shape[0] + p)
 
 
-@called
-def companion_unit(model, state, node, processor_type, amount):
-    place = place_of(model, node, processor_type)
-    for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        unit = not_negative(np.int64(model.node_unit[i]))
-        if has_room_for(model, state, unit, amount):
-            return unit
-    return np.int64(-1)
-
-
 def companion_at(model, state, node, c, amount):
     """The unit of companion ``c`` at a node with room for an amount; -1 if there is none."""
     sole = np.int64(model.node_sole[not_negative(node * model.companion_type.shape[0] + c)])
     if sole >= 0:
         return sole if has_room_for(model, state, not_negative(sole), amount) else np.int64(-1)
-    return companion_unit(model, state, node, np.int64(model.companion_type[c]), amount)
+    return queries.companion_unit(model, state, node, np.int64(model.companion_type[c]), amount)
 
 
 def rest_fits(model, state, task, unit):
@@ -546,11 +539,8 @@ def renew_places(model, state, p):
 
 # Reservations
 
+called(is_admitted)
+
 
 def reservations_allow(model, state, task, unit):
-    return is_admitted_called(model, state, task, unit) if RESERVED and model.reserved_first.shape[0] > 0 else True
-
-
-@called
-def is_admitted_called(model, state, task, unit):
-    return is_admitted(model, state, task, unit)
+    return is_admitted(model, state, task, unit) if RESERVED and model.reserved_first.shape[0] > 0 else True

@@ -8,9 +8,9 @@ import numpy as np
 
 from vinesim.core import changed_nodes, requests, rooms
 from vinesim.core.bits import ZERO, count_ones, lowest
-from vinesim.core.changed_nodes import BLOCK, renew_row, set_in_row
+from vinesim.core.changed_nodes import BLOCK, are_listed, node_of_change, renew_row, set_in_row
 from vinesim.core.features import COUNTS_FREE, OFFERS, REQUESTS, called
-from vinesim.core.rooms import can_start, fits_called
+from vinesim.core.rooms import fits_called
 from vinesim.core.tasks import is_allowed, task_type
 from vinesim.jit.intrinsics import not_negative, number_of
 from vinesim.state import queries
@@ -121,21 +121,8 @@ def node_tasks_of(model, state, node, task_type):
     return np.int64(state.node_class_tasks[node, task_type])
 
 
-@called
-def first_free_at(model, state, task, node):
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
-        if can_start(model, state, task, not_negative(unit)):
-            return np.int64(unit)
-    return np.int64(-1)
-
-
-@called
-def tightest_free_at(model, state, task, node):
-    best, least = np.int64(-1), np.inf
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
-        if queries.room(model, state, unit) < least and can_start(model, state, task, not_negative(unit)):
-            best, least = np.int64(unit), queries.room(model, state, unit)
-    return best
+called(queries.first_free_at)
+called(queries.tightest_free_at)
 
 
 # Scores: the highest of each 64 is kept, and of each 64 of those
@@ -145,7 +132,7 @@ def can_start_at(model, state, task, node):
     """Whether a task can start on any unit of a node."""
     if OFFERS and state.node_offers.shape[0] > 0:
         return changed_nodes.has_offer_for(model, state, task, node)
-    return first_free_at(model, state, task, node) >= 0
+    return queries.first_free_at(model, state, task, node) >= 0
 
 
 @called
@@ -160,20 +147,18 @@ def renew_scores(model, state, view, task, task_class, score):
     """Score the nodes that have changed since tasks of the type last asked for this score; all, where their demands
     differ, or with quotas, power caps or reservations."""
     is_alike = is_start_local(model) and (model.class_units.shape[0] > 0 or model.task_demand.shape[0] == 0)
-    run, n_kept = state.run[0], state.changed_node.shape[0]
-    seen, number = np.int64(-1), number_of(score)
+    run, seen, number = state.run[0], np.int64(-1), number_of(score)
     scores, scores_1, scores_2 = state.node_score, state.node_score_1, state.node_score_2
     if is_alike and state.class_score[task_class] == number:
         seen = state.class_seen[task_class]
     changed_nodes.see(model, state)
     state.class_score[task_class], state.class_seen[task_class] = number, run.n_changes
-    if seen >= 0 and run.n_changes - seen <= n_kept:
+    if are_listed(state, seen):
         for change in range(seen + 1, run.n_changes + 1):
-            node = np.int64(state.changed_node[change & (n_kept - 1)])
-            if state.node_change[node] == change:  # else it has changed again
-                set_in_row(
-                    scores, scores_1, scores_2, task_class, node, score_of(model, state, view, task, node, score)
-                )
+            node = node_of_change(state, change)
+            if node >= 0:
+                found = score_of(model, state, view, task, node, score)
+                set_in_row(scores, scores_1, scores_2, task_class, node, found)
         return
     for node in range(model.node_rack.shape[0]):
         if state.node_change[node] > seen:

@@ -44,9 +44,9 @@ def allow(model, state, task, unit):
             if unit == ANY:
                 held += model.class_least[task_type(model, state, member), counted]
             else:
-                own = gang_members.unit_of(model, state, member) if GANGS and is_gang else np.int64(unit)
+                own = gang_members.unit_of(model, state, member) if is_gang else np.int64(unit)
                 held += queries.counted_amount(model, state, member, own, counted)
-            member, step = next_member(model, state, task, step) if GANGS and is_gang else (np.int64(-1), step)
+            member, step = next_member(model, state, task, step) if is_gang else (np.int64(-1), step)
         if not may_hold(model, state, quota, held):
             return False
     return True

@@ -325,15 +325,12 @@ def finish_task(model, state, task, unit, slot):
         note_finish(model, state, task, unit, slot)
     if not release(model, state, task, unit, slot, True):
         return np.int64(-1)
-    if LIVE:
-        state.task_finish_us[task] = state.run[0].now_us
-    if CONSOLIDATES:
-        follower = follower_of(state, task)
-        while follower >= 0:
-            state.task_finish_us[follower] = state.run[0].now_us
-            tasks.note_over(model, state, follower)
-            follower = follower_of(state, follower)
-    tasks.note_over(model, state, task)
+    member = np.int64(task)
+    while member >= 0:
+        if LIVE or member != task:  # the leader's is noted already
+            state.task_finish_us[member] = state.run[0].now_us
+        tasks.note_over(model, state, member)
+        member = follower_of(state, member)
     return task
 
 
@@ -528,7 +525,7 @@ def wait_again(model, state, task):
 @called
 def is_attached_again(model, state, task):
     """Whether another task of its gang is pending in its place."""
-    if GANGS and is_of_gang(model, task):
+    if is_of_gang(model, task):
         for other in range(model.job_first[model.task_job[task]], task):
             if state.task_unit[other] == PENDING:
                 return True

@@ -67,6 +67,7 @@ def guarded(query: Callable[..., Any]) -> Any:
 
 LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
 OWN = ("vinesim.core.", "vinesim.state.", "vinesim.model.step_times")  # modules whose kernels do not check bounds
+STATE = "vinesim.state."  # the modules of the queries
 LOOPS = ("vinesim.core.loop", "vinesim.core.loops", "vinesim.core.turn")  # their names are bound to other things
 
 ROOMS = (actions, tasks, ledger, pools, rooms, nodes, segments, laws, batching, changes, trial)
@@ -261,9 +262,9 @@ class Special:
         if not inspect.isfunction(value):
             value = getattr(value, "py_func", None)  # of what a user has compiled
             called = set() if value is None else _called_by(value)
-            if BODIES.keys().isdisjoint(called) and not _is_plain_only(called):
+            if not any(one.__module__.startswith(STATE) for one in called) and not _is_plain_only(called):
                 return None
-        if value in BODIES or value.__module__.startswith("vinesim.state."):
+        if value.__module__.startswith(STATE):
             is_own = user.__module__.startswith("vinesim.")
             checked = value if is_own else guarded(value)
             return BODIES.get(value, value) if checked is value else checked

@@ -54,46 +54,45 @@ def _n_members(model: Any) -> int:
     return int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0))
 
 
-Size = Callable[[Any, Features], int]
+Size = Callable[[Any], int]
 SIZES: dict[str, Size] = {  # the dimensions of the table, each found where an array needs it
-    "1": lambda model, features: 1,
-    "2": lambda model, features: 2,
-    "log": lambda model, features: 0,
-    "list": lambda model, features: 0,
-    "N": lambda model, features: len(model.task_operations),
-    "U": lambda model, features: len(model.unit_type),
-    "V": lambda model, features: len(model.node_rack),
-    "P": lambda model, features: len(model.affinity),
-    "P+1": lambda model, features: len(model.affinity) + 1,
-    "G": lambda model, features: len(model.group_task_type),
-    "T": lambda model, features: len(model.ranking),
-    "J": lambda model, features: len(model.job_arrival_us),
-    "H": lambda model, features: _n_held(model),
-    "quotas": lambda model, features: len(model.quota_limit),
-    "pools": lambda model, features: len(model.cap_mw),
-    "buckets": lambda model, features: BUCKETS,
-    "buckets/64": lambda model, features: BUCKETS // 64,
-    "slots": lambda model, features: len(model.task_operations if "SLOTS" in features else model.unit_type),
-    "undos": lambda model, features: 4 * (len(model.task_operations) + _n_held(model)) + 16,
-    "changes": lambda model, features: 1 << len(model.node_rack).bit_length(),
-    "heads": lambda model, features: len(model.task_operations) if len(model.group_task_type) > 1 else 1,
-    "E": lambda model, features: len(model.engine_unit),
-    "ends": lambda model, features: 2 << max(0, len(model.engine_unit) - 1).bit_length(),
-    "batch": lambda model, features: int(model.engine_first[-1]) if len(model.engine_unit) else 0,
-    "blocks": lambda model, features: int(model.type_batching[:, BLOCK_TOKENS].max()) if len(model.engine_unit) else 0,
-    "cached": lambda model, features: int(model.engine_block[-1]) if len(model.engine_unit) else 0,
-    "chains": lambda model, features: len(model.engine_unit) * (int(model.task_prefix.max(initial=-1)) + 1),
-    "SP/64": lambda model, features: _n_shapes(model) * model.class_types.shape[1],
-    "V'": lambda model, features: len(model.node_rack) if _room_follows_from_units(model) else 0,
-    "VC": lambda model, features: len(model.node_rack) * len(model.companion_type),
-    "members": lambda model, features: _n_members(model),
-    "room rows": lambda model, features: _rooms(model)[0],
-    "L+C-1": lambda model, features: _rooms(model)[1],
+    "1": lambda model: 1,
+    "2": lambda model: 2,
+    "log": lambda model: 0,
+    "list": lambda model: 0,
+    "N": lambda model: len(model.task_operations),
+    "U": lambda model: len(model.unit_type),
+    "V": lambda model: len(model.node_rack),
+    "P": lambda model: len(model.affinity),
+    "P+1": lambda model: len(model.affinity) + 1,
+    "G": lambda model: len(model.group_task_type),
+    "T": lambda model: len(model.ranking),
+    "J": lambda model: len(model.job_arrival_us),
+    "H": lambda model: _n_held(model),
+    "quotas": lambda model: len(model.quota_limit),
+    "pools": lambda model: len(model.cap_mw),
+    "buckets": lambda model: BUCKETS,
+    "buckets/64": lambda model: BUCKETS // 64,
+    "undos": lambda model: 4 * (len(model.task_operations) + _n_held(model)) + 16,
+    "changes": lambda model: 1 << len(model.node_rack).bit_length(),
+    "heads": lambda model: len(model.task_operations) if len(model.group_task_type) > 1 else 1,
+    "E": lambda model: len(model.engine_unit),
+    "ends": lambda model: 2 << max(0, len(model.engine_unit) - 1).bit_length(),
+    "batch": lambda model: int(model.engine_first[-1]) if len(model.engine_unit) else 0,
+    "blocks": lambda model: int(model.type_batching[:, BLOCK_TOKENS].max()) if len(model.engine_unit) else 0,
+    "cached": lambda model: int(model.engine_block[-1]) if len(model.engine_unit) else 0,
+    "chains": lambda model: len(model.engine_unit) * (int(model.task_prefix.max(initial=-1)) + 1),
+    "SP/64": lambda model: _n_shapes(model) * model.class_types.shape[1],
+    "V'": lambda model: len(model.node_rack) if _room_follows_from_units(model) else 0,
+    "VC": lambda model: len(model.node_rack) * len(model.companion_type),
+    "members": lambda model: _n_members(model),
+    "room rows": lambda model: _rooms(model)[0],
+    "L+C-1": lambda model: _rooms(model)[1],
 }
 
 
-def _words(of: Size, level: int, model: Any, features: Features) -> int:
-    return bit_levels.sizes(of(model, features))[level]
+def _words(of: Size, level: int, model: Any) -> int:
+    return bit_levels.sizes(of(model))[level]
 
 
 SIZES |= {
@@ -117,7 +116,7 @@ def _rooms(model: Any) -> tuple[int, int]:
 def build_state(model: Any, features: Features, seed: int, sees_all: bool = False, overcommits: bool = False) -> Any:
     """Return the state before the first event: every unit idle, no job arrived."""
     allocation = _allocation(features)
-    sizes = {name: SIZES[name](model, features) for name in allocation.sizes}
+    sizes = {name: SIZES[name](model) for name in allocation.sizes}
     made = allocation.empty.copy()
     n_tasks, end = len(model.task_operations), 0
     of_result = np.empty(n_tasks * allocation.result_bytes, np.uint8)
@@ -156,7 +155,8 @@ def _allocation(features: Features) -> Allocation:
         dtype = _dtype_of(row, features)
         empty[row.name] = np.empty((0,) * ndim(row), dtype)
         if is_needed(row.needs, features):
-            needed.append((row.name, row.size.split(","), dtype, row.fill))
+            size = row.size.replace("slots", "N" if "SLOTS" in features else "U")
+            needed.append((row.name, size.split(","), dtype, row.fill))
     sizes = frozenset(size for _, sizes, _, _ in needed for size in sizes)
     return Allocation(empty, needed, sizes, sum(dtype.itemsize for name, _, dtype, _ in needed if name in OF_RESULT))
 

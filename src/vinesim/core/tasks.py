@@ -36,6 +36,7 @@ from vinesim.jit.intrinsics import not_negative
 from vinesim.model.workload import NO_GANG
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, DROPPED, HELD, PENDING, TOKEN_BYTES
+from vinesim.state.places import gang_of
 
 # Columns
 
@@ -91,6 +92,8 @@ def restart_us(model, task):
 
 # Gangs
 
+called(gang_of)
+
 
 def is_of_gang(model, task):
     """Whether the tasks of the task's job start together."""
@@ -124,14 +127,6 @@ def next_member(model, state, task, step):
     """The task of the next step after ``step``, and that step; -1 for both if there is none."""
     step = next_step(model, state, task, step)
     return (at_step(model, task, step), step) if step >= 0 else (np.int64(-1), step)
-
-
-@called
-def gang_of(model, task):
-    if GANGS and is_of_gang(model, task):
-        job = model.task_job[task]
-        return np.int64(model.job_first[job]), np.int64(model.job_first[job + 1])
-    return np.int64(task), np.int64(task) + 1
 
 
 def is_node_in_partition(model, task, node):
@@ -179,19 +174,6 @@ def transfer_us(model, state, task, unit):
         return 0.0
     t = tier(model, state, task, unit)
     return model.tier_latency_us[t] + n_bytes / model.tier_bandwidth[t]
-
-
-def estimate_us(model, state, task):
-    if model.task_estimate_us.shape[0] > 0:
-        return model.task_estimate_us[task]
-    task_class, total, n = task_type(model, state, task), 0.0, 0
-    for i in range(model.ranking.shape[1]):
-        p = np.int64(model.ranking[task_class, i])
-        if p < 0:
-            break
-        total += time_on_type_us(model, state, task, p)
-        n += 1
-    return total / n
 
 
 def follower_of(state, task):
@@ -481,10 +463,6 @@ def next_running(model, state, task=-1):
 
 def unit_of(model, state, task):
     return np.int64(state.task_unit[task])
-
-
-def started_us(model, state, task):
-    return state.task_init_us[task]
 
 
 def attained_us(model, state, task):

@@ -4,11 +4,12 @@ The meaning, for the reader, is in engine/reference_trial.py and state/places.py
 import numpy as np
 
 from vinesim.core import gang_members, gangs, ledger, pools, requests, rooms
-from vinesim.core.features import GANGS, QUOTAS, REQUESTS, SEVERAL, called
+from vinesim.core.features import GANGS, QUOTAS, REQUESTS, called
 from vinesim.core.rooms import forget_found
-from vinesim.core.tasks import gang_of, is_of_gang, next_member
+from vinesim.core.tasks import is_of_gang, next_member
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import places, queries
+from vinesim.state.places import gang_of
 from vinesim.state.shortcuts import is_room_local
 
 ANY = -1  # node
@@ -170,10 +171,6 @@ def set_hypothetical_begin(model, state, begin_us):
 
 def hypothetical_begin_us(model, state):
     return max(state.run[0].now_us, state.run[0].begin_us)
-
-
-def first_row(model, task):
-    return task + model.task_held[task] if SEVERAL and ledger.has_classes(model) else np.int64(task)
 
 
 @called

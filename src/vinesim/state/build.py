@@ -66,6 +66,7 @@ class Parts:
             work.data_rack * np.int64(center.n_shelves) + work.data_shelf if work.has_data else np.zeros(1, np.int64)
         )
         self.places, self.unit_node, self.data_node = _nodes(self.place, data_place, center.n_racks * center.n_shelves)
+        self.node_rack, self.node_shelf = np.divmod(self.places, center.n_shelves)
         self.capacity = center.unit_capacity[self.order]
         if any(p.batching is not None for p in center.processor_types):
             is_engine = np.array([p.batching is not None for p in center.processor_types])[self.unit_type]
@@ -102,13 +103,12 @@ class Parts:
 
     def nodes(self) -> Columns:
         center = self.scenario.datacenter
-        node_rack = self.places // center.n_shelves
         return {
-            "node_rack": node_rack,
-            "node_shelf": self.places % center.n_shelves,
+            "node_rack": self.node_rack,
+            "node_shelf": self.node_shelf,
             "node_first": _firsts(self.unit_node, len(self.places), not self._has_own_order),
             "rack_first": _firsts(self.rack, center.n_racks, not self._has_own_order),
-            "rack_node": _firsts(node_rack, center.n_racks, True),
+            "rack_node": _firsts(self.node_rack, center.n_racks, True),
         }
 
     def node_units(self) -> Columns:
@@ -227,16 +227,14 @@ class Parts:
     def partitions(self) -> Columns:
         if self.quotas is None:
             return {"account_first": NO_FIRST, "cohort_first": NO_FIRST}
-        shelves = self.scenario.datacenter.n_shelves
-        return partition_columns(self.scenario, self.quotas, self.places // shelves, self.places % shelves)
+        return partition_columns(self.scenario, self.quotas, self.node_rack, self.node_shelf)
 
     def reservations(self) -> Columns:
         """The reservations of nodes."""
-        shelves, scenario = self.scenario.datacenter.n_shelves, self.scenario
+        scenario = self.scenario
         if not scenario.reservations:
             return {}
-        rack, shelf = self.places // shelves, self.places % shelves
-        return reservation_columns(scenario.reservations, scenario.workload, rack, shelf)
+        return reservation_columns(scenario.reservations, scenario.workload, self.node_rack, self.node_shelf)
 
     def caps(self) -> Columns:
         """The power caps, and the powers that units draw."""
@@ -267,9 +265,7 @@ class Parts:
     def demands(self) -> Columns:
         """How much of a unit tasks take; no columns if each takes the whole of any unit."""
         work = self.scenario.workload
-        if self.classes is not None:
-            return {"task_demand": demands(work)}
-        if take_whole_units(work.demand, (self.capacity.min(), self.capacity.max())):
+        if self.classes is None and take_whole_units(work.demand, (self.capacity.min(), self.capacity.max())):
             return {}
         return {"task_demand": demands(work)}
 
