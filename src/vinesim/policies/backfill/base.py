@@ -1,4 +1,4 @@
-"""What all forms of backfilling share: when they look at their queue, and their two kinds of chains.
+"""What all forms of backfilling share: what has happened, their queue, and their two kinds of chains.
 
 The queue is a doubly linked chain of the waiting tasks in order of arrival. What is expected of a unit, or of all, is a
 chain of changes of load in order of time: a running task takes its demand until its expected end, a reservation from
@@ -6,13 +6,26 @@ its begin to its expected end. Changes are numbered from 1, so that 0 means none
 and 2 t + 2 its end.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.queries import more_at_once
-from vinesim.state.scratch import TASK_ID_PLUS_1
+from vinesim.state.expected import expected_us
+from vinesim.state.layout import ATTACHED, OUTAGE, PENDING, TIMER
+from vinesim.state.places import end_of_members
+from vinesim.state.queries import (
+    arrived_task,
+    first_interrupted,
+    first_withdrawn,
+    meets_on_type,
+    more_at_once,
+    n_arrived,
+    next_interrupted,
+    next_withdrawn,
+    task_type,
+)
+from vinesim.state.scratch import EVENT_OF_TASK, TASK_COUNT, TASK_ID_PLUS_1
 
 
 @dataclass(frozen=True)
@@ -34,14 +47,118 @@ def is_between_passes(model: Any, state: Any, view: Any) -> bool:
     return bool(view.options.passes_at.instant and more_at_once(model, state))
 
 
+def list_of(name: str, size: str) -> Mapping[str, tuple[str, str]]:
+    """Return the arrays of a list of numbers, each of which is in it once: see :func:`list_once`."""
+    return {name: ("i4", size), f"n_{name}": ("i8", "one"), f"is_{name}": ("u1", size)}
+
+
 IN_ORDER: Mapping[str, tuple[str, str]] = {
     "next": ("i4", "tasks"),  # tasks are numbered from 1, 0 = none
     "previous": ("i4", "tasks"),
     "first": ("i8", "one"),
     "last": ("i8", "one"),
 }
+KNOWN: Mapping[str, tuple[str, str]] = {
+    **IN_ORDER,
+    "seen": ("i8", "one"),  # how many of the tasks that have arrived are known
+    "is_running": ("u1", "tasks"),
+    "change_us": ("f8", "tasks*2"),
+    "change_next": ("i4", "tasks*2"),
+    "expected": ("f8", "types"),  # how long one task takes on each type, or UNABLE
+}
+STALE = list_of("stale", "units")  # units that have changed since what is kept of them was brought up to date
+KNOWN_TASKS: Mapping[str, str] = {
+    **dict.fromkeys(IN_ORDER, TASK_ID_PLUS_1),
+    "change_next": EVENT_OF_TASK,
+    "change_first": EVENT_OF_TASK,
+    "seen": TASK_COUNT,
+}
+UNABLE = -1.0  # in the place of a time: units of the type cannot run the task, or do not meet its requests
+EARLY, OTHERWISE, AS_EXPECTED, NO_CHANGE = range(4)  # what an event changes
 
-IN_ORDER_TASKS = dict.fromkeys(IN_ORDER, TASK_ID_PLUS_1)
+
+# What has happened
+
+
+def note_event(model: Any, state: Any, view: Any, note_stop: Callable[..., None]) -> int:
+    """Process arrivals, ends, withdrawals and interruptions by outages. Returns what the event changes; NO_CHANGE if
+    it was processed before. ``note_stop(scratch, task)`` records that a task no longer runs."""
+    scratch, found = view.scratch, NO_CHANGE
+    if scratch.seen[0] < n_arrived(model, state):
+        for i in range(int(scratch.seen[0]), n_arrived(model, state)):
+            task = arrived_task(model, state, i)
+            if state.task_unit[task] == PENDING:
+                enter(scratch, task)
+        scratch.seen[0] = n_arrived(model, state)
+        found = AS_EXPECTED
+    if ends_now(view):
+        end_us = scratch.change_us[2 * view.task + 1]
+        found = AS_EXPECTED if end_us == view.now_us else EARLY if end_us > view.now_us else OTHERWISE
+        note_stop(scratch, view.task)
+    if view.event == OUTAGE:
+        take_back_interrupted(model, state, scratch, note_stop)
+        found = OTHERWISE
+    if (view.event == OUTAGE or view.event == TIMER) and forget_withdrawn(model, state, scratch, note_stop):
+        found = OTHERWISE
+    return found
+
+
+def ends_now(view: Any) -> bool:
+    """Whether a task has ended of which ``note_event`` does not know it yet."""
+    return bool(view.task >= 0 and view.scratch.is_running[view.task] == 1)
+
+
+def take_back_interrupted(model: Any, state: Any, scratch: Any, note_stop: Callable[..., None]) -> None:
+    """Take back the tasks that were interrupted: of a gang the first one that is left, to which others are attached."""
+    task = first_interrupted(model, state)
+    while task >= 0:
+        if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
+            note_stop(scratch, task)
+            for other in range(task + 1, end_of_members(model, state, task)):
+                if scratch.is_running[other] == 1 and state.task_unit[other] == ATTACHED:
+                    note_stop(scratch, other)
+            enter(scratch, task)
+        task = next_interrupted(model, state, task)
+
+
+def forget_withdrawn(model: Any, state: Any, scratch: Any, note_stop: Callable[..., None]) -> bool:
+    """Forget the tasks that have left because their jobs are withdrawn. Returns whether there are any that were not
+    forgotten before."""
+    is_any, task = False, first_withdrawn(model, state)
+    while task >= 0:
+        if scratch.is_running[task] == 1:
+            note_stop(scratch, task)
+            is_any = True
+        elif waits(scratch, task):
+            leave(scratch, task)
+            is_any = True
+        task = next_withdrawn(model, state, task)
+    return is_any
+
+
+def longest_expected_us(model: Any, state: Any, task: int, low: int, high: int) -> float:
+    """Return the longest expected time of a task on those of the types [low, high) that can run it; UNABLE if one of
+    them does not provide what it requests, or there is none."""
+    longest_us, own_type = UNABLE, task_type(model, state, task)
+    for p in range(low, high):
+        if model.affinity[p, own_type] > 0.0:
+            if not meets_on_type(model, state, task, p):
+                return UNABLE
+            longest_us = max(longest_us, expected_us(model, state, task, p))
+    return longest_us
+
+
+# The queue
+
+
+def first_waiting(scratch: Any) -> int:
+    """Return the first task of the queue; -1 if there is none."""
+    return int(scratch.first[0]) - 1
+
+
+def next_waiting(scratch: Any, task: int) -> int:
+    """Return the task that follows, or followed when the task left; -1 if there is none."""
+    return int(scratch.next[task]) - 1
 
 
 def enter(scratch: Any, task: int) -> None:
@@ -81,6 +198,9 @@ def leave(scratch: Any, task: int) -> None:
     scratch.previous[task] = 0
 
 
+# Chains of changes
+
+
 def insert_in_order(time_of_us: Any, following: Any, first: Any, chain: int, change: int, time_us: float) -> None:
     """Insert a change into a chain, behind those of the same time. The arrays hold the times and the links of changes,
     and the first one of each chain."""
@@ -106,9 +226,17 @@ def take_out(following: Any, first: Any, chain: int, change: int) -> None:
         first[chain] = following[change - 1]
 
 
-def to_be_indexed(scratch: Any, unit: int) -> None:
-    """Record that the unit has changed."""
-    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
+def task_of(change: int) -> int:
+    """Return the task that a change belongs to."""
+    return (change - 1) >> 1
+
+
+def is_begin(change: int) -> bool:
+    """Whether a change is the begin of a reservation."""
+    return (change - 1) & 1 == 0
+
+
+# Lists
 
 
 def list_once(is_listed: Any, listed: Any, n_listed: Any, number: int) -> None:
@@ -119,11 +247,12 @@ def list_once(is_listed: Any, listed: Any, n_listed: Any, number: int) -> None:
         n_listed[0] += 1
 
 
-def task_of(change: int) -> int:
-    """Return the task that a change belongs to."""
-    return (change - 1) >> 1
+def to_be_indexed(scratch: Any, unit: int) -> None:
+    """Record that the unit has changed."""
+    list_once(scratch.is_stale, scratch.stale, scratch.n_stale, unit)
 
 
-def is_begin(change: int) -> bool:
-    """Whether a change is the begin of a reservation."""
-    return (change - 1) & 1 == 0
+def all_to_be_indexed(model: Any, scratch: Any) -> None:
+    """Record that all units have."""
+    for unit in range(len(model.unit_type)):
+        to_be_indexed(scratch, unit)
