@@ -12,6 +12,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.base import (
     KNOWN,
     UNABLE,
+    Rank,
     insert_in_order,
     leave,
     list_of,
@@ -84,9 +85,9 @@ def restore_capacity(model: Any, state: Any, scratch: Any, unit: int) -> None:
         set_hypothetical_capacity(model, state, unit, model.unit_capacity[unit])
 
 
-def update(model: Any, state: Any, view: Any) -> int:
+def update(model: Any, state: Any, view: Any, rank: Rank) -> int:
     """Process what has happened. Returns what it changes, as ``note_event`` does."""
-    return note_event(model, state, view, note_stop)
+    return note_event(model, state, view, rank, note_stop)
 
 
 def note_stop(scratch: Any, task: int) -> None:

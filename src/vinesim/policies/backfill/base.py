@@ -1,16 +1,18 @@
 """What all forms of backfilling share: what has happened, their queue, and their two kinds of chains.
 
-The queue is a doubly linked chain of the waiting tasks in order of arrival. What is expected of a unit, or of all, is a
-chain of changes of load in order of time: a running task takes its demand until its expected end, a reservation from
-its begin to its expected end. Changes are numbered from 1, so that 0 means none: change 2 t + 1 is the begin of task t,
-and 2 t + 2 its end.
+The queue is a doubly linked chain of the waiting tasks, by rank; of equal ranks, in order of arrival. What is expected
+of a unit, or of all, is a chain of changes of load in order of time: a running task takes its demand until its expected
+end, a reservation from its begin to its expected end. Changes are numbered from 1, so that 0 means none: change 2 t + 1
+is the begin of task t, and 2 t + 2 its end.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.contract import OnlinePolicy, bound
 from vinesim.state.expected import expected_us
 from vinesim.state.layout import ATTACHED, OUTAGE, PENDING, TIMER
 from vinesim.state.places import end_of_members
@@ -27,10 +29,24 @@ from vinesim.state.queries import (
 )
 from vinesim.state.scratch import EVENT_OF_TASK, TASK_COUNT, TASK_ID_PLUS_1
 
+Rank = Callable[[Any, Any, Any, int], float]  # (model, state, view, task)
+BY_RANK = "by rank"
+OF_FORM = ("decide", "groups", "renumbered", "scratch", "suited_to", "task_numbers")
+
+
+def rank(model: Any, state: Any, view: Any, task: int) -> float:
+    """Stand for the rank of a policy; by itself, that is the order of arrival."""
+    return 0.0
+
 
 @dataclass(frozen=True)
 class Backfill(OnlinePolicy):
-    """Jobs start in order of arrival, later ones in the gaps before the reservations of earlier ones."""
+    """Jobs start in the order of a queue, later ones in the gaps before the reservations of earlier ones.
+
+    The queue is in order of arrival, unless a class of your own has a static function ``rank(model, state, view,
+    task)``. The lowest rank comes first, of equal ranks the task that arrived first. A task is asked for its rank when
+    it arrives, and when an outage interrupts it; of a gang, the first task is.
+    """
 
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
@@ -38,8 +54,28 @@ class Backfill(OnlinePolicy):
     takes_dependencies: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    rank: ClassVar[Rank] = staticmethod(rank)
 
     passes_at: Literal["instant", "event"] = "instant"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.rank is not rank and "decide" not in vars(cls):
+            cls.decide = staticmethod(bound(cls.decide, cls, rank=cls.rank))  # type: ignore[method-assign]
+            cls.reserves = BY_RANK
+
+    def in_form(self, form: type["Backfill"]) -> "Backfill":
+        """Return the policy that decides as another class does, with the options and the order of this one."""
+        kind = form if self.rank is rank else _ranked(form, type(self))
+        return kind(**{item.name: getattr(self, item.name) for item in fields(kind)})
+
+
+@lru_cache(maxsize=64)
+def _ranked(form: type[Backfill], kind: type[Backfill]) -> type[Backfill]:
+    """Return a class with the options and the order of one class that decides as another one does."""
+    names = {name: inspect.getattr_static(form, name) for name in OF_FORM}
+    names["decide"] = staticmethod(bound(form.decide, kind, rank=kind.rank))
+    return type(kind.__name__, (kind,), {**names, "__module__": kind.__module__, "__doc__": kind.__doc__})
 
 
 def is_between_passes(model: Any, state: Any, view: Any) -> bool:
@@ -57,6 +93,9 @@ IN_ORDER: Mapping[str, tuple[str, str]] = {
     "previous": ("i4", "tasks"),
     "first": ("i8", "one"),
     "last": ("i8", "one"),
+    "rank": ("f8", "tasks"),
+    "is_ranked": ("u1", "one"),  # whether any rank is not 0
+    "is_overtaken": ("u1", "one"),  # whether a task has come that is not the last: for the policy, which forgets it
 }
 KNOWN: Mapping[str, tuple[str, str]] = {
     **IN_ORDER,
@@ -68,7 +107,7 @@ KNOWN: Mapping[str, tuple[str, str]] = {
 }
 STALE = list_of("stale", "units")  # units that have changed since what is kept of them was brought up to date
 KNOWN_TASKS: Mapping[str, str] = {
-    **dict.fromkeys(IN_ORDER, TASK_ID_PLUS_1),
+    **dict.fromkeys(("next", "previous", "first", "last"), TASK_ID_PLUS_1),
     "change_next": EVENT_OF_TASK,
     "change_first": EVENT_OF_TASK,
     "seen": TASK_COUNT,
@@ -80,7 +119,7 @@ EARLY, OTHERWISE, AS_EXPECTED, NO_CHANGE = range(4)  # what an event changes
 # What has happened
 
 
-def note_event(model: Any, state: Any, view: Any, note_stop: Callable[..., None]) -> int:
+def note_event(model: Any, state: Any, view: Any, rank: Rank, note_stop: Callable[..., None]) -> int:
     """Process arrivals, ends, withdrawals and interruptions by outages. Returns what the event changes; NO_CHANGE if
     it was processed before. ``note_stop(scratch, task)`` records that a task no longer runs."""
     scratch, found = view.scratch, NO_CHANGE
@@ -88,7 +127,7 @@ def note_event(model: Any, state: Any, view: Any, note_stop: Callable[..., None]
         for i in range(int(scratch.seen[0]), n_arrived(model, state)):
             task = arrived_task(model, state, i)
             if state.task_unit[task] == PENDING:
-                enter(scratch, task)
+                enter(model, state, view, task, rank)
         scratch.seen[0] = n_arrived(model, state)
         found = AS_EXPECTED
     if ends_now(view):
@@ -96,7 +135,7 @@ def note_event(model: Any, state: Any, view: Any, note_stop: Callable[..., None]
         found = AS_EXPECTED if end_us == view.now_us else EARLY if end_us > view.now_us else OTHERWISE
         note_stop(scratch, view.task)
     if view.event == OUTAGE:
-        take_back_interrupted(model, state, scratch, note_stop)
+        take_back_interrupted(model, state, view, rank, note_stop)
         found = OTHERWISE
     if (view.event == OUTAGE or view.event == TIMER) and forget_withdrawn(model, state, scratch, note_stop):
         found = OTHERWISE
@@ -108,8 +147,9 @@ def ends_now(view: Any) -> bool:
     return bool(view.task >= 0 and view.scratch.is_running[view.task] == 1)
 
 
-def take_back_interrupted(model: Any, state: Any, scratch: Any, note_stop: Callable[..., None]) -> None:
+def take_back_interrupted(model: Any, state: Any, view: Any, rank: Rank, note_stop: Callable[..., None]) -> None:
     """Take back the tasks that were interrupted: of a gang the first one that is left, to which others are attached."""
+    scratch = view.scratch
     task = first_interrupted(model, state)
     while task >= 0:
         if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
@@ -117,7 +157,7 @@ def take_back_interrupted(model: Any, state: Any, scratch: Any, note_stop: Calla
             for other in range(task + 1, end_of_members(model, state, task)):
                 if scratch.is_running[other] == 1 and state.task_unit[other] == ATTACHED:
                     note_stop(scratch, other)
-            enter(scratch, task)
+            enter(model, state, view, task, rank)
         task = next_interrupted(model, state, task)
 
 
@@ -161,11 +201,21 @@ def next_waiting(scratch: Any, task: int) -> int:
     return int(scratch.next[task]) - 1
 
 
-def enter(scratch: Any, task: int) -> None:
-    """Insert the task into the queue: at the end, unless it returns after an interruption."""
-    item = task + 1
+def goes_before(scratch: Any, task: int, other: int) -> bool:
+    """Whether a task comes before another one in the queue."""
+    own, its = scratch.rank[task], scratch.rank[other]
+    return bool(own < its or (own == its and task < other))
+
+
+def enter(model: Any, state: Any, view: Any, task: int, rank: Rank) -> None:
+    """Insert the task into the queue. In order of arrival, that is at the end, unless it returns after an interruption,
+    or had to wait for others."""
+    scratch, item = view.scratch, task + 1
+    scratch.rank[task] = rank(model, state, view, task)
+    if scratch.rank[task] != 0.0:
+        scratch.is_ranked[0] = 1
     before = int(scratch.last[0])
-    while before > item:
+    while before > 0 and goes_before(scratch, task, before - 1):
         before = int(scratch.previous[before - 1])
     after = int(scratch.next[before - 1]) if before > 0 else int(scratch.first[0])
     scratch.previous[item - 1], scratch.next[item - 1] = before, after
@@ -175,6 +225,7 @@ def enter(scratch: Any, task: int) -> None:
         scratch.first[0] = item
     if after > 0:
         scratch.previous[after - 1] = item
+        scratch.is_overtaken[0] = 1
     else:
         scratch.last[0] = item
 

@@ -14,11 +14,14 @@ from vinesim.policies.backfill.ahead import has_several
 from vinesim.policies.backfill.base import (
     KNOWN_TASKS,
     Backfill,
+    Rank,
     ends_now,
     first_waiting,
+    goes_before,
     is_begin,
     is_between_passes,
     next_waiting,
+    rank,
     task_of,
     waits,
 )
@@ -49,7 +52,7 @@ from vinesim.state.scratch import TASK_ID_PLUS_1
 PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
     **PROFILE,
     **FREED,
-    "unplaced": ("i8", "one"),  # 1 + the oldest task that may lack a reservation, 0 = none
+    "unplaced": ("i8", "one"),  # 1 + the first task that may lack a reservation, 0 = none
     "was_down": ("u1", "units"),
 }
 
@@ -69,11 +72,11 @@ def take_back(scratch: Any, task: int) -> None:
 
 def to_be_placed(scratch: Any, task: int) -> None:
     """Record that the task has no reservation yet."""
-    unplaced = int(scratch.unplaced[0])
-    scratch.unplaced[0] = min(unplaced, task + 1) if unplaced > 0 else task + 1
+    if scratch.unplaced[0] == 0 or goes_before(scratch, task, int(scratch.unplaced[0]) - 1):
+        scratch.unplaced[0] = task + 1
 
 
-def update_plan(model: Any, state: Any, view: Any) -> None:
+def update_plan(model: Any, state: Any, view: Any, rank: Rank) -> None:
     """Do what ``update`` does; a task that ends early, and a node that comes up, give room; a task that ends late may
     have made reservations of its unit worthless."""
     scratch = view.scratch
@@ -81,7 +84,7 @@ def update_plan(model: Any, state: Any, view: Any) -> None:
     is_end = ends_now(view)
     end_us = scratch.change_us[2 * view.task + 1] if is_end else view.now_us
     forget_withdrawn(model, state, view)
-    update(model, state, view)
+    update(model, state, view, rank)
     if is_end and is_late(scratch, view.unit, view.now_us):
         take_back_all(scratch, view.unit)
     if end_us > view.now_us:
@@ -150,7 +153,7 @@ def is_late(scratch: Any, unit: int, now_us: float) -> bool:
 
 
 def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
-    """Return a task whose reservation begins now and that fits, and its unit. If there is none, return the oldest task
+    """Return a task whose reservation begins now and that fits, and its unit. If there is none, return the first task
     that does not fit, because its unit is still in use, but may begin on another unit. -1, -1 if there is none."""
     delayed, other = -1, -1
     update_index(model, state, scratch)
@@ -163,7 +166,7 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
                 task = task_of(change)
                 if fits(model, state, task, unit):
                     return task, unit
-                if delayed < 0 or task < delayed:
+                if delayed < 0 or goes_before(scratch, task, delayed):
                     found = unit_now(model, state, scratch, task, now_us)
                     if found >= 0:
                         delayed, other = task, found
@@ -259,15 +262,11 @@ class ConservativeBackfill(Backfill):
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
         if not has_several(scenario):
             return self
-        return (
-            ConservativeBackfillByCount(self.passes_at)
-            if can_count(scenario)
-            else ConservativeBackfillOfNodes(self.passes_at)
-        )
+        return self.in_form(ConservativeBackfillByCount if can_count(scenario) else ConservativeBackfillOfNodes)
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        update_plan(model, state, view)
+        update_plan(model, state, view, rank)
         scratch = view.scratch
         if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()

@@ -21,6 +21,7 @@ from vinesim.policies.backfill.base import (
     first_waiting,
     is_between_passes,
     next_waiting,
+    rank,
     task_of,
 )
 from vinesim.policies.backfill.plan import PLAN, PLANNED, next_planned, note_change
@@ -123,7 +124,7 @@ class ConservativeBackfillByCount(Backfill):
             count_again(model, state, scratch, now_us)
         if ends_now(view) and is_counted(model, state, scratch, view.task):
             add_free(scratch, now_us, scratch.change_us[2 * view.task + 1], 1)
-        change = update(model, state, view)
+        change = update(model, state, view, rank)
         note_change(model, state, view, change, count_again)
         if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()

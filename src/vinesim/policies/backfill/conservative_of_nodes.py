@@ -14,6 +14,7 @@ from vinesim.policies.backfill.base import (
     first_waiting,
     is_between_passes,
     next_waiting,
+    rank,
     task_of,
 )
 from vinesim.policies.backfill.earliest import (
@@ -66,7 +67,7 @@ class ConservativeBackfillOfNodes(Backfill):
             scratch.is_begun[0] = 1
         if ends_now(view):
             note_ended(model, scratch, view.task, now_us)
-        change = update(model, state, view)
+        change = update(model, state, view, rank)
         note_change(model, state, view, change, expect_again)
         if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
-from vinesim.policies.backfill.base import KNOWN_TASKS, Backfill, first_waiting, is_between_passes, next_waiting
+from vinesim.policies.backfill.base import KNOWN_TASKS, Backfill, first_waiting, is_between_passes, next_waiting, rank
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
 from vinesim.policies.backfill.profile import (
     PROFILE,
@@ -59,11 +59,11 @@ class EasyBackfill(Backfill):
     task_numbers: ClassVar[Mapping[str, str]] = KNOWN_TASKS
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
-        return EasyBackfillOfNodes(self.passes_at) if has_several(scenario) else self
+        return self.in_form(EasyBackfillOfNodes) if has_several(scenario) else self
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        update(model, state, view)
+        update(model, state, view, rank)
         scratch, now_us = view.scratch, view.now_us
         task = first_waiting(scratch)
         if task < 0 or is_between_passes(model, state, view) or not is_any_free(model, state):
@@ -88,8 +88,10 @@ class EasyBackfill(Backfill):
 
 def next_to_try(model: Any, state: Any, scratch: Any, task: int) -> int:
     """Return the next task of the queue to try if one cannot start; -1 if there is none. Tasks that take whole units
-    differ only by type and requests: then the rest of its group cannot start either."""
-    return next_pending(model, state, task) if len(model.task_demand) == 0 else next_waiting(scratch, task)
+    differ only by type and requests: then the rest of its group cannot start either. In order of arrival they need not
+    be looked at."""
+    is_by_group = len(model.task_demand) == 0 and scratch.is_ranked[0] == 0
+    return next_pending(model, state, task) if is_by_group else next_waiting(scratch, task)
 
 
 def first_that_fills(model: Any, state: Any, scratch: Any, task: int, reserved: int, now_us: float) -> tuple[int, int]:

@@ -31,6 +31,7 @@ from vinesim.policies.backfill.base import (
     first_waiting,
     is_between_passes,
     next_waiting,
+    rank,
     task_of,
 )
 from vinesim.policies.backfill.slots import (
@@ -230,15 +231,18 @@ class EasyBackfillOfNodes(Backfill):
         if ends_now(view):
             note_ended(model, scratch, view.task)
         last = int(scratch.last[0])
-        change = update(model, state, view)
+        change = update(model, state, view, rank)
         if change == AS_EXPECTED and view.task < 0 and scratch.is_firm[0] == 1:
-            if scratch.to_try[0] == 0:  # what was tried before finds no more than then
+            if scratch.is_overtaken[0] == 1:
+                scratch.to_try[0] = scratch.first[0]
+            elif scratch.to_try[0] == 0:  # what was tried before finds no more than then
                 scratch.to_try[0] = scratch.next[last - 1] if last > 0 else scratch.first[0]
         elif change != NO_CHANGE:
             scratch.to_try[0] = scratch.first[0]
             scratch.passes[0] += 1
             if change != AS_EXPECTED or scratch.is_firm[0] == 0:
                 cancel(model, scratch)
+        scratch.is_overtaken[0] = 0
         if scratch.to_try[0] == 0 or is_between_passes(model, state, view) or not is_any_free(model, state):
             return nothing()
         task = first_waiting(scratch)

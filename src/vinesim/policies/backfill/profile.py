@@ -17,6 +17,7 @@ from vinesim.policies.backfill.base import (
     KNOWN,
     STALE,
     UNABLE,
+    Rank,
     all_to_be_indexed,
     insert_in_order,
     is_begin,
@@ -217,11 +218,11 @@ def note_stop(scratch: Any, task: int) -> None:
     scratch.is_running[task] = 0
 
 
-def update(model: Any, state: Any, view: Any) -> int:
+def update(model: Any, state: Any, view: Any, rank: Rank) -> int:
     """Process what has happened. An outage changes any unit."""
     if view.event == OUTAGE:
         all_to_be_indexed(model, view.scratch)
-    return note_event(model, state, view, note_stop)
+    return note_event(model, state, view, rank, note_stop)
 
 
 def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
