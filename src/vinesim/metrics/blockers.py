@@ -167,11 +167,11 @@ def blockers(
         on_units: task, job, unit, begin, end and amount of all that was held meanwhile.
     """
     idle = [span for span in spans if span.state == IDLE]
-    if not idle or not (record.reserves or record.starts_in_order):
+    choose = CHOICES.get(record.reserves) or (_any if record.starts_in_order else None)
+    if not idle or choose is None:
         return []
     window = {"task": task, "job": job, "since_us": waits[0][0], "until_us": waits[-1][1]}
     queue = _Queue(result, record, units, on_units, window)
-    choose = {"first": _first, "all": _next}.get(record.reserves, _any)
     found: list[Blocker] = []
     for span in idle:
         at_us = span.begin_us
@@ -222,3 +222,6 @@ def _next(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
     there = [one for one in found if one.starts_us is not None and one.node in nodes]
     chosen = min(there, key=lambda one: (one.starts_us, one.task)) if there else found[0]
     return chosen, len(jobs) - 1
+
+
+CHOICES = {"first": _first, "all": _next}  # by what the policy reserves for

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import lru_cache
+from types import FunctionType
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -111,6 +112,13 @@ class Policy:
         return cls(**values)
 
 
+def bound(source: Any, kind: type[Policy], **names: Any) -> Callable[..., Any]:
+    """Return a copy of a function that belongs to the class's module, with names bound."""
+    made = FunctionType(source.__code__, {**source.__globals__, **names}, source.__name__, source.__defaults__)
+    made.__qualname__, made.__module__ = f"{kind.__qualname__}.{source.__name__}", kind.__module__
+    return made
+
+
 def title_of(policy: Policy) -> str:
     """Return what messages call a policy: its name, or the name of its class if it has none."""
     return policy.name or type(policy).__name__
@@ -186,7 +194,8 @@ class OnlinePolicy(Policy):
     takes_back: ClassVar[bool] = False  # keeps tasks in its own queues, and takes back those that outages interrupt
     takes_withdrawals: ClassVar[bool] = False  # keeps tasks, and forgets those whose jobs are withdrawn
     takes_dependencies: ClassVar[bool] = False  # keeps tasks, and asks arrived_task which have arrived
-    reserves: ClassVar[str] = ""  # keeps units free for the "first" waiting job, or for "all": what explain then says
+    reserves: ClassVar[str] = ""  # keeps units free for the "first" waiting job, or for "all": what explain then says;
+    # "by rank": in another order than that of arrival, of which explain says nothing
     preempts: ClassVar[bool] = False  # may preempt or move running tasks; is called even if no unit has room
     takes_gangs: ClassVar[bool] = True  # is right where only a gang's first task is pending; if it keeps_tasks: False
     is_exclusive: ClassVar[bool] = False  # gives each task its own units, whatever it demands of them

@@ -14,6 +14,7 @@ from vinesim.core.code import is_own
 from vinesim.formats.source.suggestions import RENAMED
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scalars import as_found
+from vinesim.policies.backfill.base import BY_RANK, Backfill
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import PLAIN, ScorePolicy
 from vinesim.policies.scoring.contract import decide as rule_of_scores
@@ -196,6 +197,12 @@ def _faults_of_own(policy: OnlinePolicy) -> Iterator[tuple[str, str]]:
             required = [one for one in signature.parameters.values() if one.default is one.empty]
             if len(required) not in (PLAIN, PLAIN + 1):
                 yield f"{name}(model, state, task, node), and view if need be", f"{name}{signature}"
+    if has_own_rank(kind):
+        written = inspect.getattr_static(kind, "rank")
+        if not isinstance(written, staticmethod):
+            yield "@staticmethod above def rank(model, state, view, task)", "none"
+        elif len(_parameters(written.__func__)) != 4:
+            yield "rank(model, state, view, task)", f"rank{inspect.signature(written.__func__)}"
     for name, value in policy.values_of_options().items():
         if not isinstance(value, int | float | str | dict | np.number):
             yield f"an option {name} that is a number, true or false, or a word of a Literal", as_found(value)
@@ -206,10 +213,18 @@ def written_as_score(kind: type[ScorePolicy]) -> bool:
     return kind.decide.__code__ is rule_of_scores.__code__
 
 
+def has_own_rank(kind: type[OnlinePolicy]) -> bool:
+    """Whether a policy is backfilling in an order of its own, without a ``decide`` of its own."""
+    return issubclass(kind, Backfill) and kind.reserves == BY_RANK
+
+
 def rules_of(kind: type[OnlinePolicy]) -> list[Any]:
-    """Return the functions that the author of an online policy writes: ``decide``, or those of a score policy."""
+    """Return the functions that the author of an online policy writes: ``decide``, those of a score policy, or the
+    order of backfilling."""
     if issubclass(kind, ScorePolicy) and written_as_score(kind):
         return [kind.score, kind.choose]
+    if has_own_rank(kind):
+        return [kind.rank]
     return [kind.decide]
 
 

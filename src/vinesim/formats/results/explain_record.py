@@ -69,7 +69,7 @@ class ExplainRecord:
     companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
-    reserves: str  # for which waiting jobs the policy keeps units free: "first", "all", or "": for none
+    reserves: str  # for which waiting jobs the policy keeps units free: "first", "all", "by rank", or "": for none
     starts_in_order: bool  # the policy starts tasks in the order of arrival
     # [N]: how long the policy takes each task to run at most; None: not recorded
     expected_us: np.ndarray | None = field(metadata=_of_tasks())

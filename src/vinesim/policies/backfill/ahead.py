@@ -9,9 +9,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.backfill.base import IN_ORDER, enter, insert_in_order, leave, list_once, take_out, task_of, waits
-from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
-from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
+from vinesim.policies.backfill.base import (
+    KNOWN,
+    UNABLE,
+    Rank,
+    insert_in_order,
+    leave,
+    list_of,
+    list_once,
+    longest_expected_us,
+    note_event,
+    take_out,
+)
+from vinesim.state.expected import held_until_on_us, held_until_us
+from vinesim.state.layout import DOWN
 from vinesim.state.places import (
     end_of_members,
     first_row,
@@ -20,43 +31,19 @@ from vinesim.state.places import (
     set_hypothetical_begin,
     set_hypothetical_capacity,
 )
-from vinesim.state.queries import (
-    arrived_task,
-    first_free,
-    first_interrupted,
-    first_withdrawn,
-    has_left,
-    is_up,
-    job_of,
-    meets_on_type,
-    n_arrived,
-    next_interrupted,
-    next_withdrawn,
-    start,
-    task_type,
-)
+from vinesim.state.queries import first_free, is_up, job_of, start, task_type
 
 AHEAD: Mapping[str, tuple[str, str]] = {
-    **IN_ORDER,
-    "seen": ("i8", "one"),  # how many of the tasks that have arrived are known
+    **KNOWN,
     "row_unit": ("i4", "held"),
     "row_amount": ("f8", "held"),
-    "is_running": ("u1", "tasks"),
-    "n_running": ("i8", "one"),
-    "change_us": ("f8", "tasks*2"),  # change 2 t + 1 is the begin of task t's reservation, 2 t + 2 an end
-    "change_next": ("i4", "tasks*2"),
-    "change_first": ("i4", "one"),
+    "change_first": ("i4", "one"),  # none if nothing runs: only ends are in the chain
     "extra_capacity": ("f8", "units"),  # what tasks find of a unit in addition to its capacity
-    "supposed": ("i4", "units"),  # units that tasks find with another capacity than their own
-    "n_supposed": ("i8", "one"),
-    "is_supposed": ("u1", "units"),
-    "expected": ("f8", "types"),  # of one task or gang, or UNABLE
+    **list_of("supposed", "units"),  # that tasks find with another capacity than their own
     "best_end_us": ("f8", "one"),  # when it ends where it fits best
     "n_asked": ("i8", "one"),  # types and distances among which that was
 }
 UP_BUT_FULL = 0.5 * DOWN  # as the capacity of a unit: it is up, and below any load, also one that is just below 0
-UNABLE = -1.0  # in the place of a time: units of the type cannot run the task, or do not meet its requests
-EARLY, OTHERWISE, AS_EXPECTED, NO_CHANGE = range(4)  # what an event changes
 
 
 def has_several(scenario: Scenario) -> bool:
@@ -98,73 +85,15 @@ def restore_capacity(model: Any, state: Any, scratch: Any, unit: int) -> None:
         set_hypothetical_capacity(model, state, unit, model.unit_capacity[unit])
 
 
-def update(model: Any, state: Any, view: Any) -> int:
-    """Process arrivals, ends, withdrawals and interruptions by outages. Returns what the event changes; NO_CHANGE if
-    it was processed before."""
-    scratch, found = view.scratch, NO_CHANGE
-    if scratch.seen[0] < n_arrived(model, state):
-        for i in range(int(scratch.seen[0]), n_arrived(model, state)):
-            task = arrived_task(model, state, i)
-            if state.task_unit[task] == PENDING:
-                enter(scratch, task)
-        scratch.seen[0] = n_arrived(model, state)
-        found = AS_EXPECTED
-    if view.task >= 0 and scratch.is_running[view.task] == 1:
-        end_us = scratch.change_us[2 * view.task + 1]
-        found = AS_EXPECTED if end_us == view.now_us else EARLY if end_us > view.now_us else OTHERWISE
-        note_stop(scratch, view.task)
-    if view.event == OUTAGE:
-        take_back_interrupted(model, state, scratch)
-        found = OTHERWISE
-    if (view.event == OUTAGE or view.event == TIMER) and forget_withdrawn(model, state, scratch):
-        found = OTHERWISE
-    return found
-
-
-def forget_withdrawn(model: Any, state: Any, scratch: Any) -> bool:
-    """Forget the tasks that have left because their jobs are withdrawn, with all changes that were expected of them.
-    Returns whether there are any that were not forgotten before."""
-    is_any, task = False, first_withdrawn(model, state)
-    while task >= 0:
-        if scratch.is_running[task] == 1 or waits(scratch, task):
-            is_any = True
-            if scratch.is_running[task] == 1:
-                scratch.is_running[task] = 0
-                scratch.n_running[0] -= 1
-            else:
-                leave(scratch, task)
-        task = next_withdrawn(model, state, task)
-    last, change = 0, int(scratch.change_first[0]) if is_any else 0
-    while change > 0:
-        following = int(scratch.change_next[change - 1])
-        if not has_left(model, state, task_of(change)):
-            last = change
-        elif last > 0:
-            scratch.change_next[last - 1] = following
-        else:
-            scratch.change_first[0] = following
-        change = following
-    return is_any
-
-
-def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
-    """Take back the tasks that were interrupted: of a gang the first one that is left, to which others are attached."""
-    task = first_interrupted(model, state)
-    while task >= 0:
-        if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
-            note_stop(scratch, task)
-            for other in range(task + 1, end_of_members(model, state, task)):
-                if scratch.is_running[other] == 1 and state.task_unit[other] == ATTACHED:
-                    note_stop(scratch, other)
-            enter(scratch, task)
-        task = next_interrupted(model, state, task)
+def update(model: Any, state: Any, view: Any, rank: Rank) -> int:
+    """Process what has happened. Returns what it changes, as ``note_event`` does."""
+    return note_event(model, state, view, rank, note_stop)
 
 
 def note_stop(scratch: Any, task: int) -> None:
     """Record that the task no longer runs."""
     take_out(scratch.change_next, scratch.change_first, 0, 2 * task + 2)
     scratch.is_running[task] = 0
-    scratch.n_running[0] -= 1
 
 
 def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
@@ -175,7 +104,6 @@ def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
             scratch.is_running[member] = 1
-            scratch.n_running[0] += 1
             own = int(scratch.row_unit[first_row(model, member)])
             end_us = held_until_on_us(model, state, member, own, view.now_us)
             insert_in_order(scratch.change_us, scratch.change_next, scratch.change_first, 0, 2 * member + 2, end_us)
@@ -204,18 +132,6 @@ def expected_together_us(model: Any, state: Any, task: int, processor_type: int)
             if time_us == UNABLE:
                 return UNABLE
             longest_us = max(longest_us, time_us + farthest_us(model, member) if end > task + 1 else time_us)
-    return longest_us
-
-
-def longest_expected_us(model: Any, state: Any, task: int, low: int, high: int) -> float:
-    """Return the longest expected time of a task on those of the types [low, high) that can run it; UNABLE if one of
-    them does not provide what it requests, or there is none."""
-    longest_us, own_type = UNABLE, task_type(model, state, task)
-    for p in range(low, high):
-        if model.affinity[p, own_type] > 0.0:
-            if not meets_on_type(model, state, task, p):
-                return UNABLE
-            longest_us = max(longest_us, expected_us(model, state, task, p))
     return longest_us
 
 

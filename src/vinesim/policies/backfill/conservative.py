@@ -1,7 +1,7 @@
 """Conservative backfilling: every waiting job has a reservation. Source: Mu'alem and Feitelson, 2001, section 2.
 
-Reservations are made and moved in passes over the queue. A unit whose profile has gained room since the last pass is
-``freed``; only there can a task find an earlier time than its own, so it looks only there.
+Reservations are made and moved in passes over the queue (plan.py). A unit whose profile has gained room since the last
+pass is ``freed``; only there can a task find an earlier time than its own, so it looks only there.
 """
 
 import math
@@ -11,13 +11,26 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
-from vinesim.policies.backfill.base import Backfill, is_begin, is_between_passes, task_of, waits
+from vinesim.policies.backfill.base import (
+    KNOWN_TASKS,
+    Backfill,
+    Rank,
+    ends_now,
+    first_waiting,
+    goes_before,
+    is_begin,
+    is_between_passes,
+    next_waiting,
+    rank,
+    task_of,
+    waits,
+)
 from vinesim.policies.backfill.conservative_by_count import ConservativeBackfillByCount, can_count
 from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
+from vinesim.policies.backfill.plan import FREED, keep_freed, note_freed
 from vinesim.policies.backfill.profile import (
     NOWHERE,
-    SCRATCH,
-    TASKS,
+    PROFILE,
     begin_on,
     cancel,
     earliest_begin,
@@ -37,22 +50,11 @@ from vinesim.state.queries import arrived_task, first_withdrawn, fits, is_up, ne
 from vinesim.state.scratch import TASK_ID_PLUS_1
 
 PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
-    **SCRATCH,
-    "unplaced": ("i8", "one"),  # 1 + the oldest task that may lack a reservation, 0 = none
-    "freed": ("i4", "units"),  # units with more room than in the last pass
-    "n_freed": ("i8", "one"),
-    "until_pass": ("i8", "units"),  # the last pass in which the unit is considered, 0 = it is not freed
-    "passes": ("i8", "one"),  # passes so far
+    **PROFILE,
+    **FREED,
+    "unplaced": ("i8", "one"),  # 1 + the first task that may lack a reservation, 0 = none
     "was_down": ("u1", "units"),
 }
-
-
-def note_freed(scratch: Any, unit: int) -> None:
-    """Record that the unit gained room: it is considered in the rest of this pass and in the next one."""
-    if scratch.until_pass[unit] == 0:
-        scratch.freed[scratch.n_freed[0]] = unit
-        scratch.n_freed[0] += 1
-    scratch.until_pass[unit] = scratch.passes[0] + 1
 
 
 def cancel_and_free(scratch: Any, task: int) -> None:
@@ -70,19 +72,19 @@ def take_back(scratch: Any, task: int) -> None:
 
 def to_be_placed(scratch: Any, task: int) -> None:
     """Record that the task has no reservation yet."""
-    unplaced = int(scratch.unplaced[0])
-    scratch.unplaced[0] = min(unplaced, task + 1) if unplaced > 0 else task + 1
+    if scratch.unplaced[0] == 0 or goes_before(scratch, task, int(scratch.unplaced[0]) - 1):
+        scratch.unplaced[0] = task + 1
 
 
-def update_plan(model: Any, state: Any, view: Any) -> None:
+def update_plan(model: Any, state: Any, view: Any, rank: Rank) -> None:
     """Do what ``update`` does; a task that ends early, and a node that comes up, give room; a task that ends late may
     have made reservations of its unit worthless."""
     scratch = view.scratch
     seen = int(scratch.seen[0])
-    is_end = view.task >= 0 and scratch.is_running[view.task] == 1
+    is_end = ends_now(view)
     end_us = scratch.change_us[2 * view.task + 1] if is_end else view.now_us
     forget_withdrawn(model, state, view)
-    update(model, state, view)
+    update(model, state, view, rank)
     if is_end and is_late(scratch, view.unit, view.now_us):
         take_back_all(scratch, view.unit)
     if end_us > view.now_us:
@@ -120,13 +122,13 @@ def take_back_interrupted(model: Any, state: Any, scratch: Any) -> None:
         elif scratch.was_down[unit] == 1:
             note_freed(scratch, unit)
         scratch.was_down[unit] = is_down
-    item = int(scratch.first[0])
-    while item > 0:
-        if scratch.on_unit[item - 1] == NOWHERE:
-            scratch.on_unit[item - 1] = 0
-        if scratch.on_unit[item - 1] == 0:
-            to_be_placed(scratch, item - 1)
-        item = int(scratch.next[item - 1])
+    task = first_waiting(scratch)
+    while task >= 0:
+        if scratch.on_unit[task] == NOWHERE:
+            scratch.on_unit[task] = 0
+        if scratch.on_unit[task] == 0:
+            to_be_placed(scratch, task)
+        task = next_waiting(scratch, task)
 
 
 def take_back_all(scratch: Any, unit: int) -> None:
@@ -151,7 +153,7 @@ def is_late(scratch: Any, unit: int, now_us: float) -> bool:
 
 
 def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
-    """Return a task whose reservation begins now and that fits, and its unit. If there is none, return the oldest task
+    """Return a task whose reservation begins now and that fits, and its unit. If there is none, return the first task
     that does not fit, because its unit is still in use, but may begin on another unit. -1, -1 if there is none."""
     delayed, other = -1, -1
     update_index(model, state, scratch)
@@ -164,7 +166,7 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
                 task = task_of(change)
                 if fits(model, state, task, unit):
                     return task, unit
-                if delayed < 0 or task < delayed:
+                if delayed < 0 or goes_before(scratch, task, delayed):
                     found = unit_now(model, state, scratch, task, now_us)
                     if found >= 0:
                         delayed, other = task, found
@@ -178,25 +180,12 @@ def settle(model: Any, state: Any, view: Any) -> None:
     scratch, now_us = view.scratch, view.now_us
     while scratch.unplaced[0] > 0 or scratch.n_freed[0] > 0:
         scratch.passes[0] += 1
-        item = int(scratch.first[0]) if scratch.n_freed[0] > 0 else int(scratch.unplaced[0])
+        task = first_waiting(scratch) if scratch.n_freed[0] > 0 else int(scratch.unplaced[0]) - 1
         scratch.unplaced[0] = 0
-        while item > 0:
-            place(model, state, scratch, item - 1, now_us)
-            item = int(scratch.next[item - 1])
+        while task >= 0:
+            place(model, state, scratch, task, now_us)
+            task = next_waiting(scratch, task)
         keep_freed(scratch)
-
-
-def keep_freed(scratch: Any) -> None:
-    """Keep only the units that the next pass considers."""
-    kept = 0
-    for i in range(int(scratch.n_freed[0])):
-        unit = int(scratch.freed[i])
-        if scratch.until_pass[unit] > scratch.passes[0]:
-            scratch.freed[kept] = unit
-            kept += 1
-        else:
-            scratch.until_pass[unit] = 0
-    scratch.n_freed[0] = kept
 
 
 def place(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
@@ -268,20 +257,16 @@ class ConservativeBackfill(Backfill):
     source: ClassVar[str] = "Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2"
     reserves: ClassVar[str] = "all"
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = PLAN_SCRATCH
-    task_numbers: ClassVar[Mapping[str, str]] = {**TASKS, "unplaced": TASK_ID_PLUS_1}
+    task_numbers: ClassVar[Mapping[str, str]] = {**KNOWN_TASKS, "unplaced": TASK_ID_PLUS_1}
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
         if not has_several(scenario):
             return self
-        return (
-            ConservativeBackfillByCount(self.passes_at)
-            if can_count(scenario)
-            else ConservativeBackfillOfNodes(self.passes_at)
-        )
+        return self.in_form(ConservativeBackfillByCount if can_count(scenario) else ConservativeBackfillOfNodes)
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        update_plan(model, state, view)
+        update_plan(model, state, view, rank)
         scratch = view.scratch
         if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()

@@ -13,12 +13,21 @@ import numpy as np
 
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ANYWHERE, NO_GANG
-from vinesim.policies.backfill.ahead import AHEAD, AS_EXPECTED, NO_CHANGE, UNABLE, look_up_expected, start_now, update
-from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
-from vinesim.policies.backfill.conservative_of_nodes import NOWHERE, PLANNED, UNPLANNED
+from vinesim.policies.backfill.ahead import look_up_expected, start_now, update
+from vinesim.policies.backfill.base import (
+    UNABLE,
+    Backfill,
+    ends_now,
+    first_waiting,
+    is_between_passes,
+    next_waiting,
+    rank,
+    task_of,
+)
+from vinesim.policies.backfill.plan import PLAN, PLANNED, next_planned, note_change
 from vinesim.state.demand import amounts
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
-from vinesim.state.layout import OUTAGE, OVERFULL, TIMER
+from vinesim.state.layout import OVERFULL
 from vinesim.state.places import end_of_members, first_row, is_member
 from vinesim.state.queries import demand, first_free, is_up, nothing
 
@@ -101,40 +110,26 @@ class ConservativeBackfillByCount(Backfill):
     """
 
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
-        **AHEAD,
+        **PLAN,
         **TIMETABLE,
-        "plan": ("u1", "tasks"),  # UNPLANNED, PLANNED or NOWHERE
-        "begin_us": ("f8", "tasks"),  # of the reservation
         "n_slots": ("i4", "tasks"),  # that a task needs, with its gang
         "takes_us": ("f8", "tasks"),  # for how long, with its gang, or UNABLE
         "ends_at_once": ("u1", "tasks"),  # whether all tasks of the gang are expected to take as long
-        "has_changed": ("u1", "one"),  # since the reservations were settled
-        "is_freed": ("u1", "one"),  # there may be earlier times for what has reservations
     }
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         scratch, now_us = view.scratch, view.now_us
-        if view.task >= 0 and scratch.is_running[view.task] == 1 and is_counted(model, state, scratch, view.task):
+        if scratch.n_times[0] == 0:
+            count_again(model, state, scratch, now_us)
+        if ends_now(view) and is_counted(model, state, scratch, view.task):
             add_free(scratch, now_us, scratch.change_us[2 * view.task + 1], 1)
-        change = update(model, state, view)
-        if change != NO_CHANGE:
-            scratch.has_changed[0] = 1
-            if change != AS_EXPECTED:
-                scratch.is_freed[0] = 1
-            if scratch.n_times[0] == 0 or view.event == OUTAGE or view.event == TIMER:
-                count_again(model, state, scratch, now_us, view.event != OUTAGE)
+        change = update(model, state, view, rank)
+        note_change(model, state, view, change, count_again)
         if scratch.first[0] == 0 or is_between_passes(model, state, view):
             return nothing()
-        if scratch.has_changed[0] == 1:
-            forget_past(scratch, now_us)
-            forget_missed(model, state, scratch, now_us)
-            settle(model, state, scratch, now_us)
-        task, unit = next_begin(model, state, scratch, now_us)
-        if task < 0 and scratch.n_running[0] == 0:  # no event would come when a reservation begins
-            count_again(model, state, scratch, now_us, False)
-            settle(model, state, scratch, now_us)
-            task, unit = next_begin(model, state, scratch, now_us)
+        forget_past(scratch, now_us)
+        task, unit = next_planned(model, state, view, find, move, give_back, unit_at_once, count_again)
         return start_now(model, state, view, task, unit) if task >= 0 else nothing()
 
 
@@ -167,8 +162,8 @@ def can_count(scenario: Scenario) -> bool:
 # The timetable
 
 
-def count_again(model: Any, state: Any, scratch: Any, now_us: float, keeps_plan: bool) -> None:
-    """Count the slots of all units that are up, what runs, and what is reserved unless that is forgotten."""
+def count_again(model: Any, state: Any, scratch: Any, now_us: float) -> None:
+    """Count the slots of all units that are up, what runs, and what is reserved."""
     n = 0
     for unit in range(len(model.unit_type)):
         if is_up(model, state, unit):
@@ -179,14 +174,11 @@ def count_again(model: Any, state: Any, scratch: Any, now_us: float, keeps_plan:
         if is_counted(model, state, scratch, task_of(change)):
             add_free(scratch, now_us, scratch.change_us[change - 1], -1)
         change = int(scratch.change_next[change - 1])
-    item = int(scratch.first[0])
-    while item > 0:
-        task = item - 1
-        if not keeps_plan:
-            scratch.plan[task] = UNPLANNED
-        elif scratch.plan[task] == PLANNED:
+    task = first_waiting(scratch)
+    while task >= 0:
+        if scratch.plan[task] == PLANNED:
             count_reservation(model, state, scratch, task, -1)
-        item = int(scratch.next[task])
+        task = next_waiting(scratch, task)
 
 
 def is_counted(model: Any, state: Any, scratch: Any, task: int) -> bool:
@@ -209,35 +201,19 @@ def count_reservation(model: Any, state: Any, scratch: Any, task: int, sign: int
 # Reservations
 
 
-def forget_missed(model: Any, state: Any, scratch: Any, now_us: float) -> None:
-    """Cancel the reservations that should have begun before now."""
-    item = int(scratch.first[0])
-    while item > 0:
-        task = item - 1
-        if scratch.plan[task] == PLANNED and scratch.begin_us[task] < now_us:
-            count_reservation(model, state, scratch, task, 1)
-            scratch.plan[task] = UNPLANNED
-        item = int(scratch.next[task])
+def give_back(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Cancel a reservation."""
+    count_reservation(model, state, scratch, task, 1)
 
 
-def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
-    """Make and move reservations until every waiting task has one and none could begin earlier."""
-    has_moved = True
-    while has_moved:
-        has_moved = False
-        item = int(scratch.first[0])
-        while item > 0:
-            task = item - 1
-            if scratch.plan[task] == UNPLANNED:
-                look_up_slots(model, state, scratch, task)
-                scratch.begin_us[task] = earliest(model, scratch, task, now_us, math.inf, math.inf)
-                scratch.plan[task] = PLANNED if scratch.begin_us[task] < math.inf else NOWHERE
-                if scratch.plan[task] == PLANNED:
-                    count_reservation(model, state, scratch, task, -1)
-            elif scratch.is_freed[0] == 1 and scratch.plan[task] == PLANNED and scratch.begin_us[task] > now_us:
-                has_moved |= move(model, state, scratch, task, now_us)
-            item = int(scratch.next[task])
-    scratch.is_freed[0], scratch.has_changed[0] = 0, 0
+def find(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
+    """Reserve the earliest time. Returns whether there is any."""
+    look_up_slots(model, state, scratch, task)
+    scratch.begin_us[task] = earliest(model, scratch, task, now_us, math.inf, math.inf)
+    if scratch.begin_us[task] == math.inf:
+        return False
+    count_reservation(model, state, scratch, task, -1)
+    return True
 
 
 def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
@@ -292,16 +268,6 @@ def earliest(model: Any, scratch: Any, task: int, now_us: float, before_us: floa
     return math.inf
 
 
-def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
-    """Return the first task whose reservation begins now and that fits, and its unit; it counts as planned no longer.
-    -1, -1 if there is none."""
-    item = int(scratch.first[0])
-    while item > 0:
-        task = item - 1
-        if scratch.plan[task] == PLANNED and scratch.begin_us[task] <= now_us:
-            unit = first_free(model, state, task, int(model.unit_type[0]), -1)
-            if unit >= 0:
-                scratch.plan[task] = UNPLANNED
-                return task, int(unit)
-        item = int(scratch.next[task])
-    return -1, -1
+def unit_at_once(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
+    """Return the unit on which the task may start now; -1 if there is none."""
+    return first_free(model, state, task, int(model.unit_type[0]), -1)

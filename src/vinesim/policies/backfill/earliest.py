@@ -17,7 +17,6 @@ import numpy as np
 
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.backfill.ahead import (
-    UNABLE,
     begin_at,
     end_at_us,
     look_up_expected,
@@ -25,7 +24,7 @@ from vinesim.policies.backfill.ahead import (
     restore_capacities,
     suppose_more,
 )
-from vinesim.policies.backfill.base import insert_in_order, is_begin, take_out, task_of, to_be_indexed
+from vinesim.policies.backfill.base import STALE, UNABLE, insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.policies.backfill.slots import n_alike
 from vinesim.policies.structures.by_type import BY_TYPE
 from vinesim.policies.structures.select import kth_least
@@ -41,10 +40,8 @@ UNIT_CHANGES: Mapping[str, tuple[str, str]] = {
     "row_first": ("i4", "units"),
     "own_first": ("i8", "one"),  # rows that are left out
     "own_end": ("i8", "one"),
+    **STALE,
     "chance_us": ("f8", "units"),  # before then, the unit has no room at all
-    "stale": ("i4", "units"),  # units that have changed since that was brought up to date
-    "n_stale": ("i8", "one"),
-    "is_stale": ("u1", "units"),
     "gap_us": ("f8", "units"),  # the begin of a gap that was found, infinite: there is none
     "gap_end_us": ("f8", "units"),
 }
@@ -237,8 +234,9 @@ def earliest(
 
 
 def unit_at_once(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
-    """Return the unit on which the task that was asked for could begin now and run to its expected end; -1 if there is
-    none."""
+    """Return the unit on which a task, for which ``look_up_needs`` was called, could begin now and run to its expected
+    end next to all reservations but its own; -1 if there is none."""
+    ask_for(model, state, scratch, task)
     at_once_us = np.nextafter(now_us, math.inf)
     find_gaps(model, state, scratch, task, now_us, at_once_us)
     if possible_from(model, state, scratch, task, now_us, at_once_us) > now_us:

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
-from vinesim.policies.backfill.base import Backfill, is_between_passes
+from vinesim.policies.backfill.base import KNOWN_TASKS, Backfill, first_waiting, is_between_passes, next_waiting, rank
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
 from vinesim.policies.backfill.profile import (
-    SCRATCH,
-    TASKS,
+    PROFILE,
     cancel,
     earliest_begin,
     has_room_for,
@@ -54,32 +53,32 @@ class EasyBackfill(Backfill):
     reserves: ClassVar[str] = "first"
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
-        **SCRATCH,
+        **PROFILE,
         "least_load": ("f8", "types"),  # of the type's units with room, except the reserved one
     }
-    task_numbers: ClassVar[Mapping[str, str]] = TASKS
+    task_numbers: ClassVar[Mapping[str, str]] = KNOWN_TASKS
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
-        return EasyBackfillOfNodes(self.passes_at) if has_several(scenario) else self
+        return self.in_form(EasyBackfillOfNodes) if has_several(scenario) else self
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        update(model, state, view)
+        update(model, state, view, rank)
         scratch, now_us = view.scratch, view.now_us
-        item = int(scratch.first[0])
-        if item == 0 or is_between_passes(model, state, view) or not is_any_free(model, state):
+        task = first_waiting(scratch)
+        if task < 0 or is_between_passes(model, state, view) or not is_any_free(model, state):
             return nothing()
-        while item > 0:
-            unit = unit_now(model, state, scratch, item - 1, now_us)
+        while task >= 0:
+            unit = unit_now(model, state, scratch, task, now_us)
             if unit >= 0:
-                return start_now(model, state, view, item - 1, unit)
-            reserved, shadow_us = earliest_begin(model, state, scratch, item - 1, now_us)
+                return start_now(model, state, view, task, unit)
+            reserved, shadow_us = earliest_begin(model, state, scratch, task, now_us)
             if reserved >= 0:
-                reserve(model, state, scratch, item - 1, reserved, shadow_us)
-                task, unit = first_that_fills(model, state, scratch, item, reserved, now_us)
-                cancel(scratch, item - 1)
-                return nothing() if task < 0 else start_now(model, state, view, task, unit)
-            item = next_to_try(model, state, scratch, item)
+                reserve(model, state, scratch, task, reserved, shadow_us)
+                other, unit = first_that_fills(model, state, scratch, task, reserved, now_us)
+                cancel(scratch, task)
+                return nothing() if other < 0 else start_now(model, state, view, other, unit)
+            task = next_to_try(model, state, scratch, task)
         return nothing()
 
     @staticmethod
@@ -87,25 +86,25 @@ class EasyBackfill(Backfill):
         index_again(model, view.scratch)
 
 
-def next_to_try(model: Any, state: Any, scratch: Any, item: int) -> int:
-    """Return the next task of the queue to try if ``item`` cannot start, numbered from 1, 0 = none. Tasks that take
-    whole units differ only by type and requests: then the rest of its group cannot start either."""
-    if len(model.task_demand) == 0:
-        return next_pending(model, state, item - 1) + 1
-    return int(scratch.next[item - 1])
+def next_to_try(model: Any, state: Any, scratch: Any, task: int) -> int:
+    """Return the next task of the queue to try if one cannot start; -1 if there is none. Tasks that take whole units
+    differ only by type and requests: then the rest of its group cannot start either. In order of arrival they need not
+    be looked at."""
+    is_by_group = len(model.task_demand) == 0 and scratch.is_ranked[0] == 0
+    return next_pending(model, state, task) if is_by_group else next_waiting(scratch, task)
 
 
-def first_that_fills(model: Any, state: Any, scratch: Any, item: int, reserved: int, now_us: float) -> tuple[int, int]:
-    """Return the first task of the queue after ``item`` that may start now, and its unit; -1, -1 if there is none."""
+def first_that_fills(model: Any, state: Any, scratch: Any, task: int, reserved: int, now_us: float) -> tuple[int, int]:
+    """Return the first task of the queue after ``task`` that may start now, and its unit; -1, -1 if there is none."""
     if len(model.task_demand) > 0:
         look_at_room(model, state, scratch, reserved)
-    item = next_to_try(model, state, scratch, item)
-    while item > 0:
-        if len(model.task_demand) == 0 or may_fit(model, state, scratch, item - 1, reserved):
-            unit = unit_now(model, state, scratch, item - 1, now_us)
+    task = next_to_try(model, state, scratch, task)
+    while task >= 0:
+        if len(model.task_demand) == 0 or may_fit(model, state, scratch, task, reserved):
+            unit = unit_now(model, state, scratch, task, now_us)
             if unit >= 0:
-                return item - 1, unit
-        item = next_to_try(model, state, scratch, item)
+                return task, unit
+        task = next_to_try(model, state, scratch, task)
     return -1, -1
 
 

@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 
 from vinesim.policies.backfill.ahead import (
     AHEAD,
-    AS_EXPECTED,
-    NO_CHANGE,
     begin_at,
     can_be_alike,
     fit_by,
@@ -25,7 +23,17 @@ from vinesim.policies.backfill.ahead import (
     suppose_more,
     update,
 )
-from vinesim.policies.backfill.base import Backfill, is_between_passes, task_of
+from vinesim.policies.backfill.base import (
+    AS_EXPECTED,
+    NO_CHANGE,
+    Backfill,
+    ends_now,
+    first_waiting,
+    is_between_passes,
+    next_waiting,
+    rank,
+    task_of,
+)
 from vinesim.policies.backfill.slots import (
     CHEAPEST,
     SLOTS,
@@ -220,32 +228,35 @@ class EasyBackfillOfNodes(Backfill):
     def decide(model: Any, state: Any, view: Any) -> Any:
         scratch, now_us = view.scratch, view.now_us
         restore_capacities(model, state, scratch)
-        if view.task >= 0 and scratch.is_running[view.task] == 1:
+        if ends_now(view):
             note_ended(model, scratch, view.task)
         last = int(scratch.last[0])
-        change = update(model, state, view)
+        change = update(model, state, view, rank)
         if change == AS_EXPECTED and view.task < 0 and scratch.is_firm[0] == 1:
-            if scratch.to_try[0] == 0:  # what was tried before finds no more than then
+            if scratch.is_overtaken[0] == 1:
+                scratch.to_try[0] = scratch.first[0]
+            elif scratch.to_try[0] == 0:  # what was tried before finds no more than then
                 scratch.to_try[0] = scratch.next[last - 1] if last > 0 else scratch.first[0]
         elif change != NO_CHANGE:
             scratch.to_try[0] = scratch.first[0]
             scratch.passes[0] += 1
             if change != AS_EXPECTED or scratch.is_firm[0] == 0:
                 cancel(model, scratch)
+        scratch.is_overtaken[0] = 0
         if scratch.to_try[0] == 0 or is_between_passes(model, state, view) or not is_any_free(model, state):
             return nothing()
-        item = int(scratch.first[0])
-        while item > 0 and not keeps_place(model, state, scratch, item, now_us):
+        task = first_waiting(scratch)
+        while task >= 0 and not keeps_place(model, state, scratch, task, now_us):
             cancel(model, scratch)
-            look_up_expected(model, state, scratch, item - 1)
-            unit = fit_by(model, state, scratch, item - 1, now_us, -math.inf, math.inf)
+            look_up_expected(model, state, scratch, task)
+            unit = fit_by(model, state, scratch, task, now_us, -math.inf, math.inf)
             if unit >= 0:
-                return start_now(model, state, view, item - 1, unit)
-            if reserve(model, state, scratch, item - 1, now_us):
-                scratch.to_try[0] = scratch.next[item - 1]
+                return start_now(model, state, view, task, unit)
+            if reserve(model, state, scratch, task, now_us):
+                scratch.to_try[0] = scratch.next[task]
                 scratch.passes[0] += 1
                 break
-            item = int(scratch.next[item - 1])
+            task = next_waiting(scratch, task)
         return backfill(model, state, view)
 
 
@@ -258,28 +269,27 @@ def is_any_free(model: Any, state: Any) -> bool:
     return False
 
 
-def keeps_place(model: Any, state: Any, scratch: Any, item: int, now_us: float) -> bool:
-    """Whether a task, numbered from 1, goes on waiting for its shadow time."""
-    is_waiting = scratch.reserved_for[0] == item and now_us < scratch.shadow_us[0]
-    return bool(is_waiting and is_within_quotas(model, state, item - 1))
+def keeps_place(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
+    """Whether a task goes on waiting for its shadow time."""
+    is_waiting = scratch.reserved_for[0] == task + 1 and now_us < scratch.shadow_us[0]
+    return bool(is_waiting and is_within_quotas(model, state, task))
 
 
 def backfill(model: Any, state: Any, view: Any) -> Any:
     """Start the next task of the queue that does not delay the first one."""
-    scratch, item = view.scratch, int(view.scratch.to_try[0])
+    scratch, task = view.scratch, int(view.scratch.to_try[0]) - 1
     if scratch.reserved_for[0] == 0:
         return nothing()
-    if item == scratch.reserved_for[0]:
-        item = int(scratch.next[item - 1])
-    while item > 0:
-        unit = unit_that_delays_nobody(model, state, scratch, item - 1, view.now_us)
-        following = int(scratch.next[item - 1])
+    if task == scratch.reserved_for[0] - 1:
+        task = next_waiting(scratch, task)
+    while task >= 0:
+        unit = unit_that_delays_nobody(model, state, scratch, task, view.now_us)
         if unit >= 0:
-            scratch.to_try[0] = following
-            action = start_now(model, state, view, item - 1, unit)
-            free_at_shadow(model, state, scratch, item - 1)
+            scratch.to_try[0] = scratch.next[task]
+            action = start_now(model, state, view, task, unit)
+            free_at_shadow(model, state, scratch, task)
             return action
-        item = following
+        task = next_waiting(scratch, task)
     scratch.to_try[0] = 0
     restore_capacities(model, state, scratch)
     return nothing()

@@ -14,51 +14,41 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.base import (
-    IN_ORDER,
-    IN_ORDER_TASKS,
-    enter,
+    KNOWN,
+    STALE,
+    UNABLE,
+    Rank,
+    all_to_be_indexed,
     insert_in_order,
     is_begin,
     leave,
+    longest_expected_us,
+    note_event,
     take_out,
     task_of,
     to_be_indexed,
-    waits,
 )
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import first_within, least_of, set_value, size_of_tree
-from vinesim.state.expected import expected_us, held_until_on_us, held_until_us, planned_end_us
-from vinesim.state.layout import FULL, OUTAGE, OVERFULL, PENDING, TIMER
-from vinesim.state.queries import (
-    arrived_task,
-    demand,
-    first_interrupted,
-    first_withdrawn,
-    fits,
-    has_room,
-    meets_on_type,
-    n_arrived,
-    next_interrupted,
-    next_with_room,
-    next_withdrawn,
-    start,
-    transfer_us,
-)
-from vinesim.state.scratch import EVENT_OF_TASK, TASK_COUNT
+from vinesim.state.expected import held_until_on_us, held_until_us, planned_end_us
+from vinesim.state.layout import FULL, OUTAGE, OVERFULL
+from vinesim.state.queries import demand, fits, has_room, next_with_room, start, transfer_us
 
-INDEX_SCRATCH: Mapping[str, tuple[str, str]] = {
+PROFILE: Mapping[str, tuple[str, str]] = {
+    **KNOWN,
     **BY_TYPE,
-    "change_us": ("f8", "tasks*2"),
-    "change_next": ("i4", "tasks*2"),
+    **STALE,
     "change_first": ("i4", "units"),
-    "stale": ("i4", "units"),  # units whose profile or load has changed since the index was brought up to date
-    "n_stale": ("i8", "one"),
-    "is_stale": ("u1", "units"),
     "tree_size": ("i8", "one"),  # 0 until the index is made
     "room_us": ("f8", "units*4"),  # tree: when a task that cannot begin now may be able to at the earliest
     "begin_us": ("f8", "units*4"),  # tree, in (rack, shelf) order: the first begin of a reservation, else infinite
     "load": ("f8", "units*4"),  # tree: the load of units with room, else infinite; only if tasks have demands
+    "on_unit": ("i4", "tasks"),  # 1 + the unit that it runs on or has reserved; 0 = none; NOWHERE
+    "best": ("i8", "one"),  # the unit found so far, -1 = none
+    "best_us": ("f8", "one"),  # when the task can begin on it
+    "best_end_us": ("f8", "one"),
 }
+NOWHERE = -1  # no unit now up could ever hold the task
 ROUNDING = 1e-12  # relative; more than a sum or a difference of loads is off
 
 
@@ -107,8 +97,7 @@ def make_index(model: Any, scratch: Any) -> None:
     if len(model.task_demand) > 0:
         for i in range(2 * int(scratch.tree_size[0])):
             scratch.load[i] = math.inf
-        for unit in range(n_units):
-            to_be_indexed(scratch, unit)
+        all_to_be_indexed(model, scratch)
 
 
 def index_again(model: Any, scratch: Any) -> None:
@@ -117,8 +106,7 @@ def index_again(model: Any, scratch: Any) -> None:
         for i in range(len(scratch.type_first)):
             scratch.type_first[i] = 0
         make_index(model, scratch)
-        for unit in range(len(model.unit_type)):
-            to_be_indexed(scratch, unit)
+        all_to_be_indexed(model, scratch)
 
 
 def update_index(model: Any, state: Any, scratch: Any) -> None:
@@ -198,18 +186,6 @@ def next_that_fits(model: Any, state: Any, scratch: Any, task: int, p: int, unit
     return -1
 
 
-PROFILE_SCRATCH: Mapping[str, tuple[str, str]] = {
-    **INDEX_SCRATCH,
-    "on_unit": ("i4", "tasks"),  # 1 + the unit that it runs on or has reserved; 0 = none; NOWHERE
-    "is_running": ("u1", "tasks"),
-    "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
-    "best": ("i8", "one"),  # the unit found so far, -1 = none
-    "best_us": ("f8", "one"),  # when the task can begin on it
-    "best_end_us": ("f8", "one"),
-}
-NOWHERE = -1  # no unit now up could ever hold the task
-
-
 def reserve(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us: float) -> None:
     """Reserve the unit for the task from a time on."""
     scratch.on_unit[task] = unit + 1
@@ -225,11 +201,14 @@ def cancel(scratch: Any, task: int) -> None:
     scratch.on_unit[task] = 0
 
 
-def note_start(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> None:
-    """Start the task, which has no reservation, on the unit."""
+def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
+    """Start a waiting task that has no reservation."""
+    scratch = view.scratch
+    leave(scratch, task)
     scratch.on_unit[task] = unit + 1
     scratch.is_running[task] = 1
-    add_change(scratch, unit, 2 * task + 2, held_until_on_us(model, state, task, unit, now_us))
+    add_change(scratch, unit, 2 * task + 2, held_until_on_us(model, state, task, unit, view.now_us))
+    return start(task, unit)
 
 
 def note_stop(scratch: Any, task: int) -> None:
@@ -239,11 +218,17 @@ def note_stop(scratch: Any, task: int) -> None:
     scratch.is_running[task] = 0
 
 
+def update(model: Any, state: Any, view: Any, rank: Rank) -> int:
+    """Process what has happened. An outage changes any unit."""
+    if view.event == OUTAGE:
+        all_to_be_indexed(model, view.scratch)
+    return note_event(model, state, view, rank, note_stop)
+
+
 def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
-    """Record the task's expected times on all types; infinite if it cannot run there or its requests are not met."""
+    """Record the task's expected times on all types."""
     for p in range(len(model.affinity)):
-        is_met = meets_on_type(model, state, task, p)
-        scratch.expected[p] = expected_us(model, state, task, p) if is_met else math.inf
+        scratch.expected[p] = longest_expected_us(model, state, task, p, p + 1)
 
 
 def has_room_for(load: float, wanted: float, capacity: float) -> bool:
@@ -256,7 +241,7 @@ def begin_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us:
     end; infinite if there is none. ``look_up_expected`` must have been called for the task."""
     execution_us = scratch.expected[model.unit_type[unit]]
     capacity = state.unit_open[unit]
-    if execution_us == math.inf or capacity <= 0.0:
+    if execution_us == UNABLE or capacity <= 0.0:
         return math.inf
     wanted, moving_us = demand(model, state, task, unit), transfer_us(model, state, task, unit)
     load = state.unit_load[unit]
@@ -296,7 +281,7 @@ def earliest_begin(model: Any, state: Any, scratch: Any, task: int, now_us: floa
     if scratch.room_us[1] > scratch.best_us[0]:
         return int(scratch.best[0]), scratch.best_us[0]  # no unit that is busy now may have room as early
     for p in range(len(model.affinity)):
-        if scratch.expected[p] < math.inf:
+        if scratch.expected[p] != UNABLE:
             for i in range(n_ranges(model)):
                 first, end = range_of(model, task, i)
                 if first < end:
@@ -356,7 +341,7 @@ def unit_now(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> 
     look_up_expected(model, state, scratch, task)
     best, best_us = -1, math.inf
     for p in range(len(model.affinity)):
-        if scratch.expected[p] < math.inf:
+        if scratch.expected[p] != UNABLE:
             for i in range(n_ranges(model)):
                 first, end = range_of(model, task, i)
                 if first < end:
@@ -375,52 +360,3 @@ def first_now(model: Any, state: Any, scratch: Any, task: int, p: int, first: in
     while unit >= 0 and begin_on(model, state, scratch, task, unit, now_us, now_us) > now_us:
         unit = next_that_fits(model, state, scratch, task, p, unit + 1, end)
     return unit
-
-
-SCRATCH: Mapping[str, tuple[str, str]] = {
-    **PROFILE_SCRATCH,
-    **IN_ORDER,
-    "seen": ("i8", "one"),  # how many of the tasks that have arrived are known
-}
-
-TASKS: Mapping[str, str] = {
-    **IN_ORDER_TASKS,
-    "change_next": EVENT_OF_TASK,
-    "change_first": EVENT_OF_TASK,
-    "seen": TASK_COUNT,
-}
-
-
-def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
-    """Start a waiting task that has no reservation."""
-    leave(view.scratch, task)
-    note_start(model, state, view.scratch, task, unit, view.now_us)
-    return start(task, unit)
-
-
-def update(model: Any, state: Any, view: Any) -> None:
-    """Process arrivals, ends, withdrawals and interruptions by outages. If asked again about the same event, nothing is
-    left to do."""
-    scratch = view.scratch
-    for i in range(int(scratch.seen[0]), n_arrived(model, state)):
-        enter(scratch, arrived_task(model, state, i))
-    scratch.seen[0] = n_arrived(model, state)
-    if view.task >= 0 and scratch.is_running[view.task] == 1:
-        note_stop(scratch, view.task)
-    if view.event == OUTAGE:
-        for unit in range(len(model.unit_type)):
-            to_be_indexed(scratch, unit)
-        task = first_interrupted(model, state)
-        while task >= 0:
-            if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
-                note_stop(scratch, task)
-                enter(scratch, task)
-            task = next_interrupted(model, state, task)
-    if view.event == OUTAGE or view.event == TIMER:
-        task = first_withdrawn(model, state)
-        while task >= 0:
-            if scratch.is_running[task] == 1:
-                note_stop(scratch, task)
-            elif waits(scratch, task):
-                leave(scratch, task)
-            task = next_withdrawn(model, state, task)

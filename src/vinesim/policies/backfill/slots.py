@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
-from vinesim.policies.backfill.ahead import UNABLE, begin_at, end_at_us, n_tiers, suppose_more
-from vinesim.policies.backfill.base import list_once
+from vinesim.policies.backfill.ahead import begin_at, end_at_us, n_tiers, suppose_more
+from vinesim.policies.backfill.base import UNABLE, list_of, list_once
 from vinesim.state.layout import OF_REQUEST
 from vinesim.state.places import end_of_members, first_row, is_member, note_rows, room_at
 from vinesim.state.queries import can_start, first_free, fits_itself, job_of, next_with_room, room, task_type, tier
@@ -27,9 +27,7 @@ SLOTS: Mapping[str, tuple[str, str]] = {
     "runs_on": ("u1", "types"),
     "slots": ("i4", "types*nodes"),
     "in_scope": ("i8", "types*nodes"),  # slots of each type; for a gang within a rack, at its first node those of each
-    "counted": ("i4", "nodes"),  # nodes that have had slots
-    "n_counted": ("i8", "one"),
-    "is_counted": ("u1", "nodes"),
+    **list_of("counted", "nodes"),  # nodes that have had slots
     "best": ("i8", "one"),  # the scope with the most slots
     "freed": ("f8", "units"),  # what ends by the shadow time
     "freed_unit": ("i4", "units"),

@@ -3,10 +3,9 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any, ClassVar
 
-from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.contract import OnlinePolicy, bound
 from vinesim.state.queries import best_node, drop, next_pending, nothing, oldest_pending, start, tightest_free_at
 
 PLAIN = 4  # parameters of score and choose without the view
@@ -67,14 +66,14 @@ choose = score  # stands for the choice of a policy
 
 def _decide_of(kind: type[ScorePolicy]) -> Callable[..., Any]:
     """Return ``decide`` with the score and the choice of a class bound."""
-    return _bound(decide, kind, score=_with_view(kind.score, kind), choose=_with_view(kind.choose, kind))
+    return bound(decide, kind, score=_with_view(kind.score, kind), choose=_with_view(kind.choose, kind))
 
 
 def _with_view(function: Callable[..., Any], kind: type[ScorePolicy]) -> Callable[..., Any]:
     """Return the function as one that is given the view, too."""
     if len(inspect.signature(function).parameters) != PLAIN:
         return function
-    made = _bound(_without_view, kind, of_node=function)
+    made = bound(_without_view, kind, of_node=function)
     made.__qualname__ = function.__qualname__
     return made
 
@@ -86,10 +85,3 @@ def _without_view(model: Any, state: Any, task: int, node: int, view: Any) -> An
 def of_node(model: Any, state: Any, task: int, node: int) -> int:
     """Stand for a score or a choice that is not given the view."""
     raise NotImplementedError
-
-
-def _bound(source: Any, kind: type[ScorePolicy], **names: Any) -> Callable[..., Any]:
-    """Return a copy of a function that belongs to the class's module, with names bound."""
-    made = FunctionType(source.__code__, {**source.__globals__, **names}, source.__name__, source.__defaults__)
-    made.__qualname__, made.__module__ = f"{kind.__qualname__}.{source.__name__}", kind.__module__
-    return made
