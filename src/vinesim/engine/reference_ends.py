@@ -150,6 +150,7 @@ def hand_on(state: Any, task: int) -> None:
     """Make a request leave the engine that has prefilled it, and wait for one that decodes."""
     unit, n_tokens = state.task_unit[task], int(state.model.task_output[task])
     release(state, task)
+    del state.held[task]
     times = (state.task_init_us[task], state.task_start_us[task], state.now_us)
     state.progress.ended.append((task, unit, *times, (n_tokens - 1) / n_tokens, PREFILLED, False))
     state.engines.prefilled[task] = unit
