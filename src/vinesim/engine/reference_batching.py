@@ -368,10 +368,8 @@ class Engines:
     def columns(self) -> Serving:
         """How the requests fared, by task, and what the memories held, by unit."""
         n_tasks, n_units = len(self.state.task_unit), len(self.state.model.unit_type)
-        scheduled_us, first_us = np.full((2, n_tasks), np.nan)
-        n_preemptions, n_found = np.zeros((2, n_tasks), np.int64)
-        peak, memory_us = np.full((2, n_units), np.nan)
-        found = Serving(scheduled_us, first_us, n_preemptions, n_found, peak, memory_us)
+        times, counts = np.full((2, n_tasks), np.nan), np.zeros((2, n_tasks), np.int64)
+        found = Serving(*times, *counts, *np.full((2, n_units), np.nan))
         for task, one in self.sequences.items():
             found.scheduled_us[task], found.first_token_us[task] = one.scheduled_us, one.first_token_us
             found.n_preemptions[task], found.found_tokens[task] = one.n_preemptions, one.n_found

@@ -14,7 +14,7 @@ from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
 from vinesim.engine.reference_batching import Engines
 from vinesim.engine.reference_ends import Progress
-from vinesim.engine.reference_trial import Held, Place, Trial, attached_to, is_of_gang
+from vinesim.engine.reference_trial import Before, Place, Trial, attached_to, is_of_gang
 from vinesim.engine.reference_waits import Ahead, Dependencies, Draws, HeldQuotas
 from vinesim.state import places, queries
 from vinesim.state.expected import is_admitted
@@ -117,11 +117,11 @@ class ReferenceState:
     @contextmanager
     def trial(self) -> Iterator[Trial]:
         """What is held is changed for a while."""
-        before = Held(self)
+        before = Before(self)
         try:
             yield Trial(self)
         finally:
-            before.again()
+            before.restore()
 
     def begin_trial(self) -> int:
         """See state/places.py."""

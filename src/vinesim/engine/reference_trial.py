@@ -43,7 +43,7 @@ def is_of_gang(state: Any, task: int) -> bool:
     return len(gangs) > 0 and bool(gangs[state.model.task_job[task]] != NO_GANG)
 
 
-class Held:
+class Before:
     """What is held of units and quotas at some time."""
 
     def __init__(self, state: Any):
@@ -51,7 +51,7 @@ class Held:
         self.of_units = list(state.unit_load), dict(state.held), list(state.holders)
         self.of_quotas = list(quotas.held), list(quotas.n_tasks)
 
-    def again(self) -> None:
+    def restore(self) -> None:
         """Let that be held again, with the very loads of then. Only once: what is held changes after that."""
         state, quotas = self.state, self.state.quotas
         state.unit_load, state.held, state.holders = self.of_units
@@ -60,10 +60,10 @@ class Held:
 
 def are_all_held(state: Any, steps: Iterable[bool]) -> bool:
     """Hold things step by step, each of which says whether there was room. If there is none for one, none is held."""
-    before = Held(state)
+    before = Before(state)
     if all(steps):
         return True
-    before.again()
+    before.restore()
     return False
 
 
@@ -136,10 +136,10 @@ class Place:
         If an item has no place, the one before it goes to its next one. Items that demand the same are in the order of
         their places; if one of them has none at once, it has none either where those like it are elsewhere.
         """
-        places: list[tuple[int, Held]] = []  # of the items held, and what was held before each
+        places: list[tuple[int, Before]] = []  # of the items held, and what was held before each
         begin, is_new, n_dead_ends = 0, True, 0
         while len(places) < len(items):
-            item, before = items[len(places)], Held(self.state)
+            item, before = items[len(places)], Before(self.state)
             place = self._hold_from(item, begin)
             if place is not None:
                 places.append((place, before))
@@ -154,7 +154,7 @@ class Place:
             if n_dead_ends > MOST_DEAD_ENDS or n_back > len(places):
                 return False
             place, before = places[-n_back]
-            before.again()
+            before.restore()
             del places[-n_back:]
             is_new, begin = False, place + 1
         return True
@@ -244,7 +244,7 @@ class Trial:
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
-        self._noted: list[Held] = []
+        self._noted: list[Before] = []
 
     def release(self, others: Any) -> None:
         """Let tasks, as far as they run, and those of their gangs hold nothing."""
@@ -296,13 +296,13 @@ class Trial:
 
     def note(self) -> int:
         """Note what is held. Returns the position for ``undo``."""
-        self._noted.append(Held(self.state))
+        self._noted.append(Before(self.state))
         return len(self._noted) - 1
 
     def undo(self, position: int) -> None:
         """Let be held what was noted at a position; what was noted after it is forgotten."""
-        self._noted[position].again()
-        self._noted[position:] = [Held(self.state)]
+        self._noted[position].restore()
+        self._noted[position:] = [Before(self.state)]
 
 
 def first_with_room(state: Any, task: int, units: Iterable[int]) -> int:
