@@ -175,7 +175,7 @@ MUTATIONS = (
         "next_attached(model, state, task), p, home, limit)",
         "engine/reference_trial.py",
         "left = self._fill(self.members, self.home)",
-        "self.count[self.home] -= 1\n        left = self._fill(self.members, self.home)",
+        "self.limit += 1\n        left = self._fill(self.members, self.home)\n        self.limit -= 1",
     ),
     mutation(
         "the search for a gang's place ends at the first dead end",

@@ -60,8 +60,8 @@ MUTATIONS = (
         "(execution_us(model, state, follower, unit) - overhead)",
         "execution_us(model, state, follower, unit)",
         "engine/reference.py",
-        "(queries.execution_us(model, state, follower, unit) - overhead)",
-        "queries.execution_us(model, state, follower, unit)",
+        "(queries.execution_us(model, state, one, unit) - overhead)",
+        "queries.execution_us(model, state, one, unit)",
     ),
     mutation(
         "outages: a node that is down takes tasks",

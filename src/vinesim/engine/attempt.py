@@ -158,8 +158,7 @@ class Attempt:
         placed = self.scenario.workload.placed
         if placed is None or (placed == NOT_PLACED).all():
             return
-        number = np.empty(len(self.model.unit_order), np.int64)
-        number[self.model.unit_order] = np.arange(len(number))
+        number = np.argsort(self.model.unit_order)  # by row of the deployment
         tasks = np.flatnonzero(placed != NOT_PLACED)
         n_jobs = int(self.model.task_job[tasks[-1]]) + 1
         n_jobs -= int(np.count_nonzero(self.model.job_predecessors[:n_jobs]))  # these wait for others

@@ -154,15 +154,14 @@ class Changes:
         at_us, only_fails, step = self._clock.next_us, self._clock.only_fails, self._clock.step()
         self._ended |= dict.fromkeys(step.ended, len(self._rows))
         self._began += [len(self._rows)] * len(step.begun)
-        rows = [(outage, UP, 0) for outage in step.up]
-        rows += [(outage, GOES_DOWN, why if outage.running == "requeue" else 0) for outage, why in step.down]
-        for outage, what, why in rows:
-            node = self._node[outage.rack, outage.shelf]
-            self._n_down[node] += 1 if what == GOES_DOWN else -1
-            self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
+        rows = [(UP, self._node[one.rack, one.shelf], 0, -1) for one in step.up]
+        ends = [(one, why if one.running == "requeue" else 0) for one, why in step.down]
+        rows += [(GOES_DOWN, self._node[one.rack, one.shelf], why, 1) for one, why in ends]
         cut_nodes = [int(node) for one in step.cut for node in np.flatnonzero(one.has(*self._places))]
-        same = [(node, GOES_DOWN, INTERRUPTED) for node in cut_nodes] + [(0, UP, 0)] * bool(step.over)
-        for node, what, why in same:  # nodes stay as they are: tasks leave them, or others may start there
+        rows += [(GOES_DOWN, node, INTERRUPTED, 0) for node in cut_nodes]  # it stays up, but tasks leave it
+        rows += [(UP, 0, 0, 0)] * bool(step.over)  # others may start where reservations are over
+        for what, node, why, more_down in rows:
+            self._n_down[node] += more_down
             self._rows.append((at_us, self._n_steps, what, node, why, int(self._n_down[node]), only_fails))
         self._rows += [(at_us, self._n_steps, WITHDRAWS, job, 0, 0, only_fails) for job in step.withdrawn]
         self._n_steps += 1

@@ -1,4 +1,4 @@
-"""One run of the compiled engine."""
+"""One run of the compiled engine; ``engine/run.py`` says what its methods return."""
 
 import math
 from collections.abc import Callable
@@ -93,35 +93,27 @@ class CompiledRun:
             self._set(orders=np.empty(0, ORDER))
 
     def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
-        """Let the first jobs arrive at 0 without calling the policy, and start some of their tasks; then it is
-        called."""
         self._carry_out([_orders(ARRIVES, np.zeros(n_jobs), np.zeros(n_jobs)), _orders(STARTS, tasks, units)])
         self.state.run["to_ask"], self.state.run["timer_us"] = TIMER, self.state.run["now_us"]
 
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
-        """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
         starts = (units >= 0) & (self.state.task_unit[tasks] == PENDING)
         self._carry_out([_orders(MOVES, tasks[moves], units[moves]), _orders(STARTS, tasks[starts], units[starts])])
 
     def pending(self) -> np.ndarray:
-        """Return the pending tasks, oldest first."""
         n_arrived = int(self.state.run[0]["n_arrived"])
         return np.flatnonzero(self.state.task_unit[:n_arrived] == PENDING)
 
     def eligible_us(self) -> np.ndarray:
-        """Return when each job became eligible; NaN: never. No values if no job waits for others."""
         return self.state.job_eligible_us
 
     def granted_us(self) -> np.ndarray:
-        """Return when each task was given to its unit, where units take tasks ahead; NaN: never."""
         return self.state.task_granted_us
 
     def failures(self) -> tuple[Outage, ...]:
-        """Return the random failures so far."""
         return () if self._changes is None else self._changes.failures_before(int(self.state.run[0]["next_change"]))
 
     def early_ends(self) -> EarlyEnds:
-        """Return the segments that ended before their tasks were done, in the order of time."""
         state = self.state
         log = state.ended[: int(state.run[0]["n_ended"])]
         ends = EarlyEnds.of_columns(log[name] for name in EarlyEnds._fields)
@@ -134,7 +126,6 @@ class CompiledRun:
         return with_killed(ends, killed, self.columns(), state.task_left, self.followers())
 
     def early_held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units that tasks held besides their own in segments that ended early."""
         found = self.state.ended_held[: int(self.state.run[0]["n_ended_held"])]
         return found[:, 0], found[:, 1].astype(np.int32)
 
@@ -162,8 +153,6 @@ class CompiledRun:
         return self.state.unit["load"]
 
     def is_due(self, tasks: np.ndarray) -> np.ndarray:
-        """For running tasks on units that share their speed: whether they have had all their service, and end at this
-        instant, one after another."""
         model, state, due = self.model, self.state, np.zeros(len(tasks), bool)
         unit = state.task_unit[tasks]
         shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
@@ -172,11 +161,9 @@ class CompiledRun:
         return due
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Return the task columns that the run filled."""
         return {name: getattr(self.state, name) for name in COLUMNS}
 
     def held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units that tasks hold, or held last, besides their own: task and unit of each, by task."""
         of_task = np.diff(self.model.task_held)
         task, unit = np.repeat(np.arange(len(of_task)), of_task), self.state.held_unit
         return task[unit >= 0], unit[unit >= 0]
@@ -188,7 +175,6 @@ class CompiledRun:
         return self.state.peak_mw
 
     def followers(self) -> np.ndarray:
-        """Return the tasks that were consolidated with another task, their leader."""
         following = self.state.task_follower
         if not len(following):
             return np.empty(0, np.int64)

@@ -85,15 +85,13 @@ class EngineChoice:
     def __init__(self, engine: str, policy: Policy, code: Code, n_tasks: int, n_events: int):
         """``code`` is what the compiled engine needs; ``n_events`` is how many the run will have, about.
 
-        Raises :class:`InputError` for an engine that there is not, and for the compiled one with a policy in plain
-        Python.
+        Raises :class:`InputError` for the compiled engine with a policy in plain Python.
         """
         self.may_switch = False  # whether the other engine may still take over
         self._code, self._n_events = code, n_events
         self._policy = f"{code.decide.__code__.co_filename}:{code.decide.__qualname__}"
         self._begun = time.perf_counter()
         is_plain = isinstance(policy, OnlinePolicy) and not policy.compiled
-        check_engine(engine)
         if engine == "compiled" and is_plain:
             where = f"reference or auto, as the policy {title_of(policy)} is plain Python"
             raise InputError([Problem(("engine",), where, "compiled", "Run it with --engine reference.")])

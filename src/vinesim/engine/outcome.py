@@ -41,7 +41,8 @@ def collect(
     columns, dropped_us = run.columns(), None
     if reason is not ExitReason.ALL_DONE or policy.may_drop or scenario.workload.withdraw_us is not None:
         dropped_us = take_dropped_us(columns, policy.may_drop)
-    early, early_held = run.early_ends() if may_end_early(scenario, online) else None, None
+    early = run.early_ends() if may_end_early(scenario, online) else None
+    early_held = _early_held(model, run, early) if early is not None and len(model.class_units) else None
     moves = None if clock is None or clock.moves is None else clock.moves.ends()
     accounts = None if clock is None else clock.accounts
     held = _held(model, run) if len(model.class_units) else None
@@ -58,17 +59,13 @@ def collect(
         followers = followers[columns["task_unit"][followers] >= 0]
     if early is not None:
         is_over = early.end_us <= end_us  # others would be killed later
-        early_held = _early_held(model, run, early) if len(model.class_units) else None
         early = EarlyEnds(*(column[is_over] for column in early))
         last = early.task[early.is_last]
         columns["task_finish_us"][last] = np.nan
         in_transfer = columns["task_start_us"][last] > early.end_us[early.is_last]
         columns["task_start_us"][last[in_transfer]] = np.nan
     return Outcome(
-        task_unit=columns["task_unit"],
-        task_init_us=columns["task_init_us"],
-        task_start_us=columns["task_start_us"],
-        task_finish_us=columns["task_finish_us"],
+        **columns,
         unit_order=model.unit_order,
         shares_units=may_share_units(model, policy.may_overcommit)
         or len(followers) > 0

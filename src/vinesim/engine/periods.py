@@ -11,11 +11,10 @@ from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.result import MOVED, EarlyEnds
 from vinesim.model.scenario import Scenario
 from vinesim.model.time import FOREVER_US
-from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, title_of
 from vinesim.state.clock import stuck_period
 from vinesim.state.layout import RULES
-from vinesim.state.model import Model
+from vinesim.state.model import Model, classes_of_tasks, demands_of_tasks
 
 MAX_PERIODS = 10_000_000  # from one event to the next, if each must be processed
 
@@ -184,14 +183,13 @@ class Questions:
         return found[np.argsort(-columns["task_init_us"][found], kind="stable")]
 
     def _tasks(self, chosen: np.ndarray, columns: Columns, has_begun: np.ndarray, now_us: float) -> BatchTasks:
-        model, n = self._model, len(chosen)
-        group = model.task_group[chosen] if len(model.task_group) else np.zeros(n, np.int32)
+        model = self._model
         return BatchTasks(
             chosen,
             columns["task_unit"][chosen],
-            model.group_task_type[group],
+            classes_of_tasks(model, chosen),
             model.task_operations[chosen],
-            model.task_demand[chosen] if len(model.task_demand) else np.full(n, WHOLE_UNIT),
+            demands_of_tasks(model, chosen),
             np.where(has_begun, columns["task_finish_us"][chosen] - now_us, np.nan),
             model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
             model.task_request[chosen] if len(model.task_request) else model.task_request,

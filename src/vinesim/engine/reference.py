@@ -70,14 +70,12 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
         state.running[unit].append(task)
         state.hold_all(task, unit)
         return
-    transfer = queries.transfer_us(model, state, task, unit)
-    share = state.task_left.get(task, 1.0)
-    execution = queries.execution_us(model, state, task, unit) * share
-    overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)]
-    for follower in started[1:]:
-        left = state.task_left.get(follower, 1.0)
-        transfer += queries.transfer_us(model, state, follower, unit)
-        execution += (queries.execution_us(model, state, follower, unit) - overhead) * left
+    transfer = execution = share = 0.0
+    for one in started:
+        left = state.task_left.get(one, 1.0)
+        overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)] if one != task else 0.0
+        transfer += queries.transfer_us(model, state, one, unit)
+        execution += (queries.execution_us(model, state, one, unit) - overhead) * left
         share += left
     if len(started) > 1:
         execution = queries.consolidated_us(
@@ -91,11 +89,8 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
     execution, finish_us = state.progress.begin(started, transfer, start_us, execution)
     state.check_time(started, unit, transfer + execution, finish_us)
     for one in started:
-        state.task_unit[one] = unit
-        state.task_init_us[one] = init_us
-        state.task_start_us[one] = start_us
-        known = not state.is_shared(unit)
-        state.task_finish_us[one] = finish_us if known else math.inf
+        state.task_unit[one], state.task_init_us[one], state.task_start_us[one] = unit, init_us, start_us
+        state.task_finish_us[one] = math.inf if state.is_shared(unit) else finish_us
     state.followers[task] = started[1:]
     if state.is_shared(unit):
         state.advance_work(unit)

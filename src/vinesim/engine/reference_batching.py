@@ -16,7 +16,7 @@ are used in the order in which they became free, the last ones of a sequence fir
 """
 
 import math
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from itertools import takewhile
 from typing import Any
 
@@ -60,7 +60,6 @@ class Sequence:
         self.n_sent = 0  # tokens that another engine computed, until it is in a step
         self.blocks: list[int] = []
         self.n_shared = 0  # the first of these, which others with its prefix find too
-        self.n_full = 0  # those that it had filled when it was put back
         self.scheduled_us = self.first_token_us = math.nan
         self.n_preemptions = self.n_found = 0
 
@@ -86,7 +85,6 @@ class ServingEngine:
         self.caches, self.kind, self.role = limits[CACHES], limits[STEP], limits[ROLE]
         self.token_bytes = limits[TOKEN_BYTES]
         self.free = OrderedDict.fromkeys(range(limits[BLOCKS]))  # blocks, in the order in which they are used again
-        self.holders = Counter[int]()  # sequences that have a block
         self.cached: dict[Content, int] = {}  # block that can be found again, by whose tokens it holds, and which
         self.content: dict[int, Content] = {}  # the same by block
         self.coming: list[Sequence] = []  # whose caches are on their way
@@ -106,21 +104,14 @@ class ServingEngine:
     def allocate(self, one: Sequence) -> None:
         """Give a sequence the blocks for what the step computes."""
         for _ in range(self.n_missing(one, one.computed + one.new)):
-            block = next(iter(self.free))
+            block, _ = self.free.popitem(last=False)
             self.forget(block)
-            self.hold(block)
             one.blocks.append(block)
 
-    def hold(self, block: int) -> None:
-        self.free.pop(block, None)
-        self.holders[block] += 1
-
     def release(self, one: Sequence) -> None:
-        """Free the blocks of a sequence that no other one has, the last one first."""
-        for block in reversed(one.blocks):
-            self.holders[block] -= 1
-            if self.holders[block] == 0:
-                self.free[block] = None
+        """Free the blocks of a sequence, which runs no more, that no other one has, the last one first."""
+        kept = {block for other in self.running for block in other.blocks}
+        self.free |= OrderedDict.fromkeys(block for block in reversed(one.blocks) if block not in kept)
         one.blocks = []
 
     def note(self, content: Content, block: int) -> None:
@@ -161,7 +152,8 @@ class ServingEngine:
     @property
     def n_twice(self) -> int:
         """Tokens in memory that several sequences share, counted for each of them but one."""
-        return self.block_tokens * sum(n - 1 for n in self.holders.values() if n > 1)
+        blocks = [block for one in self.running for block in one.blocks]
+        return self.block_tokens * (len(blocks) - len(set(blocks)))
 
     # --- a step ---
 
@@ -189,9 +181,8 @@ class ServingEngine:
 
     def put_back(self, one: Sequence) -> None:
         """Put a sequence that runs no more at the head of the queue."""
-        one.n_full = one.computed // self.block_tokens
         if self.caches:
-            for place in range(one.n_shared, one.n_full):
+            for place in range(one.n_shared, one.computed // self.block_tokens):
                 self.note((OF_TASK, one.task, place), one.blocks[place])
         self.release(one)
         if not self.resumes:
@@ -210,11 +201,10 @@ class ServingEngine:
                 break
             self.waiting.popleft()
             for block in found:
-                self.hold(block)
-            for place in range(one.n_full):
-                if (OF_TASK, one.task, place) in self.cached:
-                    self.forget(self.cached[OF_TASK, one.task, place])
-            one.blocks, one.n_shared, one.n_full = found, n_shared, 0
+                self.free.pop(block, None)
+            for content in [content for content in self.cached if content[:2] == (OF_TASK, one.task)]:
+                self.forget(self.cached[content])
+            one.blocks, one.n_shared = found, n_shared
             one.computed, one.new, one.n_sent = computed, new, 0
             self.allocate(one)
             self.share_prompt(one)
@@ -378,10 +368,8 @@ class Engines:
     def columns(self) -> Serving:
         """How the requests fared, by task, and what the memories held, by unit."""
         n_tasks, n_units = len(self.state.task_unit), len(self.state.model.unit_type)
-        scheduled_us, first_us = np.full((2, n_tasks), np.nan)
-        n_preemptions, n_found = np.zeros((2, n_tasks), np.int64)
-        peak, memory_us = np.full((2, n_units), np.nan)
-        found = Serving(scheduled_us, first_us, n_preemptions, n_found, peak, memory_us)
+        times, counts = np.full((2, n_tasks), np.nan), np.zeros((2, n_tasks), np.int64)
+        found = Serving(*times, *counts, *np.full((2, n_units), np.nan))
         for task, one in self.sequences.items():
             found.scheduled_us[task], found.first_token_us[task] = one.scheduled_us, one.first_token_us
             found.n_preemptions[task], found.found_tokens[task] = one.n_preemptions, one.n_found

@@ -80,6 +80,12 @@ class Progress:
         state.attained_us[task] += state.now_us - state.task_init_us[task]
         state.task_left[task] = state.task_left.get(task, 1.0) * kept
 
+    def note_end(self, task: int, left: float, why: int, is_follower: bool = False) -> None:
+        """Add the segment of a task, which ends early now, to the log."""
+        state = self.state
+        times = (state.task_init_us[task], state.task_start_us[task], state.now_us)
+        self.ended.append((task, state.task_unit[task], *times, left, why, is_follower))
+
     def or_killed(self, unit: int, first: int, finish_us: float) -> tuple[int, float]:
         """As first_to_leave in core/laws/shared.py."""
         state = self.state
@@ -126,7 +132,7 @@ def take_back(state: Any, task: int) -> None:
 
 def end(state: Any, task: int, why: int, keeps: int) -> None:
     """End the segment of a running task, and of its followers, now."""
-    progress, unit = state.progress, state.task_unit[task]
+    progress = state.progress
     lost = 1.0 - progress.share_kept(task, keeps)
     release_early(state, task)
     progress.killed.discard(task)
@@ -135,33 +141,31 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
     members = [task, *state.followers[task]]
     for member in members:
         progress.leave(member, lost)
-        times = (state.task_init_us[member], state.task_start_us[member], state.now_us)
-        progress.ended.append((member, unit, *times, state.task_left[member], why, member != task))
+        progress.note_end(member, state.task_left[member], why, member != task)
         state.task_finish_us[member] = math.nan
-        if why != WITHDRAWN:
-            state.task_unit[member] = ATTACHED if is_attached_again(state, member) else PENDING
-            state.task_init_us[member] = state.task_start_us[member] = math.nan
     if why != WITHDRAWN:
         state.followers[task] = []
-        state.pending = sorted(state.pending + [m for m in members if state.task_unit[m] == PENDING])
+        wait_again(state, members)
 
 
 def hand_on(state: Any, task: int) -> None:
     """Make a request leave the engine that has prefilled it, and wait for one that decodes."""
-    unit, n_tokens = state.task_unit[task], int(state.model.task_output[task])
+    n_tokens = int(state.model.task_output[task])
     release(state, task)
-    times = (state.task_init_us[task], state.task_start_us[task], state.now_us)
-    state.progress.ended.append((task, unit, *times, (n_tokens - 1) / n_tokens, PREFILLED, False))
-    state.engines.prefilled[task] = unit
-    state.task_unit[task] = PENDING
-    state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
-    state.pending = sorted([*state.pending, task])
+    del state.held[task]
+    state.progress.note_end(task, (n_tokens - 1) / n_tokens, PREFILLED)
+    state.engines.prefilled[task] = state.task_unit[task]
+    wait_again(state, [task])
 
 
-def is_attached_again(state: Any, task: int) -> bool:
-    """Whether the task is not pending by itself when it leaves its unit: another one of its gang is."""
-    first = int(state.model.job_first[state.model.task_job[task]])
-    return is_of_gang(state, task) and PENDING in state.task_unit[first:task]
+def wait_again(state: Any, tasks: list[int]) -> None:
+    """Make tasks that have left their unit pending or, where another one of their gang is, attached to that."""
+    for task in tasks:
+        first = int(state.model.job_first[state.model.task_job[task]])
+        is_attached = is_of_gang(state, task) and PENDING in state.task_unit[first:task]
+        state.task_unit[task] = ATTACHED if is_attached else PENDING
+        state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
+    state.pending = sorted(state.pending + [task for task in tasks if state.task_unit[task] == PENDING])
 
 
 def stop(state: Any, action: Action) -> None:

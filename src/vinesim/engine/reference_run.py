@@ -149,8 +149,6 @@ class ReferenceRun:
         return np.array(self.state.unit_load)
 
     def is_due(self, tasks: np.ndarray) -> np.ndarray:
-        """For running tasks on units that share their speed: whether they have had all their service, and end at this
-        instant, one after another."""
         state = self.state
         units = [state.task_unit[task] for task in tasks]
         due = [

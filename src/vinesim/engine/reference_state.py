@@ -14,7 +14,7 @@ from vinesim.core.state import first_units
 from vinesim.engine.contract import OutOfTime
 from vinesim.engine.reference_batching import Engines
 from vinesim.engine.reference_ends import Progress
-from vinesim.engine.reference_trial import Place, Trial, as_before, attached_to, is_of_gang
+from vinesim.engine.reference_trial import Before, Place, Trial, attached_to, is_of_gang
 from vinesim.engine.reference_waits import Ahead, Dependencies, Draws, HeldQuotas
 from vinesim.state import places, queries
 from vinesim.state.expected import is_admitted
@@ -117,8 +117,11 @@ class ReferenceState:
     @contextmanager
     def trial(self) -> Iterator[Trial]:
         """What is held is changed for a while."""
-        with as_before(self):
+        before = Before(self)
+        try:
             yield Trial(self)
+        finally:
+            before.restore()
 
     def begin_trial(self) -> int:
         """See state/places.py."""
@@ -129,7 +132,7 @@ class ReferenceState:
         """See state/places.py: held one after another, and then released."""
         place = self.place_of(task, unit)
         assert place is not None
-        with as_before(self):
+        with self.trial():
             for member, own in place.items():
                 places.note_rows(self.model, self, rows, member, own)
                 self.hold_all(member, own)

@@ -20,8 +20,7 @@ A trial lets running tasks hold nothing, and pending ones hold something, until 
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -44,25 +43,28 @@ def is_of_gang(state: Any, task: int) -> bool:
     return len(gangs) > 0 and bool(gangs[state.model.task_job[task]] != NO_GANG)
 
 
-@contextmanager
-def as_before(state: Any) -> Iterator[None]:
-    """Release all that is held in between, with the very loads of before."""
-    before = all_held(state)
-    try:
-        yield
-    finally:
-        hold_again(state, before)
+class Before:
+    """What is held of units and quotas at some time."""
+
+    def __init__(self, state: Any):
+        self.state, quotas = state, state.quotas
+        self.of_units = list(state.unit_load), dict(state.held), list(state.holders)
+        self.of_quotas = list(quotas.held), list(quotas.n_tasks)
+
+    def restore(self) -> None:
+        """Let that be held again, with the very loads of then. Only once: what is held changes after that."""
+        state, quotas = self.state, self.state.quotas
+        state.unit_load, state.held, state.holders = self.of_units
+        quotas.held, quotas.n_tasks = self.of_quotas
 
 
-def all_held(state: Any) -> Any:
-    """All that is held now."""
-    quotas = state.quotas
-    return list(state.unit_load), dict(state.held), list(state.holders), list(quotas.held), list(quotas.n_tasks)
-
-
-def hold_again(state: Any, before: Any) -> None:
-    """Let that be held which was held before."""
-    state.unit_load, state.held, state.holders, state.quotas.held, state.quotas.n_tasks = before
+def are_all_held(state: Any, steps: Iterable[bool]) -> bool:
+    """Hold things step by step, each of which says whether there was room. If there is none for one, none is held."""
+    before = Before(state)
+    if all(steps):
+        return True
+    before.restore()
+    return False
 
 
 class Place:
@@ -85,8 +87,6 @@ class Place:
         self.is_spread = self.has_nodes or (not self.is_request and bool(self.model.job_spread[self.job]))
         limit = 1 if self.is_request or self.has_nodes else int(self.model.job_per_node[self.job])
         self.limit = limit or len(self.members) + 1  # of items at a node: of tasks, or of all tasks for one node
-        self.count: Counter[int] = Counter()  # node -> items
-        self.units: dict[int, int] = {}  # task -> its unit
 
     def find(self, unit: int) -> dict[int, int] | None:
         """The units of the task and of those that are attached to it, None if they have no room together."""
@@ -95,14 +95,22 @@ class Place:
             return None
         if self.is_request and not queries.is_allowed(self.model, state, self.task, unit):
             return None
-        with as_before(state):
+        with state.trial():
             if not queries.fits_itself(self.model, state, self.task, unit):
                 return None
-            self._hold(self.task, unit)
-            self.count[self.home] = 1
-            if not self._place_rest():
-                return None
-        return {task: self.units[task] for task in (self.task, *self.members)}
+            state.hold_all(self.task, unit)
+            return self._placed() if self._place_rest() else None
+
+    def _placed(self) -> dict[int, int]:
+        """The units of those tasks that are held."""
+        held = self.state.held
+        return {task: held[task][0][0] for task in (self.task, *self.members) if task in held}
+
+    def _count(self) -> Counter[int]:
+        """How many items each node has."""
+        nodes = self.model.unit_node
+        items = {(self._item_of(task), int(nodes[unit])) for task, unit in self._placed().items()}
+        return Counter(node for _, node in items)
 
     def _place_rest(self) -> bool:
         """Hold the tasks that are attached. Returns whether all have room."""
@@ -128,10 +136,10 @@ class Place:
         If an item has no place, the one before it goes to its next one. Items that demand the same are in the order of
         their places; if one of them has none at once, it has none either where those like it are elsewhere.
         """
-        places: list[tuple[int, Before]] = []  # of the items held, and how all was before each
+        places: list[tuple[int, Before]] = []  # of the items held, and what was held before each
         begin, is_new, n_dead_ends = 0, True, 0
         while len(places) < len(items):
-            item, before = items[len(places)], Before(self)
+            item, before = items[len(places)], Before(self.state)
             place = self._hold_from(item, begin)
             if place is not None:
                 places.append((place, before))
@@ -159,61 +167,46 @@ class Place:
         """
         others = [node for node in self.nodes if node != self.home]
         nodes = list(self.nodes) if self.is_spread else [self.home, *others]
-        n_rounds = min(self.limit, 1 + max(self.count.values())) if self.is_spread else 1
+        count = self._count()
+        n_rounds = min(self.limit, 1 + max(count.values())) if self.is_spread else 1
         for place in range(begin, n_rounds * len(nodes)):
             n_items, node = place // len(nodes), nodes[place % len(nodes)]
-            is_open = self.count[node] == n_items if self.is_spread else self.count[node] < self.limit
-            if is_open and self._hold_all_at(item, node):
+            is_open = count[node] == n_items if self.is_spread else count[node] < self.limit
+            if is_open and are_all_held(self.state, (self._hold_at(task, node) for task in item)):
                 return place
         return None
-
-    def _hold_all_at(self, item: list[int], node: int) -> bool:
-        """Hold the tasks of an item at a node, or none. Returns whether they have room."""
-        before = Before(self)
-        if all(self._hold_at(task, node) for task in item):
-            self.count[node] += 1
-            return True
-        before.restore()
-        return False
 
     def _hold_at(self, task: int, node: int) -> bool:
         """Hold a task at a node. Returns whether it has room."""
         unit = self._unit_at(task, node)
         if unit >= 0:
-            self._hold(task, unit)
+            self.state.hold_all(task, unit)
         return unit >= 0
-
-    def _hold(self, task: int, unit: int) -> None:
-        self.units[task] = unit
-        self.state.hold_all(task, unit)
 
     def _unit_at(self, task: int, node: int) -> int:
         """The first unit at a node where a task has room: of the type of the first task's, or if it cannot run there of
         the fastest type that has one."""
         task_class, model = self.state.task_type_of(task), self.model
         types = [self.p] if model.affinity[self.p, task_class] > 0 else [q for q in model.ranking[task_class] if q >= 0]
-        for q in types:
-            for unit in self.state.units_at(node, q):
-                if queries.fits_itself(model, self.state, task, unit):
-                    return unit
-        return -1
+        units = (unit for q in types for unit in self.state.units_at(node, q))
+        return first_with_room(self.state, task, units)
 
     def _balance(self) -> bool:
         model, state = self.model, self.state
         for task in self.members:
+            count = self._count()
             free = [
                 unit
                 for unit in range(len(model.unit_type))
                 if model.unit_type[unit] == self.p
-                and self.count[int(model.unit_node[unit])] == 0
+                and count[int(model.unit_node[unit])] == 0
                 and queries.fits_itself(model, state, task, unit)
                 and queries.is_allowed(model, state, task, unit)
             ]
             if not free:
                 return False
             unit = min(free, key=lambda unit: queries.node_tasks(model, state, model.unit_node[unit]))
-            self._hold(task, unit)
-            self.count[int(model.unit_node[unit])] += 1
+            state.hold_all(task, unit)
         return True
 
     def _pack_alike(self) -> bool:
@@ -227,16 +220,14 @@ class Place:
     def _fill(self, left: list[int], node: int) -> list[int]:
         """Hold tasks at a node while it takes them. Returns the rest."""
         for i, task in enumerate(left):
-            if self.count[node] == self.limit or not self._hold_all_at([task], node):
+            if self._count()[node] == self.limit or not self._hold_at(task, node):
                 return left[i:]
         return []
 
     def _offer(self, left: list[int], node: int) -> int:
         """How many of the rest a node has room for."""
-        before = Before(self)
-        n = len(left) - len(self._fill(left, node))
-        before.restore()
-        return n
+        with self.state.trial():
+            return len(left) - len(self._fill(left, node))
 
     def _are_alike(self, some: list[int], others: list[int]) -> bool:
         """Whether tasks demand the same, one by one."""
@@ -248,47 +239,34 @@ class Place:
         return list(map(demand_of, some)) == list(map(demand_of, others))
 
 
-class Before:
-    """What a trial held at some time."""
-
-    def __init__(self, place: Place):
-        self.place, self.units, self.count = place, dict(place.units), place.count.copy()
-        self.held = all_held(place.state)
-
-    def restore(self) -> None:
-        """Hold that again, with the very loads of then."""
-        self.place.units, self.place.count = self.units, self.count
-        hold_again(self.place.state, self.held)
-
-
 class Trial:
     """What can be changed in a trial."""
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
-        self._noted: list[Any] = []
+        self._noted: list[Before] = []
 
     def release(self, others: Any) -> None:
         """Let tasks, as far as they run, and those of their gangs hold nothing."""
-        for other in others.tolist():
-            if queries.is_running(self.model, self.state, other):
-                for task in self._with_gang(other):
-                    self.state.let_go(task)
+        for task in self._that_run(others.tolist()):
+            self.state.let_go(task)
 
     def leave_quotas(self, others: Any) -> None:
         """Let the same tasks count against no quota."""
-        for other in others.tolist():
+        for task in self._that_run(others.tolist()):
+            self.state.quotas.count(task, self.state.task_unit[task], -1)
+
+    def _that_run(self, others: Iterable[int]) -> Iterator[int]:
+        """The running ones of some tasks, each with the running tasks of its gang."""
+        for other in others:
             if queries.is_running(self.model, self.state, other):
-                for task in self._with_gang(other):
-                    self.state.quotas.count(task, self.state.task_unit[task], -1)
+                gang = range(*gang_of(self.model, other))
+                yield from (task for task in gang if queries.is_running(self.model, self.state, task))
 
     def put_back(self, other: int) -> bool:
-        """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
-        before = all_held(self.state)
-        if all(self._holds_again(task) for task in self._with_gang(other)):
-            return True
-        hold_again(self.state, before)
-        return False
+        """Let a running task and its gang hold again what they held, if there is room for all. Returns whether there
+        is."""
+        return are_all_held(self.state, map(self._holds_again, self._that_run([other])))
 
     def _holds_again(self, task: int) -> bool:
         """Let a running task hold again what it held, if there is room. Returns whether there is power for it too."""
@@ -311,24 +289,22 @@ class Trial:
     def hold_at(self, task: int, processor_type: int, node: int) -> bool:
         """Let a task by itself hold what it would hold at a node, on the first unit of a type. Returns whether it has
         room."""
-        for unit in self.state.units_at(node, processor_type):
-            if queries.fits_itself(self.model, self.state, task, unit):
-                self.state.hold_all(task, unit)
-                return True
-        return False
+        unit = first_with_room(self.state, task, self.state.units_at(node, processor_type))
+        if unit >= 0:
+            self.state.hold_all(task, unit)
+        return unit >= 0
 
     def note(self) -> int:
         """Note what is held. Returns the position for ``undo``."""
-        self._noted.append(all_held(self.state))
+        self._noted.append(Before(self.state))
         return len(self._noted) - 1
 
     def undo(self, position: int) -> None:
         """Let be held what was noted at a position; what was noted after it is forgotten."""
-        hold_again(self.state, self._noted[position])
-        del self._noted[position:]
-        self.note()
+        self._noted[position].restore()
+        self._noted[position:] = [Before(self.state)]
 
-    def _with_gang(self, task: int) -> Iterator[int]:
-        """A running task, or all running tasks of its gang."""
-        members = range(*gang_of(self.model, task))
-        return (member for member in members if queries.is_running(self.model, self.state, member))
+
+def first_with_room(state: Any, task: int, units: Iterable[int]) -> int:
+    """The first of some units where a task itself has room, -1 if there is none."""
+    return next((unit for unit in units if queries.fits_itself(state.model, state, task, unit)), -1)

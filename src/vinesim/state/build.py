@@ -89,13 +89,8 @@ class Parts:
         return {"unit_parallelism": np.where(np.isnan(parallelism), self.capacity, parallelism)}
 
     def curves(self) -> Columns:
-        types = self.scenario.datacenter.processor_types
-        if all(p.rates is None for p in types):
-            return {}
-        names = [one.name for one in self.scenario.workload.task_types]
-        if self.classes is not None:
-            names = [names[code] for code in self.classes.task_type]
-        return speed_curves(types, names)
+        names = [self.scenario.workload.task_types[code].name for code in self.task_type]
+        return speed_curves(self.scenario.datacenter.processor_types, names)
 
     def engines(self) -> Columns:
         """The serving engines, and what they compute."""
@@ -125,10 +120,9 @@ class Parts:
 
     def types(self) -> Columns:
         """The columns by processor type and task type."""
-        affinity, overhead_us, classes = self.scenario.affinity, self.scenario.overhead_us, self.classes
-        if classes is not None:
-            affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T
-            overhead_us = None if overhead_us is None else overhead_us[:, classes.task_type]
+        affinity, overhead_us = self.scenario.affinity[:, self.task_type], self.scenario.overhead_us
+        if self.classes is not None:
+            affinity = np.where(self.classes.can_lead.T, affinity, 0.0)
         n_types, n_task_types = affinity.shape
         deployed = np.flatnonzero(np.bincount(self.unit_type))
         slowness = -affinity.T[:, deployed]
@@ -138,20 +132,18 @@ class Parts:
         is_tied[:, : len(deployed[1:])] = ranked[:, 1:] == ranked[:, :-1]
         return {
             "affinity": affinity,
-            "overhead_us": np.zeros_like(affinity) if overhead_us is None else overhead_us,
+            "overhead_us": np.zeros_like(affinity) if overhead_us is None else overhead_us[:, self.task_type],
             "ranking": ranking,
             "is_tied": is_tied,
-            "runs_everywhere": (ranked < 0).all(axis=1) & (classes is None),
-            "class_task_type": np.arange(n_task_types) if classes is None else classes.task_type,
+            "runs_everywhere": (ranked < 0).all(axis=1) & (self.classes is None),
+            "class_task_type": self.task_type,
         }
 
     def joined(self) -> Columns:
         """The times of tasks that were consolidated, if the scenario has a table of them."""
-        joined_us = self.scenario.consolidated_us
-        if joined_us is None:
+        if self.scenario.consolidated_us is None:
             return {}
-        if self.classes is not None:
-            joined_us = np.ascontiguousarray(joined_us[:, self.classes.task_type])
+        joined_us = self.scenario.consolidated_us[:, self.task_type]
         return {"joined_us": joined_us, "joined_most": largest_sizes(joined_us)}
 
     def resources(self) -> Columns:
@@ -209,13 +201,10 @@ class Parts:
         work, on_nodes = self.scenario.workload, self._requests_on_nodes
         if work.gang_within is None:
             return {} if on_nodes is None else {"job_gang": np.where(on_nodes, OF_REQUEST, NO_GANG)}
+        given = {"job_spread": work.gang_spread, "job_per_node": work.tasks_per_node, "job_nodes": work.gang_nodes}
         nothing = np.zeros(work.n_jobs, np.int32)
-        return {
-            "job_gang": gangs_of(work),
-            "job_spread": nothing if work.gang_spread is None else work.gang_spread,
-            "job_per_node": nothing if work.tasks_per_node is None else work.tasks_per_node,
-            "job_nodes": nothing if work.gang_nodes is None else work.gang_nodes,
-        }
+        columns = {name: nothing if column is None else column for name, column in given.items()}
+        return {"job_gang": gangs_of(work), **columns}
 
     def gang_order(self) -> Columns:
         work = self.scenario.workload
@@ -238,7 +227,7 @@ class Parts:
 
     def caps(self) -> Columns:
         """The power caps, and the powers that units draw."""
-        return cap_columns(self.scenario, None if self.classes is None else self.classes.task_type)
+        return cap_columns(self.scenario, self.task_type)
 
     def tasks(self) -> Columns:
         work = self.scenario.workload
@@ -315,6 +304,11 @@ class Parts:
         if problems := unmet(classes, scenario) or over_quota(scenario, classes):
             raise InputError(problems)
         return classes
+
+    @cached_property
+    def task_type(self) -> np.ndarray:
+        """[T] the scenario's task type of each of the model's, which are the classes of demands if there are any."""
+        return np.arange(len(self.scenario.workload.task_types)) if self.classes is None else self.classes.task_type
 
     @cached_property
     def quotas(self) -> Quotas | None:

@@ -10,7 +10,7 @@ from vinesim.model.workload import NO_GANG, NODE, RACK, Workload
 from vinesim.state.demand import amount_of, amounts, demands
 from vinesim.state.demand_classes import DemandClasses
 from vinesim.state.layout import FULL, OVERFULL
-from vinesim.state.model import Model, classes_of_tasks
+from vinesim.state.model import Model, classes_of_tasks, demands_of_tasks
 
 WITHIN = {NODE: "one node", RACK: "one rack"}
 
@@ -51,11 +51,10 @@ def check_gangs(model: Model) -> None:
     The check is exact for gangs of tasks that demand the same and hold one unit each. For others, it looks only at the
     largest number of equal tasks of the gang, with one unit each.
     """
-    problems, known, classes = [], dict[Hashable, str](), classes_of_tasks(model)
+    problems, known, classes, demands_of = [], dict[Hashable, str](), classes_of_tasks(model), demands_of_tasks(model)
     for job in np.flatnonzero(model.job_gang != NO_GANG).tolist():
         first, end = int(model.job_first[job]), int(model.job_first[job + 1])
-        kinds = classes[first:end]
-        demand = model.task_demand[first:end] if len(model.task_demand) else np.full(end - first, np.inf)
+        kinds, demand = classes[first:end], demands_of[first:end]
         shape = int(model.job_gang[job]), int(model.job_per_node[job]), int(model.job_nodes[job])
         partition = int(model.job_partition[job]) if len(model.job_partition) else -1
         key = shape, partition, kinds.tobytes(), demand.tobytes()

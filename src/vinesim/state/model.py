@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.model.workload import WHOLE_UNIT
 from vinesim.state.arrays import MODEL, ModelArrays, ndim
 
 ROWS = {row.name: row for row in MODEL}
@@ -54,5 +55,11 @@ _EMPTY = {row.name: _fixed(row.dtype, np.empty((0,) * ndim(row))) for row in MOD
 
 def classes_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:
     """The types of some tasks, or the classes of their demands if tasks hold several units."""
-    group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int64)
+    group = model.task_group if len(model.task_group) else np.broadcast_to(0, len(model.task_operations))
     return np.asarray(model.group_task_type[group[tasks]])
+
+
+def demands_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:
+    """The demands of some tasks, ``WHOLE_UNIT`` if each takes the whole of any unit; do not write to the result."""
+    demand = model.task_demand if len(model.task_demand) else np.broadcast_to(WHOLE_UNIT, len(model.task_operations))
+    return np.asarray(demand[tasks])

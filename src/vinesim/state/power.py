@@ -17,7 +17,7 @@ import numpy as np
 from vinesim.model.errors import Problem
 from vinesim.model.power_caps import ADDS, MW_PER_W, REPLACES, WHOLE_LEVEL
 from vinesim.state import queries
-from vinesim.state.model import classes_of_tasks
+from vinesim.state.model import classes_of_tasks, demands_of_tasks
 
 STEPS = 10  # of a curve
 
@@ -68,8 +68,7 @@ def empty_mw(model: Any) -> np.ndarray:
 
 def over_caps(model: Any) -> list[Problem]:
     """Find tasks for whose own units the caps leave too little power even if nothing else runs."""
-    task_class = classes_of_tasks(model)
-    demand = model.task_demand if len(model.task_demand) else np.full(len(task_class), math.inf)
+    task_class, demand = classes_of_tasks(model), demands_of_tasks(model)
     left_mw = model.cap_mw - empty_mw(model)
     rack = model.node_rack[model.unit_node]
     units = np.unique(np.stack([model.unit_type, model.unit_capacity, left_mw[rack]]), axis=1, return_index=True)[1]

@@ -20,18 +20,14 @@ from vinesim.state.layout import BLOCKS, CACHES, MAX_SEQUENCES, MAX_TOKENS, RESU
 
 BY_PARALLELISM, FULL_SPEED = 0, -1  # lengths of what is no curve: up to the unit's parallelism, or never slower
 ONE_FOR_ALL = -1  # in place of a curve of a task type
-NONE = np.empty((0, 0), np.int8)  # by its type loops are compiled without what follows from such curves
 
 
 def speed_curves(types: Sequence[ProcessorType], task_types: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the columns of the model about speed curves; ``task_types`` are the names of its task types."""
+    """Return the columns of the model about speed curves, if there are any; ``task_types`` are the names of its task
+    types."""
     known = [curves_of(p.rates) for p in types]
     if not any(known):
-        return {
-            "curve_length": np.empty(0, np.int64),
-            "curve_throughput": np.empty((0, 0)),
-            "type_curve": NONE,
-        }
+        return {}
     tables = [throughput(curves.get(ANY_TASK, ())) for curves in known]
     lengths = [_length(curves) for curves in known]
     of_type = np.full((len(types), len(task_types)), ONE_FOR_ALL, np.int32)
@@ -49,7 +45,7 @@ def speed_curves(types: Sequence[ProcessorType], task_types: Sequence[str]) -> d
     return {
         "curve_length": np.array(lengths, np.int64),
         "curve_throughput": np.array(rows, np.float64),
-        "type_curve": of_type if (of_type != ONE_FOR_ALL).any() else NONE,
+        **({"type_curve": of_type} if (of_type != ONE_FOR_ALL).any() else {}),
     }
 
 

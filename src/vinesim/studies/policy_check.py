@@ -18,14 +18,12 @@ from vinesim.result import Result
 from vinesim.studies.policy_features import BASE, FEATURES, alone, together
 
 N_JOBS = 60
-DIFFERENT = "the engines differ, first at task {}: the code means something else when it is compiled"
-DATACENTER = {"racks": [{"units": {"GPU": 3}}]}
 PROMISES = {
     "starts_in_order": "tasks start in order of arrival",
     "work_conserving": "no unit is idle while a task waits that could start on it",
 }
 ALIKE: Mapping[str, Any] = {  # every unit takes as long, so that what waits could have started on any of them
-    "datacenter": DATACENTER,
+    "datacenter": {"racks": [{"units": {"GPU": 3}}]},
     "workload": {"generator": "identical", "options": {"n_jobs": N_JOBS, "tasks_per_job": 2}},
     "arrivals": {"poisson": {"mean": 20}},
 }
@@ -59,43 +57,30 @@ def check(policy: Policy) -> Checked:
     done += ["the same tables with another seed"] if policy.deterministic else []
     done += [words for promise, words in PROMISES.items() if getattr(policy, promise)]
     done += [] if policy.may_overcommit else ["no unit is loaded beyond its capacity"]
-    for name, document in SCENARIOS.items():
+    features = list[str]()
+    for name, case, is_plain, on_both in _cases(policy, features):
         try:
-            faults = [
-                *_faults(scenario_of(document, policy), policy, is_alike=document.get("datacenter") == DATACENTER)
-            ]
+            faults = [*_faults(case, policy, is_plain, on_both)]
         except VineSimError as wrong:
             faults = [str(wrong)]
         if faults:
             return Checked(tuple(done), tuple(f"{name}: {fault}" for fault in faults))
-    base, features = scenario_of(BASE, policy), list[str]()
-    for name, case in alone(base, policy):
-        if fault := _fault_with(case, policy, is_compiled=False):
-            return Checked(tuple(done), (f"{name}: {fault}",))
-        features.append(name)
-    for names, case in together(base, policy, features) if getattr(policy, "compiled", True) else ():
-        if fault := _fault_with(case, policy, is_compiled=True):
-            return Checked(tuple(done), (f"{', '.join(names)}: {fault}",))
     return Checked(tuple(done), (), tuple(features), tuple(name for name in FEATURES if name not in features))
 
 
-def _fault_with(case: Scenario, policy: Policy, is_compiled: bool) -> str:
-    """Return what is wrong where the scenario has more features: on both engines, or only on the reference engine."""
-    try:
-        first = simulate(case, engine="reference")
-        if is_compiled and (task := _differ(first, simulate(case, engine="compiled"))):
-            return DIFFERENT.format(task - 1)
-    except VineSimError as wrong:
-        return str(wrong)
-    return _left(case, policy, first)
-
-
-def _left(case: Scenario, policy: Policy, result: Result) -> str:
-    """Say how many tasks never start, if the policy may not drop them; empty if all do."""
-    if result.exit_reason is ExitReason.ALL_DONE or policy.may_drop:
-        return ""
-    n_left = int((~np.isfinite(result.outcome.task_finish_us)).sum())
-    return f"{n_left} of {case.workload.n_tasks} tasks never start"
+def _cases(policy: Policy, features: list[str]) -> Iterator[tuple[str, Scenario, bool, bool]]:
+    """Yield the scenarios with their names, whether they are plain, in which the policy keeps all its promises, and
+    whether both engines run them; the features that the policy takes are added to the list once it was tried with
+    them."""
+    may_compile = getattr(policy, "compiled", True)
+    for name, document in SCENARIOS.items():
+        yield name, scenario_of(document, policy), True, may_compile
+    base = scenario_of(BASE, policy)
+    for name, case in alone(base, policy):
+        yield name, case, False, False
+        features.append(name)
+    for names, case in together(base, policy, features) if may_compile else ():
+        yield ", ".join(names), case, False, True
 
 
 def scenario_of(document: Mapping[str, Any], policy: Policy) -> Scenario:
@@ -107,23 +92,25 @@ def scenario_of(document: Mapping[str, Any], policy: Policy) -> Scenario:
     return replace(case, datacenter=replace(case.datacenter, processor_types=tuple(types)))
 
 
-def _faults(scenario: Scenario, policy: Policy, is_alike: bool) -> Iterator[str]:
-    first = simulate(scenario, engine="reference")
-    if _differ(first, simulate(scenario, engine="reference")):
+def _faults(scenario: Scenario, policy: Policy, is_plain: bool, on_both: bool) -> Iterator[str]:
+    """Yield what is wrong in one scenario; only in plain ones, whether the policy keeps what it promises."""
+    first, other_seed = simulate(scenario, engine="reference"), replace(scenario, seed=scenario.seed + 1)
+    if is_plain and _differ(first, simulate(scenario, engine="reference")):
         yield "two runs with one seed differ: draw random numbers with random_below only, and keep nothing in globals"
         return
-    if getattr(policy, "compiled", True) and (task := _differ(first, simulate(scenario, engine="compiled"))):
-        yield DIFFERENT.format(task - 1)
-    if policy.deterministic and _differ(first, simulate(replace(scenario, seed=scenario.seed + 1), engine="reference")):
+    if on_both and (task := _differ(first, simulate(scenario, engine="compiled"))):
+        yield f"the engines differ, first at task {task - 1}: the code means something else when it is compiled"
+    if is_plain and policy.deterministic and _differ(first, simulate(other_seed, engine="reference")):
         yield "another seed changes the outcome: declare deterministic = False"
-    if left := _left(scenario, policy, first):
-        yield left
+    began, n_left = first.outcome.task_init_us, int((~np.isfinite(first.outcome.task_finish_us)).sum())
+    if first.exit_reason is not ExitReason.ALL_DONE and not policy.may_drop:
+        yield f"{n_left} of {scenario.workload.n_tasks} tasks never start"
         return
-    began = first.outcome.task_init_us
-    if policy.starts_in_order and (np.diff(began) < 0).any():
+    if is_plain and policy.starts_in_order and (np.diff(began) < 0).any():
         task = int(np.flatnonzero(np.diff(began) < 0)[0])
         yield f"task {task} starts after a later one, but it declares starts_in_order"
-    if policy.work_conserving and is_alike and (task := _kept_idle(scenario, first)) >= 0:
+    is_alike = is_plain and len(np.unique(scenario.datacenter.unit_type)) == 1
+    if is_alike and policy.work_conserving and (task := _kept_idle(scenario, first)) >= 0:
         yield f"a unit is idle while task {task} waits for one, but it declares work_conserving"
 
 

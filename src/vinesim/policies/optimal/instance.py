@@ -7,6 +7,7 @@ import numpy as np
 
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
+from vinesim.state.model import classes_of_tasks
 from vinesim.state.queries import INTER_RACK, INTRA_RACK, LOCAL
 
 Objective = Literal["makespan", "sum_finish"]
@@ -55,8 +56,7 @@ class Instance:
 
 def times_on_types(model: Any) -> np.ndarray:
     """[N, P] us: the true execution time on each processor type, including the overhead; infinite: cannot run."""
-    group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int32)
-    own_type = model.group_task_type[group]
+    own_type = classes_of_tasks(model)
     speed = model.affinity.T[own_type]
     measured_us = model.task_times_us if len(model.task_times_us) else None
     times = model.overhead_us.T[own_type] + alone_us(model.task_operations[:, None], speed, measured_us)

@@ -13,7 +13,7 @@ import numpy as np
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state.demand import amounts
-from vinesim.state.model import classes_of_tasks
+from vinesim.state.model import classes_of_tasks, demands_of_tasks
 from vinesim.state.queries import room
 
 MILLI = 1000.0  # a whole GPU
@@ -50,8 +50,7 @@ def pods_and_units(model: Any) -> dict[str, np.ndarray]:
     capacity = np.ones(n_types)
     capacity[types[::-1]] = model.unit_capacity[::-1]  # of the first unit of each type
     has_gpu, has_cpu = on_gpu.any(axis=1), may_lead(model)[kinds] & model.type_is_cpu
-    share = model.task_demand if len(model.task_demand) else np.full(len(kinds), np.inf)
-    of_gpu, of_cpu = (amounts(share, capacity[lead.argmax(axis=1)]) for lead in (on_gpu, has_cpu))
+    of_gpu, of_cpu = (amounts(demands_of_tasks(model), capacity[lead.argmax(axis=1)]) for lead in (on_gpu, has_cpu))
     companion_cpu = (
         model.class_companion[:, model.type_is_cpu].sum(axis=1)[kinds] if len(model.class_companion) else 0.0
     )
