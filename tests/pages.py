@@ -9,20 +9,25 @@ UNNAMED = """() => [...document.querySelectorAll("button, select, input, canvas,
   .map((node) => node.outerHTML)"""
 FAINT = """() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const colors = new Map();
   const rgb = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return canvas.getImageData(0, 0, 1, 1).data;
+    if (!colors.has(color)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      colors.set(color, canvas.getImageData(0, 0, 1, 1).data);
+    }
+    return colors.get(color);
   };
   const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const grounds = new Map([[null, [255, 255, 255]]]);
   const behind = (node) => {
-    for (; node; node = node.parentElement) {
+    if (!grounds.has(node)) {
       const color = rgb(getComputedStyle(node).backgroundColor);
-      if (color[3] === 255) return color;
+      grounds.set(node, color[3] === 255 ? color : behind(node.parentElement));
     }
-    return [255, 255, 255];
+    return grounds.get(node);
   };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const faint = [];
@@ -36,9 +41,18 @@ FAINT = """() => {
   }
   return [seen, faint];
 }"""
+UNFOLD = """(folds) => Promise.all(folds.filter((fold) => !fold.open).map((fold) => new Promise((opened) => {
+  fold.addEventListener("toggle", opened, { once: true });
+  fold.open = true;
+})))"""
 
 
 def unfold(details: Any) -> None:
     """Open a table of values, and wait for it: it is filled once the browser says that it is open."""
     details.locator("summary").first.click()
     details.locator("th").first.wait_for()
+
+
+def unfold_all(page: Any, which: str = "details") -> None:
+    """Open all of them at once: each click waits until a page with all tables before is laid out and still."""
+    page.locator(which).evaluate_all(UNFOLD)

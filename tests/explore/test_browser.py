@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.explore.conftest import EXAMPLES, GPUS
-from tests.pages import FAINT, UNNAMED
+from tests.pages import FAINT, UNNAMED, unfold_all
 from vinesim.formats.plan.file import read_plan
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.identity import content_id
@@ -73,8 +73,7 @@ def units(page):
 @pytest.mark.parametrize(("theme", "width"), [("light", 1400), ("dark", 700)])
 def test_everything_has_a_name_and_is_seen(opened, theme, width, tmp_path):
     page = opened(theme=theme, width=width)
-    for details in page.locator("details.values").all():
-        details.locator("summary").click()
+    unfold_all(page, "details.values")
     assert page.evaluate(UNNAMED) == []
     seen, faint = page.evaluate(FAINT)
     assert seen > 100
