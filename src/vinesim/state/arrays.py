@@ -84,6 +84,7 @@ MODEL = (
     Fixed("job_spread", "J", "?", "gangs", "a gang's tasks are spread over the nodes, not packed; or [0]"),
     Fixed("job_per_node", "J", "i4", "gangs", "the most tasks of a gang at one node, 0 = any number; or [0]"),
     Fixed("job_nodes", "J", "i4", "gangs", "nodes of a gang, with job_per_node tasks on each, 0 = any number; or [0]"),
+    Fixed("gang_types", "J,P", "?", "gang_types", "units of the type can hold its gang; [0,0]: there are no gangs"),
     Fixed("gang_order", "N", "i4", "gang_order", "the tasks of each job in the order of placing; [0]: by number"),
     Fixed("job_partition", "J", "i4", "partitions", "row of partition_node, 0 = all nodes; or [0]"),
     Fixed("partition_node", "partitions+1,V", "?", "partitions", "the nodes of each"),

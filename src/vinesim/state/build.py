@@ -18,7 +18,7 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
 from vinesim.state.demand import demands, take_whole_units
 from vinesim.state.demand_classes import DemandClasses, class_columns, classes_of, unmet
-from vinesim.state.gangs import check_gangs, gangs_of, placing_order
+from vinesim.state.gangs import check_gangs, gang_types, gangs_of, placing_order
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import ANY_NUMBER, OF_REQUEST
 from vinesim.state.model import Model
@@ -216,6 +216,9 @@ class Parts:
             "job_per_node": nothing if work.tasks_per_node is None else work.tasks_per_node,
             "job_nodes": nothing if work.gang_nodes is None else work.gang_nodes,
         }
+
+    def gang_types(self) -> Columns:
+        return {} if self.scenario.workload.gang_within is None else {"gang_types": gang_types(Model(self))}
 
     def gang_order(self) -> Columns:
         work = self.scenario.workload
