@@ -54,6 +54,7 @@ MODEL = (
     Fixed("runs_everywhere", "T", "?", "types", "every deployed type can run the task type"),
     Fixed("type_resource", "P,Q", "f8", "resources", "what a unit of the type provides, -1 = it has no such resource"),
     Fixed("type_ahead", "P", "i4", "ahead", "tasks that a unit takes while it computes another; or [0] if none does"),
+    Fixed("type_capacity", "P", "f8", "type_capacity", "the capacity of its units, 0 = there are none"),
     Fixed("type_is_cpu", "P", "?", "resources", "a CPU; else an accelerator"),
     Fixed("type_sms", "P", "f8", "resources", "its attribute sms (multiprocessors of a GPU), 0 if it has none"),
     Fixed("tier_bandwidth", "3", "f8", "network", "bytes per us; local, intra-rack, inter-rack"),

@@ -166,6 +166,11 @@ class Parts:
             **({"task_request": np.stack([requests[name] for name in names], axis=1)} if requests else {}),
         }
 
+    def type_capacity(self) -> Columns:
+        found = np.zeros(len(self.scenario.affinity))
+        found[self.unit_type] = self.capacity
+        return {"type_capacity": found}
+
     def ahead(self) -> Columns:
         """How many tasks units take while they compute another one."""
         if not self.scenario.datacenter.takes_ahead:

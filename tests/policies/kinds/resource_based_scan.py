@@ -145,11 +145,10 @@ class Call:
         return on_cpu <= on_other if self.options.kind.best else on_other == float("inf")
 
     def may_hold(self, task, p):
-        """Whether the task's whole gang would have a place if nothing ran."""
-        model, job = self.model, self.model.task_job[task]
-        if not len(model.job_gang) or model.job_gang[job] == NO_GANG:
-            return True
-        members = list(range(model.job_first[job], model.job_first[job + 1]))
+        """Whether the task, or its whole gang, would have a place if nothing ran."""
+        model, job, members = self.model, self.model.task_job[task], [task]
+        if len(model.job_gang) and model.job_gang[job] != NO_GANG:
+            members = list(range(model.job_first[job], model.job_first[job + 1]))
         room = Room(model, self.state, self.options)
         room.load, room.n_tasks, room.open = [0.0] * len(room.load), [0] * len(room.load), model.unit_capacity
         return any(room.place_of(members[0], unit, members) for unit in np.flatnonzero(model.unit_type == p).tolist())

@@ -14,7 +14,8 @@ from vinesim.policies.resource_based.flags import (
     TO_MOVE,
 )
 from vinesim.policies.resource_based.together import any_is_empty, longest_estimate_us, longest_us
-from vinesim.state.layout import PENDING
+from vinesim.state.demand import amount_of
+from vinesim.state.layout import OVERFULL, PENDING
 from vinesim.state.queries import arrival_us, job_of, n_arrived, task_type
 from vinesim.state.skew_heap import join, without_root
 
@@ -39,8 +40,13 @@ def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
 
 
 def may_hold(model: Any, state: Any, task: int, processor_type: int) -> bool:
-    """Whether the empty datacenter has room for the task's gang on units of a type; true if it is of none."""
-    return len(model.gang_types) == 0 or bool(model.gang_types[job_of(model, state, task), processor_type])
+    """Whether the empty datacenter has room for the task, and for its gang if it is of one, on units of a type."""
+    if len(model.gang_types) > 0 and not model.gang_types[job_of(model, state, task), processor_type]:
+        return False
+    if len(model.task_demand) == 0:
+        return True
+    capacity = model.type_capacity[processor_type]
+    return amount_of(model.task_demand[task], capacity) <= capacity * OVERFULL
 
 
 def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) -> float:
