@@ -1,6 +1,7 @@
 """``vinesim show``: stored runs and sweeps asked again, without a run."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,29 @@ def test_a_sweep_under_other_prices_is_what_a_sweep_with_them_gives(changes, stu
     assert _summary(found)["points"] == _summary(wanted)["points"]
     assert not (out / "journal").exists()
     assert read_sweep(out).table["cost.purchase"][0] == 100_000.0
+
+
+@pytest.mark.parametrize(
+    ("change", "left_out", "unnamed"),
+    [
+        ("prices.GPU=9000", r"by\..*\.cost", "nothing"),
+        ("energy.price_per_kwh=0.5", r"energy\.cost", "nothing"),
+        ("energy.price_per_kwh=null", r"energy\.cost", "energy.cost"),
+    ],
+)
+def test_what_the_rows_of_a_sweep_do_not_decide_is_left_out(change, left_out, unnamed, study, vinesim, tmp_path):
+    """The rows lack the energy, of which its cost follows. A cost that nothing has any more is left out silently."""
+    (tmp_path / "own.py").write_text("def paid(result):\n    return result.summary['cost']['purchase']\n")
+    study.write_text(study.read_text() + "record: [makespan_us, energy.cost, by.size, own.py:paid]\n")
+    swept = vinesim("sweep", study, "--set", "energy.price_per_kwh=0.3", "--out", tmp_path / "out", "--json")
+    done = vinesim("show", tmp_path / "out", "--set", change, "--json")
+    before, after = (_summary(of)["points"][0]["numbers"] for of in (swept, done))
+    wanted = [name for name in before if re.fullmatch(left_out, name)]
+    assert len(wanted) > 0
+    assert [name for name in before if name not in after] == wanted
+    assert [name for name in wanted if name not in done.err] == [name for name in wanted if name == unnamed]
+    assert after["paid"] == before["paid"]
+    assert "own.py:paid: as in the stored runs" in done.err
 
 
 @pytest.mark.parametrize("words", [HOT[:2], ("--set", "policy=pref"), ("--percentile", "42"), ("--record", "a.py:b")])

@@ -115,6 +115,11 @@ def test_limits_and_objectives_may_name_numbers_of_ones_own(here):
     answer = vs.plan(file, here / "out", workers=1)
     assert answer.recommended.judgements[0].limit.number == "late"
     assert json.loads((here / "out" / "plan.json").read_text())["status"].startswith("recommended")
+    again_late = _again(here / "out", file, one=("0.01", "0.02"))
+    assert again_late.recommended.judgements[0].limit.number == "late"
+    (here / "cheap.yaml").write_text((here / "scenario.yaml").read_text().replace("CPU_INTEL: 2000", "CPU_INTEL: 10"))
+    with pytest.warns(vs.InputWarning, match="own.py:late: as in the stored runs"):
+        _again(here / "out", file, one=("scenario.yaml", "cheap.yaml"))
     for wrong in ("record: [own.py:lat]", "record: [own.py]", "record: [jobs.count]", ""):
         file.write_text(
             PLAN.replace("limits: {jobs.latency_us.p99: {below: 100 us}}", limits.split("\n")[0] + f"\n{wrong}")

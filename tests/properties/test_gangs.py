@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pytest
 
+import vinesim as vs
 from tests.gangs import gang_scenario
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, run, unlike
+from tests.properties.equivalence import Refused, run, unlike, without_plans
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.registry import resolve
 
@@ -36,6 +37,34 @@ POLICIES = {
     "rb_ljf_ba": ("rb_ljf_ba", {"sharing": True, "two_phase": True}),
     "rb_ljf_ocl": ("rb_ljf_ocl", {"sharing": True}),
 }
+
+
+@pytest.mark.parametrize("within", [NODE, RACK])
+@pytest.mark.parametrize("fastest", ["CPU", "GPU"])
+def test_no_policy_waits_for_a_type_that_can_never_hold_a_gang(fastest, within):
+    """Each rack has one unit of the fastest type and two of the other: room for a gang of two on the latter only."""
+    types, is_cpu = (vs.ProcessorType("CPU"), vs.ProcessorType("GPU")), fastest == "CPU"
+    work = vs.Workload(
+        job_task_type=np.zeros(2),
+        job_first=np.array([0, 2, 3]),
+        arrival_us=np.array([0.0, 1.0]),
+        operations=np.full(3, 4.0),
+        data_bytes=np.zeros(3),
+        data_rack=np.zeros(3),
+        data_shelf=np.zeros(3),
+        preferred_type=np.full(3, -1),
+        task_types=(vs.TaskType("INT"),),
+        gang_within=np.array([within, NO_GANG]),
+    )
+    center = vs.Datacenter(np.array([0, 1, 1] * 2) == is_cpu, np.array([0, 0, 0, 1, 1, 1]), np.zeros(6), types)
+    affinity, n_ran = np.array([[4.0], [1.0]] if is_cpu else [[1.0], [4.0]]), 0
+    for name, policy in without_plans().items():
+        for options in ({}, {"kind": "acc"})[: 2 if name.startswith("rb_") and is_cpu else 1]:
+            found = run(vs.Scenario(center, work, policy=policy, options=options, affinity=affinity), "reference")
+            if not isinstance(found, Refused):
+                assert found.exit_reason == "ALL_DONE", (name, options)
+                n_ran += 1
+    assert n_ran > 20
 
 
 def test_the_engines_agree_where_tasks_of_gangs_hold_several_units_and_end_early():

@@ -84,6 +84,18 @@ def test_the_heaps_choose_gangs_as_a_plain_scan_does(name):
     assert n_gangs > N_SCENARIOS / 2
 
 
+@NAMES
+@pytest.mark.parametrize("fastest", [0, 1])
+def test_a_task_that_is_too_large_for_its_fastest_kind_is_for_the_other(name, fastest):
+    case = cluster(4, [7], [(0, 3, 3, 0, 0), (1, 3, 3, 0, 0)], name)
+    sizes = [1.0 if i == fastest else 4.0 for i in range(2)]
+    types = tuple(replace(p, capacity=size) for p, size in zip(case.datacenter.processor_types, sizes, strict=True))
+    times = np.where(np.arange(2) == fastest, 1.0, 3.0) * np.ones((2, 1))
+    case = replace(case, datacenter=replace(case.datacenter, processor_types=types))
+    found = vs.simulate(with_work(case, times_us=times, demand=[2.0, 1.0]), engine="reference")
+    assert found.tasks["unit"].tolist() == [1 - fastest, fastest]
+
+
 def test_without_aging_and_with_requests_that_fit_avoidance_is_longest_first():
     n_differing = 0
     for seed in range(N_SCENARIOS):

@@ -20,7 +20,7 @@ from vinesim.plans.stored import read_answer
 from vinesim.plans.unfinished import why_broken
 from vinesim.studies.damage import intact_parts
 from vinesim.studies.expand import scenario_of
-from vinesim.studies.repriced import check_prices, costs_of
+from vinesim.studies.repriced import check_prices, costs_of, other_prices, warn_of_own
 from vinesim.studies.rows import stored_numbers, stored_places
 
 _SAME = "The stored runs are those of another question: run the plan with it, in another folder."
@@ -91,4 +91,6 @@ def _runs(folder: Path, was: Plan, asked: Plan) -> dict[tuple[int, int], tuple[s
             scenarios[point] = scenario_of(was.space, run), scenario_of(asked.space, other)
             check_prices(*scenarios[point], _SAME)
         found[point, replication] = run_id, numbers[run_id] | costs_of(*scenarios[point], numbers[run_id])
+    if any(any(other_prices(*pair)) for pair in scenarios.values()):
+        warn_of_own(was.space)
     return found

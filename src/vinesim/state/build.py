@@ -18,7 +18,7 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
 from vinesim.state.demand import demands, take_whole_units
 from vinesim.state.demand_classes import DemandClasses, class_columns, classes_of, unmet
-from vinesim.state.gangs import check_gangs, gangs_of, placing_order
+from vinesim.state.gangs import check_gangs, gang_types, gangs_of, placing_order
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import ANY_NUMBER, OF_REQUEST
 from vinesim.state.model import Model
@@ -158,6 +158,11 @@ class Parts:
             **({"task_request": np.stack([requests[name] for name in names], axis=1)} if requests else {}),
         }
 
+    def type_capacity(self) -> Columns:
+        found = np.zeros(len(self.scenario.affinity))
+        found[self.unit_type] = self.capacity
+        return {"type_capacity": found}
+
     def ahead(self) -> Columns:
         """How many tasks units take while they compute another one."""
         if not self.scenario.datacenter.takes_ahead:
@@ -205,6 +210,9 @@ class Parts:
         nothing = np.zeros(work.n_jobs, np.int32)
         columns = {name: nothing if column is None else column for name, column in given.items()}
         return {"job_gang": gangs_of(work), **columns}
+
+    def gang_types(self) -> Columns:
+        return {} if self.scenario.workload.gang_within is None else {"gang_types": gang_types(Model(self))}
 
     def gang_order(self) -> Columns:
         work = self.scenario.workload

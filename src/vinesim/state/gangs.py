@@ -1,7 +1,8 @@
 """Gangs before a run: which gangs are alike, in which order their tasks are placed, and whether an empty datacenter has
 room for each."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,54 +52,98 @@ def check_gangs(model: Model) -> None:
     The check is exact for gangs of tasks that demand the same and hold one unit each. For others, it looks only at the
     largest number of equal tasks of the gang, with one unit each.
     """
-    problems, known, classes, demands_of = [], dict[Hashable, str](), classes_of_tasks(model), demands_of_tasks(model)
-    for job in np.flatnonzero(model.job_gang != NO_GANG).tolist():
-        first, end = int(model.job_first[job]), int(model.job_first[job + 1])
-        kinds, demand = classes[first:end], demands_of[first:end]
-        shape = int(model.job_gang[job]), int(model.job_per_node[job]), int(model.job_nodes[job])
-        partition = int(model.job_partition[job]) if len(model.job_partition) else -1
-        key = shape, partition, kinds.tobytes(), demand.tobytes()
+    problems, known = [], dict[Hashable, str]()
+    for job, key, gang in _kinds_of_gangs(model):
         if key not in known:  # logs have many gangs alike
-            known[key] = _too_many(model, partition, shape, kinds, demand)
+            known[key] = _too_many(model, gang)
         if known[key]:
             remedy = "Make the gang smaller or the datacenter larger."
-            found = f"a gang of {end - first} tasks, job {job}"
-            problems.append(Problem(("workload", "task", int(first)), known[key], found, remedy))
+            found = f"a gang of {len(gang.kinds)} tasks, job {job}"
+            problems.append(Problem(("workload", "task", int(model.job_first[job])), known[key], found, remedy))
         if len(problems) == 5:
             break
     if problems:
         raise InputError(problems)
 
 
-def _too_many(model: Model, partition: int, shape: tuple[int, int, int], kinds: np.ndarray, demand: np.ndarray) -> str:
-    """Return how many tasks of a gang have room together, in words; nothing if all do. ``shape`` says within what the
-    tasks are and how many may be at one node, and the number of nodes if that many are at each; ``kinds`` and
-    ``demand`` [n] are those of the tasks."""
-    within, per_node, n_nodes = shape
-    is_there = np.ones(len(model.node_rack), bool) if partition < 0 else model.partition_node[partition]
-    for kind in sorted(set(kinds.tolist())):
-        mine = np.flatnonzero(kinds == kind)
-        share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
-        fewest = per_node if n_nodes and len(mine) == len(kinds) else 1
-        limits = per_node or len(kinds), fewest
-        most = _most(model, is_there, within, limits, kind, share if share >= 0 else np.nan)
-        if most < len(mine):
-            place = WITHIN.get(within, "the datacenter")
-            of_node = f", {per_node} on each node" if n_nodes else f", at most {per_node} a node" if per_node else ""
+def gang_types(model: Model) -> np.ndarray:
+    """[J, P] whether the empty datacenter has room for all tasks of a job together on units of each type, as far as
+    :func:`check_gangs` sees; true for jobs that are no gangs."""
+    found, known = np.ones((len(model.job_gang), len(model.affinity)), bool), dict[Hashable, np.ndarray]()
+    for job, key, gang in _kinds_of_gangs(model):
+        if key not in known:
+            known[key] = np.all([of_kind.most >= of_kind.n_tasks for of_kind in _most_of_kinds(model, gang)], axis=0)
+        found[job] = known[key]
+    return found
+
+
+class _Gang(NamedTuple):
+    """What decides where a gang has room."""
+
+    within: int
+    per_node: int  # the most of its tasks at one node, 0 = any number
+    n_nodes: int  # nodes with that many tasks on each, 0 = any number
+    partition: int  # -1 = none
+    kinds: np.ndarray  # [n] task types, or classes of demands
+    demand: np.ndarray  # [n]
+
+
+class _OfKind(NamedTuple):
+    """The tasks of one kind in a gang."""
+
+    n_tasks: int
+    fewest: int  # of them at each node where there are any
+    most: np.ndarray  # [P] how many the empty datacenter can hold together, on units of each type
+
+
+def _kinds_of_gangs(model: Model) -> Iterator[tuple[int, Hashable, _Gang]]:
+    """Yield each job that is a gang, and what gangs alike have in common."""
+    classes, demands_of = classes_of_tasks(model), demands_of_tasks(model)
+    for job in np.flatnonzero(model.job_gang != NO_GANG).tolist():
+        first, end = int(model.job_first[job]), int(model.job_first[job + 1])
+        kinds, demand = classes[first:end], demands_of[first:end]
+        shape = int(model.job_gang[job]), int(model.job_per_node[job]), int(model.job_nodes[job])
+        partition = int(model.job_partition[job]) if len(model.job_partition) else -1
+        yield job, (shape, partition, kinds.tobytes(), demand.tobytes()), _Gang(*shape, partition, kinds, demand)
+
+
+def _too_many(model: Model, gang: _Gang) -> str:
+    """Return how many tasks of a gang have room together, in words; nothing if all do."""
+    for n_tasks, fewest, of_type in _most_of_kinds(model, gang):
+        most = int(of_type.max(initial=0))
+        if most < n_tasks:
+            place, per_node = WITHIN.get(gang.within, "the datacenter"), gang.per_node
+            of_node = f", {per_node} on each node" if gang.n_nodes else f", at most {per_node} a node" * (per_node > 0)
             if most == 0:
-                of_partition = "" if partition < 0 else " of its partition"
+                of_partition = "" if gang.partition < 0 else " of its partition"
                 return f"a node{of_partition} with room for {f'{fewest} such tasks' if fewest > 1 else 'such a task'}"
             return f"at most {most} such tasks together: what {place} has room for{of_node}"
     return ""
 
 
-def _most(model: Model, is_there: np.ndarray, within: int, limits: tuple[int, int], kind: int, share: float) -> int:
-    """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type, on the nodes
+def _most_of_kinds(model: Model, gang: _Gang) -> Iterator[_OfKind]:
+    """Yield the tasks of each kind, with how many of them have room."""
+    is_there = np.ones(len(model.node_rack), bool) if gang.partition < 0 else model.partition_node[gang.partition]
+    for kind in sorted(set(gang.kinds.tolist())):
+        mine = np.flatnonzero(gang.kinds == kind)
+        share = float(np.where(np.isnan(gang.demand[mine]), -1.0, gang.demand[mine]).min())
+        fewest = gang.per_node if gang.n_nodes and len(mine) == len(gang.kinds) else 1
+        limits = gang.per_node or len(gang.kinds), fewest
+        most = _most(model, is_there, gang.within, limits, kind, share if share >= 0 else np.nan)
+        yield _OfKind(len(mine), fewest, most)
+
+
+def _most(
+    model: Model, is_there: np.ndarray, within: int, limits: tuple[int, int], kind: int, share: float
+) -> np.ndarray:
+    """[P] how many tasks of one kind an empty node, rack or datacenter can hold on units of each type, on the nodes
     ``is_there`` [V]; ``limits`` are the most at one node, and the fewest where there are any."""
     per_node, fewest = limits
     sizes = np.unique(model.unit_capacity)
     fitting = np.array([_fitting(share, float(size)) for size in sizes])
-    most, n_units = 0, 1 if len(model.class_units) == 0 else int(model.class_units[kind])
+    most, n_units = np.zeros(len(model.affinity), np.int64), 1
+    if len(model.class_units):
+        n_units = int(model.class_units[kind])
     n_nodes = len(model.node_rack)
     for p in np.flatnonzero(model.affinity[:, kind] > 0):
         mine = model.unit_type == p
@@ -106,12 +151,11 @@ def _most(model: Model, is_there: np.ndarray, within: int, limits: tuple[int, in
         of_node = np.bincount(model.unit_node[mine], held, n_nodes).astype(np.int64) // n_units
         of_node = np.where(is_there & (of_node >= fewest), np.minimum(of_node, per_node), 0)
         if within == NODE:
-            found = of_node.max(initial=0)
+            most[p] = of_node.max(initial=0)
         elif within == RACK:
-            found = np.bincount(model.node_rack, of_node).max(initial=0)
+            most[p] = np.bincount(model.node_rack, of_node).max(initial=0)
         else:
-            found = of_node.sum()
-        most = max(most, int(found))
+            most[p] = of_node.sum()
     return most
 
 

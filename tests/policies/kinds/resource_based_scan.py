@@ -40,22 +40,23 @@ class Room:
         self.model, self.state, self.options = model, state, options
         self.load = [float(load) for load in state.unit_load]
         self.n_tasks = [len(tasks) for tasks in state.running]
+        self.open = state.unit_open
 
     def is_free(self, unit):
-        capacity = self.state.unit_open[unit]
+        capacity = self.open[unit]
         return self.load[unit] < capacity * FULL and (self.options.sharing or self.n_tasks[unit] == 0)
 
     def takes(self, task, unit):
         wanted = demand(self.model, self.state, task, unit)
-        return self.is_free(unit) and self.load[unit] + wanted <= self.state.unit_open[unit] * OVERFULL
+        return self.is_free(unit) and self.load[unit] + wanted <= self.open[unit] * OVERFULL
 
     def take(self, task, unit):
         self.load[unit] += demand(self.model, self.state, task, unit)
         self.n_tasks[unit] += 1
 
-    def place_of(self, task, unit):
+    def place_of(self, task, unit, members=None):
         """The units on which the task and those of its gang would start, of tasks that take whole units; or None."""
-        model, members = self.model, together(self.model, self.state, task)
+        model, members = self.model, members or together(self.model, self.state, task)
         if not self.takes(task, unit):
             return None
         if len(members) == 1:
@@ -138,10 +139,19 @@ class Call:
         return model.overhead_us[p, own_type] + model.task_operations[task] / model.affinity[p, own_type]
 
     def is_for_cpu(self, task):
-        deployed = set(self.model.unit_type.tolist())
+        deployed = {p for p in set(self.model.unit_type.tolist()) if self.may_hold(task, p)}
         on_cpu = min((self.time(task, p) for p in deployed if self.model.type_is_cpu[p]), default=float("inf"))
         on_other = min((self.time(task, p) for p in deployed if not self.model.type_is_cpu[p]), default=float("inf"))
         return on_cpu <= on_other if self.options.kind.best else on_other == float("inf")
+
+    def may_hold(self, task, p):
+        """Whether the task, or its whole gang, would have a place if nothing ran."""
+        model, job, members = self.model, self.model.task_job[task], [task]
+        if len(model.job_gang) and model.job_gang[job] != NO_GANG:
+            members = list(range(model.job_first[job], model.job_first[job + 1]))
+        room = Room(model, self.state, self.options)
+        room.load, room.n_tasks, room.open = [0.0] * len(room.load), [0] * len(room.load), model.unit_capacity
+        return any(room.place_of(members[0], unit, members) for unit in np.flatnonzero(model.unit_type == p).tolist())
 
     def can_be(self, task, unit, share=1.0):
         """Whether the unit's type can run the task and provides a share of its requests."""

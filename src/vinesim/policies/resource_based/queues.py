@@ -14,8 +14,9 @@ from vinesim.policies.resource_based.flags import (
     TO_MOVE,
 )
 from vinesim.policies.resource_based.together import any_is_empty, longest_estimate_us, longest_us
-from vinesim.state.layout import PENDING
-from vinesim.state.queries import arrival_us, n_arrived, task_type
+from vinesim.state.demand import amount_of
+from vinesim.state.layout import OVERFULL, PENDING
+from vinesim.state.queries import arrival_us, job_of, n_arrived, task_type
 from vinesim.state.skew_heap import join, without_root
 
 
@@ -25,16 +26,27 @@ def group_of(model: Any, task: int) -> int:
 
 
 def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
-    """Return the task's shortest time on a deployed CPU, or accelerator; infinite if none can run it."""
+    """Return the task's shortest time on a deployed CPU, or accelerator, of the types that can hold it with its gang;
+    infinite if there are none."""
     best_us = float("inf")
     own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
         p = int(model.ranking[own_type, i])
         if p < 0:
             break
-        if model.type_is_cpu[p] == on_cpu:
+        if model.type_is_cpu[p] == on_cpu and may_hold(model, state, task, p):
             best_us = min(best_us, longest_us(model, state, task, p))
     return best_us
+
+
+def may_hold(model: Any, state: Any, task: int, processor_type: int) -> bool:
+    """Whether the empty datacenter has room for the task, and for its gang if it is of one, on units of a type."""
+    if len(model.gang_types) > 0 and not model.gang_types[job_of(model, state, task), processor_type]:
+        return False
+    if len(model.task_demand) == 0:
+        return True
+    capacity = model.type_capacity[processor_type]
+    return amount_of(model.task_demand[task], capacity) <= capacity * OVERFULL
 
 
 def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) -> float:
