@@ -261,3 +261,40 @@ def test_problems_of_the_scenario_join_those_of_a_study_or_plan(tmp_path, vinesi
     text = vinesim("validate", str(tmp_path / "file.yaml")).err
     assert "arrivals.iat" in text
     assert "GPUU" not in text
+
+
+@pytest.mark.parametrize(
+    ("document", "found"),
+    [
+        ({**SCENARIO, "policy": "high"}, {"what": "scenario", "units": {"CPU_INTEL": 2}, "jobs": 3, "policy": "high"}),
+        (
+            {"scenario": {**SCENARIO, "policy": "high"}, "axes": {"arrivals.iat": [7, 8]}, "replications": 2},
+            {"what": "study", "axes": {"arrivals.iat": 2}, "points": 2, "replications": 2, "runs": 4},
+        ),
+        (PLAN, {"what": "plan", "candidates": 8, "goals": ["least units.count"], "runs": 2000}),
+        (SCENARIO, {"what": "scenario", "unchecked": ["policy mine.py:Mine"]}),
+    ],
+)
+def test_what_is_valid_is_given_as_json(vinesim, folder, monkeypatch, document, found):
+    monkeypatch.chdir(folder)
+    (folder / "d.yaml").write_text(json.dumps(document))
+    done = vinesim("validate", "d.yaml", "--json")
+    assert done.code == 0, done.err
+    answer = json.loads(done.out)
+    assert answer == answer | {"file": "d.yaml", "valid": True, "n_problems": 0, "problems": []} | found
+
+
+def test_problems_are_given_as_json_too(vinesim, folder):
+    (folder / "s.yaml").write_text(json.dumps({**SCENARIO, "policy": "hihg", "sampling": -1}))
+    done = vinesim("validate", folder / "s.yaml", "--json")
+    assert done.code == 2
+    answer = json.loads(done.out)
+    assert (answer["valid"], answer["n_problems"]) == (False, 2)
+    assert {one["where"].rpartition(": ")[2] for one in answer["problems"]} == {"policy", "sampling"}
+    assert {"high" in one["remedy"] for one in answer["problems"]} == {True, False}
+    assert "2 problems in the input" in done.err
+    (folder / "mine.py").write_text(MINE.replace("class Mine(OnlinePolicy)", "class Mine(OnlinePolicies)"))
+    (folder / "s.yaml").write_text(json.dumps(SCENARIO))
+    broken = vinesim("validate", folder / "s.yaml", "--json", "--run-policy-file")
+    assert broken.code == 2
+    assert "OnlinePolicies" in json.loads(broken.out)["problems"][0]["found"]

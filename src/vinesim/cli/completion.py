@@ -31,12 +31,13 @@ def policy_options(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]
 
 def axes_of(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the axes of the sweep on the line, each in words."""
+    from vinesim.formats.results.folder import STUDY
     from vinesim.formats.study.file import read_study
     from vinesim.model.errors import VineSimError
     from vinesim.model.titles import axis_title
 
     try:
-        columns = read_study(_folder(ctx) / "study.yaml").columns
+        columns = read_study(_folder(ctx) / STUDY).columns
     except VineSimError:
         return []
     return [(name, axis_title(name).words) for name in columns if name.startswith(incomplete)]

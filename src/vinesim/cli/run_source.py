@@ -8,7 +8,7 @@ from typing import Any
 
 from vinesim.cli.arguments import key_values, only_one_source, scenario_settings
 from vinesim.formats.papers.scenario import read_text_scenario
-from vinesim.formats.results.folder import ORIGIN, SCENARIO
+from vinesim.formats.results.folder import ORIGIN, SCENARIO, STUDY
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.source.quantities import time_us
@@ -20,7 +20,6 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.documents import prepared, scenario_from
 from vinesim.policies.registry import resolve
 from vinesim.policies.replacing import changed
-from vinesim.studies.damage import STUDY
 from vinesim.studies.expand import Points, scenario_of
 from vinesim.studies.origin import read_origin
 

@@ -32,7 +32,7 @@ def show(
 
     All numbers are computed from the tables in the folder; nothing is run.
     """
-    from vinesim.studies.damage import STUDY
+    from vinesim.formats.results.folder import STUDY
 
     if (folder / STUDY).exists():
         _sweep(folder, changes, {"--percentile": percentile, "--record": record}, by, as_json)

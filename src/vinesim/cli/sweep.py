@@ -39,10 +39,10 @@ def sweep(
     from vinesim.cli.exit_codes import of_sweep
     from vinesim.cli.study_changes import changed_study
     from vinesim.cli.unfinished import reasons_of
+    from vinesim.formats.results.folder import STUDY
     from vinesim.formats.study.file import read_study
     from vinesim.model.errors import InputError, Problem
     from vinesim.policies.documents import checked_scenario
-    from vinesim.studies.damage import STUDY
     from vinesim.studies.origin import read_origin
     from vinesim.studies.sweep import sweep as run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.results.folder import REPORT
+from vinesim.formats.results.folder import REPORT, STUDY
 from vinesim.formats.source.database import name_of, pattern_of, reading, text_of
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.units import axis_label, displayed_labels, is_number, label_texts
@@ -25,7 +25,6 @@ from vinesim.report.markup import Content, Section, counted, facts, note, notice
 from vinesim.report.rounding import rounded
 from vinesim.studies.backtest_record import error_note
 from vinesim.studies.compare import direction_of
-from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.points import plain
 from vinesim.studies.rows import number_columns

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.folder import STUDY
 from vinesim.formats.results.table import Table
 from vinesim.formats.source.units import axis_label
 from vinesim.formats.source.yaml_source import YamlSource
@@ -17,7 +18,6 @@ from vinesim.pages.two_runs import names_of, settings_table
 from vinesim.report.breakdown import compared_of
 from vinesim.report.markup import Content, Section, counted, note, notice, table
 from vinesim.studies.compare import Comparison, Correction, compare
-from vinesim.studies.damage import STUDY
 from vinesim.studies.labels import axes_of_jobs, by_label
 from vinesim.studies.sweep import Sweep, read_sweep
 from vinesim.studies.sweep_notes import notes_of_both

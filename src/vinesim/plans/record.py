@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.results.checksums import BLANK, with_checksum
-from vinesim.formats.results.folder import to_json
+from vinesim.formats.results.folder import STUDY, to_json
 from vinesim.formats.scenario.keys import moved
 from vinesim.formats.source.files import read_bytes, replacing
 from vinesim.formats.source.yaml_writer import as_yaml
@@ -25,7 +25,6 @@ from vinesim.plans.candidate import Candidate
 from vinesim.plans.hardware import SECTION
 from vinesim.plans.question import question
 from vinesim.policies.documents import prepared
-from vinesim.studies.damage import STUDY
 
 PLAN_JSON, RECOMMENDATION = "plan.json", "recommendation.yaml"
 POINTS = "points"  # folder with the scenarios of the other points in the answer's tables

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.results.checksums import is_intact
+from vinesim.formats.results.folder import STUDY
 from vinesim.formats.source.files import read_bytes
 from vinesim.model.errors import InputError, Problem
 from vinesim.plans.record import FORMAT, PLAN_JSON, study_digest
 from vinesim.plans.run_ids import joined, parted
-from vinesim.studies.damage import STUDY, intact_parts
+from vinesim.studies.damage import intact_parts
 from vinesim.studies.rows import stored_ids
 
 AGAIN = "Repeat `vinesim plan` with this folder: finished runs are kept."

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vinesim.formats.results.folder import SUMMARY, write_result
+from vinesim.formats.results.folder import STUDY, SUMMARY, write_result
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.plots.style import DPI, Look, font_names, matplotlib, suffix_problems, write
@@ -118,7 +118,7 @@ def _opened(source: Source, stack: ExitStack) -> Sweep | tuple[str, Path]:
         write_result(folder, source)
         return str(source.provenance.get("policy", "run")), folder
     path = Path(source)
-    if (path / "study.yaml").exists() and not (path / SUMMARY).exists():
+    if (path / STUDY).exists() and not (path / SUMMARY).exists():
         return read_sweep(path)
     return path.resolve().name, path
 

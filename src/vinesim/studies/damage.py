@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.results.checksums import is_intact
+from vinesim.formats.results.folder import STUDY
 from vinesim.formats.source.files import read_bytes, replacing
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.studies import journal
@@ -15,7 +16,6 @@ from vinesim.studies.journal import intact_lines, read_journals
 from vinesim.studies.origin import damaged_files
 from vinesim.studies.parts import is_whole, run_files
 
-STUDY = "study.yaml"
 DAMAGED = "damaged"  # the folder for damaged files
 MISMATCH = "a damaged one: its checksum does not match"
 

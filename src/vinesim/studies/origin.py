@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.results.checksums import BLANK, is_intact, with_checksum
-from vinesim.formats.results.folder import INPUTS, ORIGIN, SCENARIO, to_json
+from vinesim.formats.results.folder import INPUTS, ORIGIN, SCENARIO, STUDY, SUMMARY, to_json
 from vinesim.formats.scenario.keys import renamed
 from vinesim.formats.source.files import read_bytes, replacing
 from vinesim.formats.source.yaml_source import steps_of
@@ -181,8 +181,7 @@ def read_origin(folder: Path, what: str = "") -> dict[str, Any]:
     """
     file = folder / ORIGIN
     if not file.is_file():
-        remedy = "It was written by an earlier version, or from Python: give the file that it was made from."
-        raise InputError([Problem(str(folder), f"a folder with {ORIGIN}", "none", remedy)])
+        raise InputError([_without_origin(folder)])
     found = _parsed(file)
     if found is None:
         remedy = "Copy the whole folder again."
@@ -201,6 +200,18 @@ def read_origin(folder: Path, what: str = "") -> dict[str, Any]:
         text = f"{folder} is of VineSim {found['vinesim']}, and this is {code_version()}: results may differ"
         warnings.warn(text, InputWarning, stacklevel=2)
     return found
+
+
+def _without_origin(folder: Path) -> Problem:
+    """Return the problem with what is given in place of a folder that has an origin."""
+    expected = "a folder that --out of run, sweep, plan or backtest wrote"
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "no such folder"
+        return Problem(str(folder), expected, found, "Check the name.")
+    if not any((folder / name).exists() for name in (SUMMARY, STUDY)):
+        return Problem(str(folder), expected, "a folder of something else" if any(folder.iterdir()) else "an empty one")
+    remedy = "It was written by an earlier version, or from Python: give the file that it was made from."
+    return Problem(str(folder), f"a folder with {ORIGIN}", "none", remedy)
 
 
 def damaged_files(folder: Path) -> list[Path]:

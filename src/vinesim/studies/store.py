@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.results.checksums import BLANK, with_checksum
-from vinesim.formats.results.folder import INPUTS, ORIGIN
+from vinesim.formats.results.folder import INPUTS, ORIGIN, STUDY
 from vinesim.formats.source.drafts import is_draft
 from vinesim.formats.source.files import problem_of, replacing
 from vinesim.formats.study.file import read_study
@@ -22,7 +22,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study
 from vinesim.studies import journal
 from vinesim.studies.chunks import Chunk
-from vinesim.studies.damage import DAMAGED, STUDY, find_damage, intact_parts, refuse_damage, set_aside
+from vinesim.studies.damage import DAMAGED, find_damage, intact_parts, refuse_damage, set_aside
 from vinesim.studies.journal import Journal, read_journals
 from vinesim.studies.layout import Layout
 from vinesim.studies.parts import RUNS, Header, headers, run_files, write_chunk

@@ -71,6 +71,7 @@ def test_nodes_of_a_kind_are_added_and_removed_by_one_key(site):
             r"reservations\.x\.nodes: expected names in options\.nodes, found 'cc3'\. Did you mean c3",
         ),
         ("options.topology={s: {nodes: 'c[1-3],gg1'}}", r"topology\.s\.nodes: .*found 'gg1'\. Did you mean g1"),
+        ("options.topology={s: {nodes: 'c[1-3]'}, t: {nodes: c2}}", r"t\.nodes: .*no other switch names.*c2, as in s"),
         ("options.nodes.c.names='g[1-3]'", r"nodes\.g\.names: expected nodes that no other run has: c .*'g1'"),
         ("options.qos.high.preempt=[norml]", r"high\.preempt: expected names in options\.qos.*Did you mean normal"),
         ("options.accounts.lab.parent=rot", r"lab\.parent: expected names in options\.accounts.*mean root"),

@@ -285,14 +285,28 @@ def test_expanding_loads_no_compiler():
     subprocess.run([sys.executable, "-c", code, str(EXAMPLES / "study.yaml")], check=True)
 
 
-def test_files_are_labelled_as_the_study_names_them(tmp_path):
+@pytest.mark.parametrize(
+    ("axis", "labels"),
+    [
+        ({"policy": ["mine.py:Mine", "high"]}, [("mine.py:Mine",), ("high",)]),
+        (
+            {"p": {"zip": {"policy": ["mine.py:Mine", "high"], "arrivals.iat": ["2 us", None]}}},
+            [("mine.py:Mine", 2), ("high", None)],
+        ),
+        (
+            {"arrivals": [None, {"file": "t.txt", "time_scale": 2}]},
+            [(None,), ("{file: t.txt, time_scale: 2}",)],
+        ),
+    ],
+)
+def test_files_are_labelled_as_the_study_names_them(tmp_path, axis, labels):
     (tmp_path / "mine.py").write_text(POLICY.replace("import helpers\n", ""))
+    (tmp_path / "t.txt").write_text("0\n1\n2\n")
     (tmp_path / "site").mkdir()
     (tmp_path / "site/s.yaml").write_text(json.dumps(SCENARIO))
-    asked = {"scenario": "site/s.yaml", "axes": {"policy": ["mine.py:Mine", "high"]}}
-    given = study(asked, tmp_path)
-    assert given.axes[0].labels == (("mine.py:Mine",), ("high",))
-    assert given.axes[0].settings[0] == {"policy": "../mine.py:Mine"}
+    given = study({"scenario": "site/s.yaml", "axes": axis}, tmp_path)
+    assert list(given.axes[0].labels) == labels
+    assert "../" in str(given.axes[0].settings)
     text = to_yaml(given, tmp_path)
     (tmp_path / "kept.yaml").write_text(text)
     kept = read_study(tmp_path / "kept.yaml")

@@ -461,3 +461,20 @@ def test_any_value_survives_the_text(options, values):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "study.yaml").write_text(to_yaml(found, folder), "utf-8")
         assert read_study(Path(folder) / "study.yaml").scenario == found.scenario
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        ("{horizon: [a, b], sampling: [c, d]}", "axes.z.labels.sampling: expected a key of zip: horizon, found"),
+        ("{horizon: [a]}", "axes.z.labels.horizon: expected a label for each of 2 values, found 1"),
+        ("{horizon: [a, [b]]}", "axes.z.labels.horizon[1]: expected a number or a text, found"),
+        ("{horizon: [a, a]}", "axes.z.zip: expected each position once, found a again"),
+    ],
+)
+def test_labels_of_zipped_values_are_checked(tmp_path, labels, problem):
+    file = tmp_path / "study.yaml"
+    file.write_text(f"{TEXT}axes: {{z: {{zip: {{horizon: [1, 2]}}, labels: {labels}}}}}\n")
+    with pytest.raises(InputError) as error:
+        read_study(file)
+    assert problem in str(error.value)

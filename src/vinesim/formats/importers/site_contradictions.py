@@ -37,8 +37,11 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
         )
     if has_switches(site):
         rows = [entry.values for entry in site.topology.entries["switchname"]]
-        below = {name for row in rows for name in hosts(row.get("nodes", ""))}
-        found["nodes of switches that are not known, and are left out"] = len(below - set(known))
+        below = Counter(name for row in rows for name in set(hosts(row.get("nodes", ""))))
+        found["nodes of switches that are not known, and are left out"] = len(set(below) - set(known))
+        found["nodes below several leaf switches: below the last of them"] = sum(
+            n > 1 for name, n in below.items() if name in known
+        )
         switches = {name for row in rows for name in hosts(row.get("switches", ""))}
         found["switches below others that are not known, and are left out"] = len(
             switches - {row["switchname"] for row in rows}
@@ -46,6 +49,8 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
     qos = {one.name for one in site.qos}
     preempted = {name for one in site.qos for name in one.values.get("Preempt", "").split(",")} - {""}
     found["QOS to preempt that are not in their table, and are left out"] = len(preempted - qos)
+    unknown = {name for one in nodes.partitions for name in one.unknown}
+    found["nodes and sets of nodes of partitions that are not known, and are left out"] = len(unknown)
     of_partitions = {one.values.get("qos", "") for one in nodes.partitions} - NOTHING
     found["QOS of partitions that are not in their table: without their limits"] = len(of_partitions - qos)
     found["QOS that are in their table twice: the last one is taken"] = len(site.qos) - len(qos)

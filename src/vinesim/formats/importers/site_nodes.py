@@ -34,6 +34,7 @@ class SitePartition(NamedTuple):
     name: str
     nodes: frozenset[str]
     values: dict[str, str]
+    unknown: frozenset[str] = frozenset()  # nodes that it names, but no line describes
 
 
 class Nodes(NamedTuple):
@@ -80,7 +81,8 @@ def read_nodes(site: Site) -> Nodes:
     if not found:
         remedy = "Add slurm.conf, or the output of: scontrol show nodes -o > nodes.txt"
         raise InputError([Problem(str(site.folder), "the nodes of the site", "none", remedy)])
-    partitions = [_partition(values, found) for values in _partition_rows(site)]
+    sets = _node_sets(site, found)
+    partitions = [_partition(values, found, sets) for values in _partition_rows(site)]
     nodes = [
         SiteNode(**{**vars(node), "partitions": tuple(one.name for one in partitions if node.name in one.nodes)})
         for node in sorted(found.values(), key=_place)
@@ -116,10 +118,22 @@ def preempts_by(settings: Mapping[str, str]) -> str:
     return kind if kind in ("partition_prio", "qos") else ""
 
 
-def _partition(values: dict[str, str], nodes: dict[str, SiteNode]) -> SitePartition:
+def _partition(values: dict[str, str], nodes: dict[str, SiteNode], sets: Mapping[str, set[str]]) -> SitePartition:
     given = values.get("nodes", "")
-    names = set(nodes) if given.upper() == "ALL" else set(hosts(given))
-    return SitePartition(values["partitionname"], frozenset(names & set(nodes)), values)
+    names = {"ALL"} if given.upper() == "ALL" else set(hosts(given))
+    named = names.difference(sets).union(*(sets[name] for name in names & set(sets)))
+    return SitePartition(values["partitionname"], frozenset(named & set(nodes)), values, frozenset(named - set(nodes)))
+
+
+def _node_sets(site: Site, nodes: Mapping[str, SiteNode]) -> dict[str, set[str]]:
+    """Return the nodes of each name that partitions may have in place of nodes: those it lists, and those with its
+    feature."""
+    found = {"ALL": set(nodes)}
+    for entry in site.config.entries.get("nodeset", []):
+        feature = entry.values.get("feature", "")
+        with_feature = {name for name, node in nodes.items() if feature in node.features}
+        found[entry.values["nodeset"]] = set(hosts(entry.values.get("nodes", ""))) | with_feature
+    return found
 
 
 def _node(name: str, row: dict[str, str]) -> SiteNode:

@@ -120,9 +120,11 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
         found["topology"] = {
             row["switchname"]: {name: row[name] for name in ("nodes", "switches") if name in row} for row in rows
         }
-        for one in found["topology"].values():
+        leaf = {name: row["switchname"] for row in rows for name in hosts(row.get("nodes", "")) if name in known}
+        for switch, one in found["topology"].items():
             if "nodes" in one:
-                one["nodes"] = _host_list([name for name in hosts(one["nodes"]) if name in known])
+                names = dict.fromkeys(hosts(one["nodes"]))
+                one["nodes"] = _host_list([name for name in names if leaf.get(name) == switch])
             if "switches" in one:
                 below = [name for name in hosts(one.pop("switches")) if name in found["topology"]]
                 one |= {"switches": _host_list(below)} if below else {"nodes": one.get("nodes", "")}

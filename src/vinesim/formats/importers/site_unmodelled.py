@@ -106,6 +106,8 @@ def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[
         found["topology: nodes are chosen as without switches"] = n
     if (duration_s(settings.get("completewait", "0"), 1.0) or 0.0) > 0:
         found["CompleteWait"] = n
+    if site.config.entries.get("downnodes"):
+        found["DownNodes: these nodes are up"] = n
     if settings.get("epilog"):
         found["Epilog: takes no time"] = n
     selects = settings.get("selecttypeparameters", "CR_Core_Memory")
@@ -120,7 +122,7 @@ def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[
         if others := [name for name in weights if not is_billed(name, site, nodes.gpu_types)]:
             found[f"partition {part.name}: TRESBillingWeights of {', '.join(others)}"] = by_partition[part.name]
     sharing = Counter(name for one in jobs if "oversubscribe" in one.job.options for name in one.job.partitions)
-    for name, _, values in nodes.partitions:
+    for name, _, values, _ in nodes.partitions:
         mode = values.get("oversubscribe", "NO").upper()
         if mode.startswith(("YES", "FORCE")) and not mode.endswith(":1"):
             of_mode = by_partition if mode.startswith("FORCE") else sharing  # YES: those that ask for it

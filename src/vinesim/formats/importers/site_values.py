@@ -54,6 +54,7 @@ OF_PARTITIONS = {
     **dict.fromkeys(("minnodes", "maxnodes", "maxcpuspernode"), NODES),
 }  # fmt: skip
 OF_SETTINGS = {**dict.fromkeys(WEIGHTS, WHOLE), **dict.fromkeys((*DURATIONS, "overtimelimit"), TIME)}
+OF_NODE_SETS = {"nodes": HOSTS}
 OF_SWITCHES = {"nodes": HOSTS, "switches": HOSTS}
 
 
@@ -70,9 +71,10 @@ def check_values(site: Site) -> None:
 
 
 def _again(site: Site) -> Iterator[Problem]:
-    """Yield a problem for each node, partition and switch that is described a second time."""
+    """Yield a problem for each node, set of nodes, partition and switch that is described a second time."""
     for config, kind, what in (
         (site.config, "nodename", "node"),
+        (site.config, "nodeset", "set of nodes"),
         (site.config, "partitionname", "partition"),
         (site.topology, "switchname", "switch"),
     ):
@@ -86,11 +88,13 @@ def _again(site: Site) -> Iterator[Problem]:
 
 
 def _things(site: Site) -> Iterator[tuple[str, Mapping[str, str], Mapping[str, Check]]]:
-    """Yield where each setting, node, partition and switch is described, its values, and what they must be."""
+    """Yield where each setting, node, set of nodes, partition and switch is described, its values, and what they must
+    be."""
     for name in OF_SETTINGS.keys() & site.config.settings.keys():
         yield site.config.places[name], site.config.settings, {name: OF_SETTINGS[name]}
     for config, kind, checks in (
         (site.config, "nodename", OF_NODES),
+        (site.config, "nodeset", OF_NODE_SETS),
         (site.config, "partitionname", OF_PARTITIONS),
         (site.topology, "switchname", OF_SWITCHES),
     ):

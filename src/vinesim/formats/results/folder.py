@@ -15,7 +15,7 @@ from vinesim.formats.source.files import exchanged
 from vinesim.model.columns import LABELS, OF_RUNS
 from vinesim.model.errors import InputError, Problem
 
-SUMMARY = "summary.json"
+SUMMARY, STUDY = "summary.json", "study.yaml"  # of a run; of a sweep or a plan
 TABLES = tuple(table.name for table in OF_RUNS)
 REPORT, TIMELINE = "report.html", "timeline.json"  # made later from a result, and replaced with it
 EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # only if requested, for vinesim explain

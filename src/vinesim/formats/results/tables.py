@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.checksums import SUMS, check_sums
-from vinesim.formats.results.folder import CHECKED, SUMMARY
+from vinesim.formats.results.folder import CHECKED, STUDY, SUMMARY
 from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.source.clock import Clock
 from vinesim.formats.source.database import Connection, QueryError, connected, explained, pattern_of, text_of
@@ -178,8 +178,9 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
 def _check_kind(folder: Path) -> None:
     """Raise if a folder is not a result at all; a damaged result is reported file by file."""
     if not any((folder / name).exists() for name in (SUMMARY, "tasks.parquet")):
-        is_sweep = (folder / "study.yaml").exists()
-        found = "the folder of a sweep" if is_sweep else "none" if folder.is_dir() else "no such folder"
+        is_sweep = (folder / STUDY).exists()
+        is_there = "none" if folder.is_dir() else "a file" if folder.exists() else "no such folder"
+        found = "the folder of a sweep" if is_sweep else is_there
         remedy = "Give the folder of one run." if is_sweep else "vinesim run --out DIR writes one."
         raise InputError([Problem(str(folder), f"a result folder with {SUMMARY}", found, remedy)])
 

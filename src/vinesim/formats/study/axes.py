@@ -71,7 +71,7 @@ class AxesReader:
         if isinstance(part, LinearPart):
             return self._spaced(path, name, "linear", part.linear, part.n)
         if isinstance(part, ZipPart):
-            return self._zipped(path, part.zip)
+            return self._zipped(path, part.zip, part.labels)
         assert isinstance(part, CasesPart)
         return self._cases(path, name, part.cases)
 
@@ -111,8 +111,8 @@ class AxesReader:
         self._check_values([(*path, form)] * n, name, values)
         return Axis((name,), tuple((value,) for value in values), tuple({name: value} for value in values))
 
-    def _zipped(self, path: Steps, lists: Mapping[str, Any]) -> Axis | None:
-        path = (*path, "zip")
+    def _zipped(self, axis: Steps, lists: Mapping[str, Any], named: Mapping[str, list[Any]]) -> Axis | None:
+        path = (*axis, "zip")
         n_before = self.source.n_problems
         for key, values in lists.items():
             if not isinstance(values, list) or not values:
@@ -129,10 +129,26 @@ class AxesReader:
             self._check_values([(*path, key, i) for i in range(len(values))], key, values)
         rows = zip(*lists.values(), strict=True)
         settings = tuple(self._setting(dict(zip(lists, row, strict=True))) for row in rows)
-        labels = list(zip(*(labels_of([setting[key] for setting in settings]) for key in lists), strict=True))
+        if not self._check_labels((*axis, "labels"), named, lengths):
+            return None
+        columns = [named.get(key) or labels_of([_by_name(value) for value in values]) for key, values in lists.items()]
+        labels = list(zip(*columns, strict=True))
         self._check_once([path] * len(labels), labels)
         self._check_within(path, settings[0])
         return Axis(tuple(lists), tuple(labels), settings)
+
+    def _check_labels(self, path: Steps, named: Mapping[str, list[Any]], lengths: Mapping[str, int]) -> bool:
+        """Whether labels are given for keys that are zipped, one for each value, and are numbers or texts."""
+        n_before = self.source.n_problems
+        for key, labels in named.items():
+            if key not in lengths:
+                expected = "a key of zip: " + ", ".join(lengths)
+                self.source.add((*path, key), expected, shown(key), did_you_mean(key, lengths), at_key=True)
+            elif len(labels) != lengths[key]:
+                self.source.add((*path, key), f"a label for each of {lengths[key]} values", f"{len(labels)}")
+            elif wrong := [i for i, label in enumerate(labels) if isinstance(label, list | dict)]:
+                self.source.add((*path, key, wrong[0]), "a number or a text", shown(labels[wrong[0]]))
+        return self.source.n_problems == n_before
 
     def _cases(self, path: Steps, name: str, cases: Mapping[str, Mapping[str, Any]]) -> Axis | None:
         path = (*path, "cases")
@@ -194,7 +210,8 @@ class AxesReader:
         seen: set[Any] = set()
         for path, label in zip(paths, labels, strict=True):
             if label in seen:
-                self.source.add(path, "each position once", f"{label} again", "Keep one.")
+                words = ", ".join(map(str, label)) if isinstance(label, tuple) else label
+                self.source.add(path, "each position once", f"{words} again", "Keep one.")
             seen.add(label)
 
     def _check_within(self, path: Steps, keys: Mapping[str, Any]) -> None:

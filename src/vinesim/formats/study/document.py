@@ -104,6 +104,9 @@ class ZipPart(Part):
     zip: Annotated[dict[str, Any], Field(min_length=1)] = Field(
         description="Lists of equal length by scenario key; each key is a column."
     )
+    labels: dict[str, list[Any]] = Field(
+        default_factory=dict, description="Labels of a key's values in the rows, by key; default: the values."
+    )
 
 
 class CasesPart(Part):

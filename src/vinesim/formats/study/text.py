@@ -48,12 +48,15 @@ def _way(start: str, end: Path) -> str:
 def _axis(axis: Axis) -> tuple[str, Any]:
     """Return the axis's name, and its contents in the file."""
     name = ", ".join(axis.columns)
+    labels = [label for label, *_ in axis.labels]
+    words = [label if isinstance(label, str) else repr(label) for label in labels]
     if all(tuple(setting) == axis.columns for setting in axis.settings):
         lists = {column: [setting[column] for setting in axis.settings] for column in axis.columns}
         if list(zip(*map(labels_of, lists.values()), strict=True)) == list(axis.labels):
             return (name, lists[name]) if len(lists) == 1 else (name, {"zip": lists})
-    labels = [label for label, *_ in axis.labels]
-    words = [label if isinstance(label, str) else repr(label) for label in labels]
+        if len(set(axis.labels)) == len(axis):
+            columns = zip(*axis.labels, strict=True)
+            return name, {"zip": lists, "labels": dict(zip(axis.columns, map(list, columns), strict=True))}
     if len(axis.columns) > 1 or len(set(words)) < len(words) or case_labels(words) != labels:
         expected = "labels that follow from the values, or one text or number per case"
         found = f"the labels {', '.join(words)[:60]}"

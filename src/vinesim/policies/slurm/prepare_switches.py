@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 
 def wrong_switches(topology: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """Return the problems of a topology: switches with both nodes and switches, or neither; unknown ones; cycles."""
-    return _tree(topology)[2]
+    """Return the problems of a topology: switches with both nodes and switches, or neither; unknown ones; cycles;
+    nodes below several of them."""
+    below, _, problems = _tree(topology)
+    leaf = dict[str, str]()
+    for name in (name for name, one in topology.items() if "nodes" in one):
+        for node in sorted(node for node in below[name] if leaf.setdefault(node, name) != name):
+            place = ("policy", "options", "topology", name, "nodes")
+            problems.append(Problem(place, "nodes that no other switch names", f"{node}, as in {leaf[node]}"))
+    return problems
 
 
 def switches_of(policy: "Slurm", node_names: list[str]) -> dict[str, Any]:

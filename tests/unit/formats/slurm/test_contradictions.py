@@ -41,6 +41,7 @@ def imported(folder: Path, jobs: list[str], conf: str = CONF, **files: str) -> t
         (JOBS, {"qos": PREEMPTS}, "QOS to preempt that are not in their table", 1),
         (JOBS, {"assoc": PARENTS}, "accounts above others that are not in their table", 1),
         (JOBS, {"topology": "SwitchName=s Nodes=c[1-3],z[1-2]\n"}, "nodes of switches that are not known", 2),
+        (JOBS, {"topology": "SwitchName=s Nodes=c[1-3],c2\nSwitchName=t Nodes=g1,c[2-3]\n"}, "nodes below several", 2),
         (JOBS, {"reservations": RESERVATION.format(at(300), at(100), "c1")}, "reservation m ends before it begins", 1),
         (JOBS, {"reservations": RESERVATION.format(at(300), at(400), "q[1-3]")}, "nodes of reservation m that", 3),
         (JOBS, {"events": EVENT.format(at(50), at(20))}, "events of nodes that end before they begin", 1),
@@ -55,6 +56,22 @@ def test_a_contradiction_is_counted(
     (number,) = [n for name, n in found.items() if name.startswith(words)]
     assert number == count
     vs.simulate(scenario, engine="reference")
+
+
+def test_partitions_have_the_nodes_of_sets(tmp_path: Path) -> None:
+    """By name, and by feature; names that are neither nodes nor sets are counted."""
+    sets = "NodeSet=big Feature=amd\nNodeSet=some Nodes=c[2-3] Feature=amd\nPartitionName=a Nodes=big,c1,c9\n"
+    found, scenario = imported(tmp_path, JOBS, CONF + sets + "PartitionName=b Nodes=some,unknown\n")
+    assert found == {"nodes and sets of nodes of partitions that are not known, and are left out": 2}
+    of = {one.name: [scenario.datacenter.nodes[node].name for node in one.nodes] for one in scenario.partitions}
+    assert of["a"] == ["c1", "g1"]
+    assert of["b"] == ["c2", "c3", "g1"]
+
+
+def test_a_node_is_below_the_last_of_its_switches(tmp_path: Path) -> None:
+    tree = "SwitchName=s Nodes=c[1-3],c2\nSwitchName=t Nodes=g1,c[2-3]\n"
+    _, scenario = imported(tmp_path, JOBS, CONF + "TopologyPlugin=topology/tree\n", topology=tree)
+    assert scenario.options["topology"] == {"s": {"nodes": "c1"}, "t": {"nodes": "g1,c2,c3"}}
 
 
 def test_a_job_without_a_limit_contradicts_no_partition_without_one(tmp_path: Path) -> None:
