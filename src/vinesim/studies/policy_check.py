@@ -1,4 +1,4 @@
-"""Try a policy on small generated scenarios: both engines, twice, and what it promises."""
+"""Try a policy on small generated scenarios, twice on both engines, and check what it declares."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ PROMISES = {
     "starts_in_order": "tasks start in order of arrival",
     "work_conserving": "no unit is idle while a task waits that could start on it",
 }
-ALIKE: Mapping[str, Any] = {  # every unit takes as long, so that what waits could have started on any of them
+ALIKE: Mapping[str, Any] = {  # all units are equally fast, so that a waiting task could have started on any of them
     "datacenter": DATACENTER,
     "workload": {"generator": "identical", "options": {"n_jobs": N_JOBS, "tasks_per_job": 2}},
     "arrivals": {"poisson": {"mean": 20}},
@@ -46,13 +46,15 @@ class Checked:
 
     done: tuple[str, ...]
     faults: tuple[str, ...]
-    features: tuple[str, ...] = ()  # what it was also tried with, one at a time
-    left_out: tuple[str, ...] = ()  # what it does not take
+    features: tuple[str, ...] = ()  # features with which it was also tried, one at a time
+    left_out: tuple[str, ...] = ()  # features that it does not support
 
 
 def check(policy: Policy) -> Checked:
-    """Run a policy on all scenarios, on both engines, then with each feature that it takes. The check stops at the
-    first scenario with faults, as the others would mostly repeat them."""
+    """Run a policy on all scenarios, on both engines, then with each feature that it supports.
+
+    The check stops at the first scenario with faults, because others would mostly repeat them.
+    """
     done = ["the same tables in two runs with one seed"]
     if getattr(policy, "compiled", True):
         done.append("the same tables on both engines")
@@ -80,7 +82,7 @@ def check(policy: Policy) -> Checked:
 
 
 def _fault_with(case: Scenario, policy: Policy, is_compiled: bool) -> str:
-    """Return what is wrong where the scenario has more features: on both engines, or only on the reference engine."""
+    """Return what is wrong with a scenario that has a feature: on both engines, or only on the reference engine."""
     try:
         first = simulate(case, engine="reference")
         if is_compiled and (task := _differ(first, simulate(case, engine="compiled"))):
@@ -91,7 +93,7 @@ def _fault_with(case: Scenario, policy: Policy, is_compiled: bool) -> str:
 
 
 def _left(case: Scenario, policy: Policy, result: Result) -> str:
-    """Say how many tasks never start, if the policy may not drop them; empty if all do."""
+    """Return a sentence about tasks that never start although the policy may not drop them; empty if there are none."""
     if result.exit_reason is ExitReason.ALL_DONE or policy.may_drop:
         return ""
     n_left = int((~np.isfinite(result.outcome.task_finish_us)).sum())
@@ -99,7 +101,7 @@ def _left(case: Scenario, policy: Policy, result: Result) -> str:
 
 
 def scenario_of(document: Mapping[str, Any], policy: Policy) -> Scenario:
-    """Return the scenario of a document with the policy; units have powers if it needs them."""
+    """Return the scenario of a document under the policy; units have powers if the policy needs them."""
     case = scenario_from(YamlSource.of({**document, "policy": policy}), Path())
     if not getattr(policy, "needs_power", False):
         return case
@@ -128,7 +130,7 @@ def _faults(scenario: Scenario, policy: Policy, is_alike: bool) -> Iterator[str]
 
 
 def _differ(one: Result, other: Result) -> int:
-    """Return 1 + the first task whose unit or times differ, or 0 if all are equal."""
+    """Return the first task whose unit or times differ, plus 1; 0 if all are equal."""
     columns = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
     pairs = [(getattr(one.outcome, name), getattr(other.outcome, name)) for name in columns]
     is_other = np.any([(a != b) & ~((a != a) & (b != b)) for a, b in pairs], axis=0)
@@ -136,7 +138,7 @@ def _differ(one: Result, other: Result) -> int:
 
 
 def _kept_idle(scenario: Scenario, result: Result) -> int:
-    """Return a task that waited although a unit was idle, -1 if there is none; all units can run all tasks."""
+    """Return a task that waited although a unit was idle; -1 if there is none. All units can run all tasks."""
     work, outcome = scenario.workload, result.outcome
     arrival = np.repeat(work.arrival_us, np.diff(work.job_first))
     n_units = scenario.datacenter.n_units
