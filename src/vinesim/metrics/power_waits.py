@@ -113,8 +113,7 @@ def _note(found: list[PowerWait], record: ExplainRecord, powers: SimpleNamespace
 
 
 def with_power(spans: Sequence[Span], waits: Sequence[PowerWait], racks: Sequence[int]) -> list[Span]:
-    """Split a wait further: while a unit was free but no rack where the job can run had power for it, the state is
-    POWER."""
+    """Split a wait further: the state is POWER while a unit was free but no rack of the job had power for it."""
     times = sorted({time for wait in waits for time in (wait.begin_us, wait.end_us)})
     short = []
     for begin_us, end_us in pairwise(times):
