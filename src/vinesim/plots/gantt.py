@@ -36,7 +36,7 @@ NUMBER_POINTS = 6  # size of these numbers
 PALE = 0.45  # luminance of colours above which numbers are black
 MAX_MARKS = 400  # up to this many arrivals are marked
 CELLS = 400  # intervals in a row of a group
-LEGEND = 12  # most task types in the legend
+LEGEND = 12  # most task types or jobs in the legend
 ROW_INCHES, LEAST_INCHES, WIDTH_INCHES = 0.16, 2.4, 9.0
 LANE_POINTS, MOST_INCHES = 3.0, 24.0  # rows grow for tasks that run side by side, until the figure is as high as this
 FILLED = 0.82  # share of a row's height that its bars take
@@ -174,7 +174,7 @@ def _draw_bars(
     codes = np.unique(kinds)
     color_of = {int(code): COLORS[i % len(COLORS)] for i, code in enumerate(codes)}
     is_listed = not by_job or len(codes) <= LEGEND
-    rounds = len(HATCHES) if is_listed else 1  # hatches distinguish more types than there are colours
+    rounds = len(HATCHES) if is_listed else 1  # hatches distinguish more entries than there are colours
     hatch_of = {int(code): HATCHES[i // len(COLORS) % rounds] for i, code in enumerate(codes)}
     height = FILLED / bars["n_lanes"]
     low = bars["unit"] - FILLED / 2 + bars["lane"] * height

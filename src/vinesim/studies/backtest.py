@@ -27,7 +27,7 @@ from vinesim.studies.eligible import eligible_s
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 MOST_FURTHEST = 10  # jobs shown
-NEAR = 0.1  # a group is marked if its mean lies further than this outside the band
+NEAR = 0.1  # a group's mean may lie this far outside the band, relative to its ends
 ORDERED = ("CPUs", "hour", "day")  # groupings whose labels have a natural order
 ROUNDING_S = 1e-6  # starts this close to a whole second count as whole seconds
 SIZES = (1, 2, 8, 32, 128, 512, np.inf)  # CPUs

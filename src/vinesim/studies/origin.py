@@ -166,7 +166,9 @@ def keeping(
         origin.write(staged, what, sys.argv, out, **more)
         head = f"# Run it again:  vinesim {what} {out}\n"
         text = head + as_yaml(origin.document(document))
-        (staged / SCENARIO).write_bytes(text.encode("utf-8", "surrogateescape"))  # paths with symbolic links resolved
+        (staged / SCENARIO).write_bytes(
+            text.encode("utf-8", "surrogateescape")
+        )  # names of files need not be valid text
         yield partial(_copy, staged)
 
 

@@ -60,7 +60,7 @@ class StartTime:
     median_s: float
     high_s: float
     planned_s: float | None  # Slurm's own forecast, ``squeue --start``
-    calibrated: bool  # whether earlier forecasts widened the interval; otherwise it is that of the draws
+    calibrated: bool  # whether earlier forecasts calibrated the interval; otherwise it is that of the draws
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def _times(kind: JobKind, n_jobs: int, seed: int) -> np.ndarray:
 
 def _part(setting: Setting, kind: JobKind, times: np.ndarray, seed: int) -> Workload:
     """Return the jobs of one kind."""
-    from vinesim.workloads.registry import GENERATORS  # the section also accepts this generator
+    from vinesim.workloads.registry import GENERATORS  # here, because the registry imports this module
 
     options = {**kind.options, "n_jobs": len(times), "arrivals": Arrivals("list", times_us=times)}
     try:

@@ -58,7 +58,7 @@ def measured_jobs(
     gaps = stream(seed, "arrivals").exponential(1.0 / (load * per_us), n_jobs)
     factor = None
     if is_noisy and measured.spread is not None:
-        variance = np.log1p(measured.spread[kind] ** 2)  # the standard deviation of the factor's logarithm
+        variance = np.log1p(measured.spread[kind] ** 2)  # of the factor's logarithm
         factor = np.exp(stream(seed, "noise").normal(-0.5 * variance, np.sqrt(variance)))
     return Workload(
         job_task_type=kind,

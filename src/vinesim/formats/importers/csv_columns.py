@@ -39,7 +39,7 @@ class Column:
     example: str
 
     def is_mostly(self, n_cells: int) -> bool:
-        """Whether this number of cells is nearly all of the filled ones."""
+        """Whether this number of cells is at least half of the filled ones."""
         return n_cells >= MOSTLY * self.n_filled
 
     @property

@@ -35,7 +35,7 @@ class Found(NamedTuple):
     job: Job | None
     why_not: str = ""
     is_cut: bool = False  # whether it was still running when the list was printed
-    has_other_rules: bool = False  # the nodes on which it may run
+    has_other_rules: bool = False  # whether it restricts its nodes in a way that is not imported
 
 
 def is_job(item: Any) -> bool:

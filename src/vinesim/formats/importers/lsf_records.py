@@ -40,7 +40,7 @@ class Record(NamedTuple):
     end_s: float
     hosts: tuple[str, ...]  # such as 16*host1, or a host repeated for each slot
     wanted: str  # its resource requirements, in LSF's words
-    is_of_array: bool  # the cluster whose numbers its jobs have
+    is_of_array: bool  # whether it is an array, whose jobs share its number
     is_local: bool = False  # whether times are the cluster's local time
 
 

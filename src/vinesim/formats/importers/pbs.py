@@ -70,7 +70,7 @@ def _jobs(log: Path, report: ImportReport, ended: dict[int, str]) -> list[Job]:
     Raises :class:`InputError`.
     """
     found: dict[str, Job] = {}
-    dates: dict[str, dict[str, str]] = {}  # records of a job by the keys that identify it
+    dates: dict[str, dict[str, str]] = {}  # the dates of a job's records, by keys of the same meaning
     is_any = False
     for number, text in _lines(log):
         record = _RECORD.fullmatch(text)

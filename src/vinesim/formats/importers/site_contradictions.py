@@ -84,7 +84,7 @@ def _with_other_gpus(site: Site, nodes: Nodes) -> int:
 
 
 def _same_types(listed: Counter[str], has: tuple[tuple[str, int], ...]) -> bool:
-    """Whether both agree on every type of GPU, or on the total if the nodes name no types."""
+    """Whether both have the same number of each type of GPU. It is also true if the nodes name no types."""
     return {kind for kind, _ in has} == {ANY_GPU} or dict(has) == dict(listed)
 
 

@@ -59,7 +59,7 @@ def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tup
     """
     found = read_csv_rows(path, COLUMNS)
     dropped: dict[str, list[int]] = {"a kernel on several cores": []}
-    lines: dict[str, list[int]] = defaultdict(list)  # device types by machine
+    lines: dict[str, list[int]] = defaultdict(list)  # by machine
     samples: dict[str, dict[tuple[str, str], list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for line, row in found.rows:
         cores = found.number(line, "cores", row["cores"], least=1, is_whole=True)

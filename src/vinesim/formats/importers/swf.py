@@ -51,8 +51,8 @@ LEFT_OUT_WHOLE = (
     "jobs on several nodes: a job takes all its processors from one node, wherever they were",
     *LEFT_OUT[1:],
 )
-JOB_TYPE = TaskType("RUN_TIME")  # unit type if each job is one task
-PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # unit type if each processor of a job is a task
+JOB_TYPE = TaskType("RUN_TIME")  # if each job is one task
+PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # if each processor of a job is a task
 AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
 OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task of a gang."
 OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."

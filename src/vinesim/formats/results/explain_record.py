@@ -35,7 +35,7 @@ class OfTasks:
 
     absent: float | None = None  # the value of every task if the file lacks the column; None: no value
     file: str = ""  # its name in the file, if different
-    codes_of: str = ""  # the field into which it is an index (-1: none)
+    codes_of: str = ""  # the field into which its values are indices, or -1
 
 
 def _of_tasks(absent: float | None = None, **about: str) -> Mapping[str, OfTasks]:

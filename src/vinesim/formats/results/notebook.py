@@ -10,7 +10,7 @@ from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import time_or_dash
 
 ROWS = 10  # rows shown of a table
-POINTS, WIDTH, HEIGHT = 200, 400, 60  # size of a picture
+POINTS, WIDTH, HEIGHT = 200, 400, 60  # points, width and height of a picture
 QUANTILES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "max": "max"}
 
 

@@ -73,7 +73,7 @@ class ResultTables:
         }
 
     def table(self, name: str) -> dict[str, np.ndarray] | None:
-        """Return all columns of a table, sorted by its first number; None if the result lacks it."""
+        """Return all columns of a table, sorted by its key; None if the result lacks it."""
         if name not in self.names:
             return None
         (declared,) = (table for table in TABLES if table.name == name)

@@ -12,7 +12,7 @@ from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.model.errors import Steps
 from vinesim.model.python_file import split_file
 
-PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # the places of keys in older files
+PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # the place of the key `period` in older files
 
 
 def key_of(steps: Steps) -> Steps:

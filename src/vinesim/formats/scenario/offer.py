@@ -21,7 +21,7 @@ class Offer:
     cpus: tuple[str, ...]
     gpus: tuple[str, ...]  # neither CPU nor FPGA, and no resource
     resources: tuple[str, ...]  # types that have units at nodes, and run nothing
-    capacity: Mapping[str, frozenset[float]]  # the units of each type in the datacenter
+    capacity: Mapping[str, frozenset[float]]  # the capacities of each type's units in the datacenter
     at_node_of: Mapping[str, frozenset[str]]  # type -> the types that share a node with it
     is_known: bool = True  # False: the datacenter is invalid, so missing types cannot be reported
 

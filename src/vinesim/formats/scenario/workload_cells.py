@@ -76,7 +76,7 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
 
 
 def _in(values: Values, number: str, may_be_infinite: bool) -> str:
-    """Return an SQL condition that is true if a number is one of the values; whole numbers are handled elsewhere."""
+    """Return an SQL condition that is true if a number is within the bounds of the values, whole or not."""
     if values.least == -math.inf:
         return f"abs({number}) < 'inf'::DOUBLE"
     right = f"{number} {'>' if values.is_above else '>='} {values.least!r}"

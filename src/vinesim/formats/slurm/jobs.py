@@ -93,7 +93,7 @@ class JobTable:
     n_steps: int = 0  # lines of steps, which are left out
     n_dates: int = 0  # records whose submission is a date instead of s since 1970
     n_without_zone: int = 0  # those of them without a time zone
-    unread: Unread = field(default_factory=Unread)  # keys of the jobs found
+    unread: Unread = field(default_factory=Unread)  # unreadable values of jobs that are kept
 
     def drop(self, reason: str, line: int) -> None:
         """Record a line that is left out."""

@@ -16,10 +16,10 @@ from vinesim.formats.slurm.snapshots import Snapshot, read_snapshots
 from vinesim.formats.slurm.values import NOTHING
 from vinesim.model.errors import InputError, Problem
 
-HEAD_LINES, HEAD_LETTERS = 50, 16_384  # bytes of a file that are examined to recognise it
+HEAD_LINES, HEAD_LETTERS = 50, 16_384  # the most lines and letters of a file that are examined to recognise it
 NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology"}
 _INDEX, _AMOUNT = re.compile(r"\[\d+\]$"), re.compile(r"^(\d+) [a-z/]+$")  # of scontrol show config
-MOST_LETTERS = 400  # most files named in the error about a folder without jobs
+MOST_LETTERS = 400  # the most letters of names of files in an error about a folder without jobs
 COMMAND = (
     "sacct --allusers --allocations --duplicates --parsable2 --noconvert --starttime ... --endtime ... > sacct.txt"
 )

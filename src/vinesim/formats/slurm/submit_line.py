@@ -69,7 +69,7 @@ def submit_options(line: str, component: int = 0) -> Mapping[str, str]:
             components.append(found)
         else:
             break  # the script
-    if component >= len(components):  # the separator is in the script
+    if component >= len(components):  # its options are in the script
         return {name: value for name, value in found.items() if name in INHERITED}
     depends = {name: value for one in components for name, value in one.items() if name == "dependency"}
     return components[component] | depends  # all components wait for the dependencies of each

@@ -20,7 +20,7 @@ class CsvRows:
 
     path: str
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    problems: list[tuple[int, Problem]] = field(default_factory=list)  # the rows, each with its line
+    problems: list[tuple[int, Problem]] = field(default_factory=list)  # each with its line
     unused: dict[str, int] = field(default_factory=dict)  # other columns: their number of rows with a value
 
     def number(

@@ -28,7 +28,7 @@ class TableSource:
     sql: str  # the SQL after FROM
     columns: dict[str, str]  # name in the file -> its SQL
     texts: dict[str, str]  # columns without numbers, by the file's schema -> their types
-    delimiter: str = ""  # line numbers of a CSV file; empty for Parquet
+    delimiter: str = ""  # the delimiter of a CSV file; empty for Parquet
     # columns whose SQL converts cells: the SQL of the original cell, and its expected form in words
     written: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -121,7 +121,9 @@ def _open_csv(path: str, file: str) -> TableSource:
         found = f"numbers: {', '.join(numbers)}"[:100]
         remedy = "Has the file no header? Put a line with the names of its columns first."
         raise InputError([Problem(f"{path}:1", "the names of the columns", found, remedy)])
-    names = [name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)]  # pandas leaves one empty
+    names = [
+        name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)
+    ]  # pandas leaves that of an index empty
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise InputError([Problem(f"{path}:1", f"a column {n} once", "a second one", "Keep one.") for n in twice])

@@ -29,7 +29,7 @@ class _Change:
     """A value that replaces one of the file."""
 
     steps: Steps
-    name: str  # its place in messages
+    name: str  # its name in messages
     data: Any
 
 
@@ -54,7 +54,7 @@ class YamlSource:
         root = compose(read_text(path, DOCUMENT_BYTES), str(path))
         if root is None:
             raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
-        if merge is not None:  # parts merged in from other files
+        if merge is not None:  # into the files that it extends
             root = merge(root, path)
         self._start(path, root, (), None)
         self.data = self.own_data = self._plain(root, ())

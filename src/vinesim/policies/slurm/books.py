@@ -224,7 +224,7 @@ DURING = {
     "second_nodes": "i8",  # [W] nodes planned for nobody in the second part
     "planned_from_us": "f8",  # [N] when a node is first planned for a job
     "full_in": "i8",  # [R P] the cycle in which a request was found to have no room in a partition
-    "full_us": "f8",  # [R P] the earliest time at which it may have room
+    "full_us": "f8",  # [R P] the time before which it has none
     # the ends of running jobs at their limits, one per node of each
     "ends_at": "i8",  # the version for which the list is valid
     "n_ends": "i8",

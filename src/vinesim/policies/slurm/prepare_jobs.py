@@ -38,7 +38,7 @@ class Jobs:
     association: list[int]
     limit_us: np.ndarray
     tres: np.ndarray  # [R, 4] the CPUs, memory, nodes and GPUs requested
-    asked: list[Asked]  # [R] the text of the request
+    asked: list[Asked]  # [R] before the limits of partitions apply
     never: np.ndarray
     lacks_named: np.ndarray  # whether the job never starts because it names nodes that it cannot have
     known: dict[str, Any]

@@ -40,7 +40,7 @@ class Places:
     kind_names: list[str]
     weight: np.ndarray  # [N]
     features: list[frozenset[str]]  # [N]
-    names: list[str]  # [N] ""; not named
+    names: list[str]  # [N] "" if a node has none
     partitions: list[str]
     part_nodes: np.ndarray  # [P, N]
     options: list[Mapping[str, Any]]  # of each partition

@@ -118,7 +118,7 @@ def hold_back(s, array):
 
 
 def place(s, options, job, now_us):
-    """Continue a job that ran before on its nodes, and suspend lower jobs whose CPUs it takes."""
+    """Continue a job that already ran when it arrived, on its nodes. Lower jobs whose CPUs it has are suspended."""
     first = s.job_first_on[job]
     n_got = s.job_first_on[job + 1] - first
     for i in range(n_got):
