@@ -1,5 +1,7 @@
-"""Calls of compiled functions at an address: of a policy by the loop that all policies share, of a loop by a kernel
-that does many runs; and what lies at an address."""
+"""Call compiled functions, and read arrays and records, by their address in memory.
+
+The event loop that all policies share calls a policy in this way, and a kernel that does many runs calls a loop.
+"""
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -11,9 +13,11 @@ WORD = ir.IntType(64)
 
 
 def caller(returns):
-    """Return ``call(address, arguments)``, for kernels: it calls the compiled function at an address, which returns
-    that type. As all that is called, it is given other references than the ones that its caller reads, and what it
-    raises is raised there."""
+    """Return ``call(address, arguments)`` for kernels: it calls a compiled function that returns the type ``returns``.
+
+    As in every call that is not inlined, the function gets other references than the ones its caller reads
+    (``jit/reference.py``). Its exceptions propagate to the caller.
+    """
 
     @intrinsic
     def call(typing_context, address, arguments):
@@ -34,7 +38,7 @@ def caller(returns):
 
 
 def arrays_at(target):
-    """Return ``at(address)``, for kernels: a reference to the NamedTuple of arrays of that type which lies there."""
+    """Return ``at(address)`` for kernels: it gives a reference to the NamedTuple of type ``target`` at an address."""
 
     @intrinsic
     def at(typing_context, address):
@@ -48,7 +52,7 @@ def arrays_at(target):
 
 
 def record_at(kind):
-    """Return ``at(address)``, for kernels: the record of that type which lies there."""
+    """Return ``at(address)`` for kernels: it gives the record of type ``kind`` at an address."""
 
     @intrinsic
     def at(typing_context, address):

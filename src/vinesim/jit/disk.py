@@ -14,7 +14,7 @@ _N_DIGEST = hashlib.sha256().digest_size
 
 
 class _Locator(_CacheLocator):
-    """Numba's own stamp each file with the source that a function stands in; here the name says more than that."""
+    """Gives files no stamp: Numba's is that of the source file, and the file names here hold a hash of everything."""
 
     def get_cache_path(self) -> str:
         return str(machine_code.folder())
@@ -31,13 +31,13 @@ class _Locator(_CacheLocator):
 
 
 class _CheckedFiles(IndexDataCacheFile):
-    """Numba's index and files of code, each after its checksum: damaged code may do anything, or end the process.
+    """Numba's index and code files, each preceded by its checksum, because damaged code may do anything.
 
     A file that is damaged or cannot be read counts as absent, so its code is compiled again and replaces it.
     """
 
     def save(self, key: Any, data: Any) -> None:
-        """Save the code, then the index that names it. Another process cannot take the same name."""
+        """Save the code, then the index that names it. The name is random, so that no other process takes it."""
         names = self._load_index()
         name = names.get(key) or self._data_name(int(secrets.token_hex(4), 16))
         self._save_data(name, data)
@@ -65,7 +65,7 @@ class _CheckedFiles(IndexDataCacheFile):
 
 
 def _intact(path: Path) -> bytes | None:
-    """The contents of a file after its checksum; None if it is not as it was written."""
+    """Return the contents of a file without its checksum; None if the file is damaged or cannot be read."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -79,7 +79,7 @@ class _Files(CompileResultCacheImpl):
 
 
 class DiskCache(FunctionCache):
-    """The cache of one kernel. Raises RuntimeError where no folder can be used."""
+    """The cache of one kernel. Raises RuntimeError if no folder can be used."""
 
     _impl_class = _Files
 
@@ -94,7 +94,7 @@ class DiskCache(FunctionCache):
         return found
 
     def has(self, sig: Any, target_context: Any) -> bool:
-        """Whether code for arguments of these types is on the disk."""
+        """Whether the disk has code for arguments of these types."""
         return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -1,4 +1,4 @@
-"""When Numba compiles: both ends of each compilation, as they come."""
+"""Notifications of the beginning and end of each compilation by Numba."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,5 +18,5 @@ class _Listener(event.Listener):
 
 
 def listening(begin: Callable[[], None], end: Callable[[], None]) -> Any:
-    """Let both be called as Numba begins to compile something, and as it ends."""
+    """Return a context in which ``begin`` and ``end`` are called around each compilation."""
     return event.install_listener("numba:compile", _Listener(begin, end))

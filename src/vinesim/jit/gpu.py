@@ -1,4 +1,4 @@
-"""Numba for GPUs, which is a package of its own; it is imported only where a GPU is asked for."""
+"""Numba for GPUs, a separate package, imported only if a GPU is requested."""
 
 from numba import config, cuda
 
@@ -6,5 +6,8 @@ __all__ = ["cuda", "launch_bounds"]
 
 
 def launch_bounds(n_threads: int) -> dict[str, int]:
-    """Else the compiler may give a thread more registers than a block of 1,024 has for each; the simulator has none."""
+    """Return the options that limit the registers per thread so that a block of ``n_threads`` can launch.
+
+    The simulator does not know the option, and needs none.
+    """
     return {} if getattr(config, "ENABLE_CUDASIM", False) else {"launch_bounds": n_threads}

@@ -1,4 +1,4 @@
-"""Instructions that Python has no word for: bits of words, vectors, memory that is fetched before it is read."""
+"""Instructions that Python lacks: operations on bits and vectors, copies of memory, and prefetches."""
 
 from zlib import crc32
 
@@ -9,8 +9,10 @@ from numba.extending import intrinsic
 
 @intrinsic
 def not_negative(typing_context, number):
-    """Tell the compiler that an integer is 0 or more, so that it leaves out Numba's check whether an index counts from
-    the end. That check was a sixth of the event loop."""
+    """Return an integer that the compiler may assume to be at least 0.
+
+    An index then needs no check for counting from the end, which took a sixth of the event loop's time.
+    """
 
     def codegen(context, builder, signature, args):
         value = context.cast(builder, args[0], signature.args[0], types.int64)
@@ -52,7 +54,7 @@ def count_ones(typing_context, word):
 
 @intrinsic
 def bits_of(typing_context, value):
-    """Return the bits of a float64; for numbers of 0 or more they sort as the numbers do."""
+    """Return the bits of a float64 as an integer. For non-negative numbers, the integers sort as the numbers do."""
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.uint64))
@@ -62,8 +64,7 @@ def bits_of(typing_context, value):
 
 @intrinsic
 def prefetch(typing_context, array, i):
-    """Let the processor read the element of an array of one dimension, or the row of a matrix, while the code goes on:
-    it will be used soon."""
+    """Have the processor fetch an element of a vector, or a row of a matrix, in advance, without waiting for it."""
 
     def codegen(context, builder, signature, args):
         made = context.make_array(signature.args[0])(context, builder, args[0])
@@ -92,8 +93,10 @@ def copy_bytes(typing_context, to, source, n_bytes):
 
 @intrinsic
 def keep_largest(typing_context, numbers, row, below, column):
-    """Set 8 numbers of a row of an int16 matrix, from a column on, to the largest of those of the four rows from
-    ``below`` on; returns whether any has changed."""
+    """Set 8 numbers of a row of an int16 matrix, from ``column`` on, to the maxima over four rows, from ``below`` on.
+
+    Returns whether any number has changed.
+    """
 
     def codegen(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -120,7 +123,7 @@ def keep_largest(typing_context, numbers, row, below, column):
 
 @intrinsic
 def number_of(typing_context, function):
-    """Return a number for a function, the same in all processes."""
+    """Return a number that identifies a function, equal in all processes."""
     source = function.dispatcher.py_func
     name = f"{source.__module__}.{source.__qualname__}:{source.__code__.co_firstlineno}"
 

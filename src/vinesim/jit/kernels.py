@@ -1,9 +1,9 @@
-"""How the package compiles its kernels, and keeps them.
+"""How the package compiles and caches its kernels.
 
-``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting made the loop 5 times slower.
-``forceinline``: small steps are part of the loop instead of being called. Steps that are called are given other
-references to the model and the state than the loop's own (``jit/reference.py``). With its own, it would read the
-address of every array again after each call. A task would take a fifth longer, or a third if it holds several units.
+``_nrt=False``: kernels allocate nothing, so arrays need no reference counts, which made the loop 5 times slower.
+``forceinline``: small steps become part of the loop instead of being called. Steps that are called get other references
+to the model and the state than the loop's own (``jit/reference.py``). Otherwise the loop would reload the address of
+every array after each call, and a task would take a fifth longer, or a third if it holds several units.
 """
 
 import gc
@@ -27,8 +27,8 @@ from vinesim.jit.parts import Part, QuickCompiler
 from vinesim.jit.passes import asking_once
 
 if "numba.np.arraymath" not in sys.modules:
-    # Numba asks whether SciPy's linear algebra is there by importing it, which takes longer than the rest of a small
-    # run. No kernel here needs it; one of a user's that does asks again when it is compiled.
+    # Numba checks for SciPy's linear algebra by importing it, which takes longer than the rest of a small run. No
+    # kernel here needs it; a user's kernel that does checks again when it is compiled.
     _ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
     try:
         import numba.np.arraymath
@@ -40,7 +40,7 @@ OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
 
 
 def part(function: Any, is_inlined: bool, checks_bounds: bool = False, error_model: str = "numpy") -> Part:
-    """A kernel that other kernels call. Numba would let ``forceinline`` pass from the caller, so both are said."""
+    """Return a kernel that other kernels call. Every option is set, because Numba would inherit the caller's."""
     wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
     own = {"forceinline": is_inlined, "boundscheck": checks_bounds, "error_model": error_model}
     return Part(function, {**OPTIONS, **wrappers, **own})
@@ -50,7 +50,7 @@ inlined = partial(part, is_inlined=True)
 
 
 def bound_copy(function: Any, names: dict[str, Any], title: str = "", cells: list[Any] | None = None) -> Any:
-    """A function with other values of some of the global names that it uses, and of those of functions around it."""
+    """Return a copy of a function with other values for some of its global names, and, with ``cells``, its closure."""
     closure = function.__closure__ if cells is None else tuple(map(python.CellType, cells)) or None
     known = {**function.__globals__, **names}
     copy = python.FunctionType(function.__code__, known, title or function.__name__, function.__defaults__, closure)
@@ -60,10 +60,10 @@ def bound_copy(function: Any, names: dict[str, Any], title: str = "", cells: lis
 
 
 def cached_kernel(source: Any, digest: str, names: dict[str, Any], title: str = "", **options: Any) -> Any:
-    """A kernel that Python calls, with some names of ``source`` bound, kept on the disk under the hash of all that it
-    is made from.
+    """Return a kernel that Python calls, made from ``source`` with some of its names bound.
 
-    ``title`` is in the name of its code; else that is the name of ``source``.
+    Its code is kept on the disk under ``digest``, the hash of everything that it is made from, and under ``title`` or
+    the name of ``source``.
     """
     bound = bound_copy(source, names, name_of(title or source.__name__, digest))
     made = njit(**{**OPTIONS, "no_cfunc_wrapper": True, **options}, pipeline_class=QuickCompiler)(bound)
@@ -76,20 +76,22 @@ def cached_kernel(source: Any, digest: str, names: dict[str, Any], title: str = 
 
 
 def types_of(*arguments: Any) -> tuple[Any, ...]:
-    """The types of arguments that Python gives."""
+    """Return Numba's types of Python arguments."""
     return tuple(map(typeof, arguments))
 
 
 def address_for(made: Any, kinds: tuple[Any, ...]) -> int:
-    """Where the code of a kernel for arguments of these types is, compiled or loaded if need be."""
+    """Return the address of a kernel's code for arguments of these types; compile or load it if needed."""
     made.compile(kinds)
     found = made.overloads[kinds]
     return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
 
 
 def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:
-    """What compiles a kernel, or loads it, without looking for cycles meanwhile: Numba makes millions of objects, and a
-    quarter of the time went into looking through them again and again."""
+    """Return the compile function of a kernel, with garbage collection off and with cached lookups.
+
+    Numba creates millions of objects; searching them for cycles took a quarter of the time.
+    """
 
     @wraps(compiles)
     def compiles_at_once(*args: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Where compiled kernels are kept on the disk, and under which names. No compiler is imported here.
+"""Where compiled kernels are kept on the disk, and under which names. This module does not import the compiler.
 
-The name of each holds a hash of all that the code is made from, so code is never stale, and it is valid wherever the
-package lies. Numba adds the processor to its key itself. The folder must be the user's alone: whoever can write to it
+Each name holds a hash of everything that the code is made from, so code is never stale, wherever the package is
+installed. Numba itself adds the processor to its key. Only the user may write to the folder: whoever can write to it
 decides what the next run executes.
 """
 
@@ -19,20 +19,20 @@ from pathlib import Path
 from vinesim.model.errors import InputWarning
 
 PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}"
-UNUSED_S = 30 * 86_400.0  # code that nobody has loaded for this time is removed
-MOST_BYTES = 1 << 30  # of all code; beyond it, what was not loaded for longest is removed
+UNUSED_S = 30 * 86_400.0  # code that was not loaded for this time is removed
+MOST_BYTES = 1 << 30  # of all code; beyond it, the least recently loaded code is removed
 
 
 @cache
 def folder() -> Path | None:
-    """The folder: ``vinesim`` in NUMBA_CACHE_DIR, or in the user's folder for caches; None where it cannot be used."""
+    """Return the folder, in NUMBA_CACHE_DIR or the user's folder for caches; None if it cannot be used."""
     with suppress(OSError, RuntimeError):
         return _usable_folder()
     return None
 
 
 def why_no_folder() -> str:
-    """Why there is none; empty if there is one."""
+    """Return why no folder can be used; empty if one can."""
     try:
         _usable_folder()
     except OSError as wrong:
@@ -43,7 +43,10 @@ def why_no_folder() -> str:
 
 
 def _usable_folder() -> Path:
-    """The folder, made if need be. Raises OSError where it cannot or should not be used, RuntimeError for no home."""
+    """Return the folder, created if needed.
+
+    Raises OSError if it cannot or should not be used, RuntimeError if the user has no home.
+    """
     given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     place = (Path(given) if given else Path.home() / ".cache") / "vinesim" / "machine_code"
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,25 +69,25 @@ def tell_not_kept(reason: str) -> None:
 
 
 def name_of(source: str, digest: str) -> str:
-    """The name of the kernel ``source`` when it is bound to what ``digest`` is the hash of."""
+    """Return the name of the kernel made from ``source`` whose inputs have the hash ``digest``."""
     return f"{source}_{digest[:16]}"
 
 
 def is_kept(source: str, digest: str) -> bool:
-    """Whether that kernel was compiled before, by this version of Python."""
+    """Whether the disk has this kernel, compiled for this version of Python."""
     place = folder()
     return place is not None and any(place.glob(f"*.{name_of(source, digest)}-.{PYTHON}*.nbi"))
 
 
 def touch(name: str) -> None:
-    """Note that the code whose files begin with ``name`` was used now."""
+    """Mark the code whose files begin with ``name`` as used now."""
     for file in _files(name):
         with suppress(OSError):
             os.utime(file)
 
 
 def tidy() -> None:
-    """Remove the code that was not used for long, and what is beyond the size that all may have."""
+    """Remove code that was not used for long, and the least recently used code beyond the size limit."""
     found = []
     for file in _files():
         with suppress(OSError):

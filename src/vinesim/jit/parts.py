@@ -1,8 +1,9 @@
-"""How a kernel is compiled that only other kernels call: as a part of their machine code, not as its own code.
+"""Kernels that only other kernels call: they are compiled as parts of their callers, without machine code of their own.
 
-Numba optimises every function with all that it calls, and makes machine code of it; a function deep down went through
-that at each level, and once more in the loop. A part waits for the loop. Parts know arguments by their type, not by
-their value, and whole numbers as int64; they are compiled once for all.
+Numba optimises every function together with its callees and generates machine code for it. A deeply nested function
+went through that at each level, and once more in the loop. A part stays LLVM code until the loop is optimised. Parts
+are compiled for the types of arguments, not their values, and integers are int64, so that one version serves all
+callers.
 """
 
 from typing import Any
@@ -26,11 +27,13 @@ from vinesim.jit.reference import outside
 
 
 class _PartLibrary(JITCodeLibrary):
-    """The LLVM code of a part, without that of what it calls: the loop links each part once."""
+    """The LLVM code of a part, without its callees: the kernel that calls it links each part once."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Take variables off the stack in what is going to be inlined, perhaps in several places: that makes the code
-        short. The rest is done once, in the loop."""
+        """Move variables of functions that will be inlined from the stack to registers, which shortens the code.
+
+        All other optimisation happens once, in the kernel.
+        """
         ll_module.data_layout = self._codegen._data_layout
         passes, builder = ll.create_new_function_pass_manager(), self._codegen._pass_builder()
         passes.add_sroa_pass()
@@ -43,7 +46,7 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """The code with that of what it calls, for a kernel that Numba itself compiles."""
+        """Return the code with its callees, for a kernel that Numba itself compiles."""
         module = ll.parse_assembly(str(self._codegen._create_empty_module("linked")))
         _link(module, [self], self._reload_init)
         return module
@@ -57,18 +60,18 @@ class _PartLibrary(JITCodeLibrary):
         return self
 
     def set_env(self, name: str, env: Any) -> None:
-        """Do nothing: what would be set is in machine code."""
+        """Do nothing: the environment is a variable in machine code, which a part lacks."""
 
 
 class _KernelLibrary(JITCodeLibrary):
     """The code of a kernel that Python calls, with all its parts."""
 
     def finalize(self) -> None:
-        """Link, and optimise once. Numba does so twice for the sake of reference counts, which kernels have none of.
+        """Link all parts and optimise once. Numba optimises twice, because of reference counts, which kernels lack.
 
-        The parts are then private to the kernel. Numba distinguishes functions of the same name by a count that begins
-        again in each process: code from the disk that two processes made may have two functions under one name, and
-        where both are loaded and are not private, one would be run in place of the other.
+        The parts then become private to the kernel. Numba distinguishes functions of the same name by a counter that
+        starts again in each process, so two kernels on the disk, compiled by different processes, may contain different
+        functions of one name. If these were not private, loading both kernels would make one call the other's.
         """
         self._raise_if_finalized()
         _link(self._final_module, self._linking_libraries, self._reload_init)
@@ -82,7 +85,7 @@ class _KernelLibrary(JITCodeLibrary):
 
 
 def _link(module: Any, libraries: list[Any], reload_init: set[Any]) -> None:
-    """Add the code of libraries to a module, with all that they call, each once. What no call is left of may go."""
+    """Add libraries and all their callees to a module, each once. LLVM may remove functions that nothing calls."""
     own = {function.name for function in module.functions if not function.is_declaration}
     found = dict.fromkeys(libraries)
     to_look_at = list(found)
@@ -101,7 +104,7 @@ def _link(module: Any, libraries: list[Any], reload_init: set[Any]) -> None:
 
 
 class QuickCompiler(Compiler):
-    """Numba's compiler, with such flags and the passes that are needed: the same code in two thirds of the time."""
+    """Numba's compiler with only the passes that kernels need: it makes the same code in two thirds of the time."""
 
     def define_pipelines(self) -> list[PassManager]:
         if are_enough_for(self.state.func_id.func):
@@ -131,7 +134,7 @@ class _Compiler(QuickCompiler):
 
 
 class PartType(types.Dispatcher):
-    """The type of a part. Its value says nothing more, so that a part can be an argument of a part."""
+    """The type of a part. It identifies the part, so that a part can be an argument of another part."""
 
 
 register_model(PartType)(models.OpaqueModel)
@@ -139,7 +142,8 @@ register_model(PartType)(models.OpaqueModel)
 
 @lower_constant(PartType)
 def _no_value(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Numba puts the object's address there, which differs between processes: such code cannot be kept on the disk."""
+    """Return a dummy. Numba would embed the object's address, which differs between processes, so that the code could
+    not be kept on the disk."""
     return context.get_dummy_value()
 
 
@@ -147,13 +151,13 @@ SMALLER = frozenset((types.int8, types.int16, types.int32, types.uint8, types.ui
 
 
 def _passed_as(kind: Any) -> Any:
-    """The type of an argument: not of its value, and the same for all whole numbers that are not larger."""
+    """Return the type for which a part is compiled: not that of a literal value, and int64 for all smaller integers."""
     kind = types.unliteral(kind)
     return types.int64 if kind in SMALLER else kind
 
 
 class Part(CPUDispatcher):
-    """A kernel for other kernels only."""
+    """A kernel that only other kernels call."""
 
     def __init__(self, function: Any, options: dict[str, Any]):
         super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_Compiler)
@@ -164,7 +168,7 @@ class Part(CPUDispatcher):
         return PartType(self)
 
     def compile(self, sig: Any) -> Any:
-        """Compile within the compilation of a kernel. Numba would measure each part's time, and with it all events."""
+        """Compile the part while a kernel is compiled. Unlike Numba's method, this one sends no event for each part."""
         args, return_type = normalize_signature(sig)
         if args not in self.overloads:
             try:
@@ -179,7 +183,7 @@ class Part(CPUDispatcher):
         return self.overloads[args].entry_point  # type: ignore[attr-defined]
 
     def _give_outsides(self, made: Any) -> None:
-        """Let calls give it other references than those whose fields its caller reads (``jit/reference.py``)."""
+        """Make calls pass other references than those whose fields the caller reads (``jit/reference.py``)."""
         calls, kinds = user_function(made.fndesc, [made.library]), made.fndesc.argtypes
 
         def calls_with_outsides(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -191,8 +195,8 @@ class Part(CPUDispatcher):
         self.targetctx._defns[made.entry_point].append(calls_with_outsides, calls.signature)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Only the one signature is offered. Of several Numba may take one of another policy, whose options begin with
-        the same fields."""
+        """Offer only the matching signature. Among several, Numba might choose that of another policy whose options
+        begin with the same fields."""
         pysig, given = self._compiler.fold_argument_types(args, kws)  # type: ignore[attr-defined]
         kinds = tuple(map(_passed_as, given))
         if kinds not in self._templates:

@@ -1,8 +1,8 @@
-"""The passes that kernels go through: half of Numba's, and quicker.
+"""The compiler passes for kernels: half of Numba's, and faster.
 
-The passes that are left out look for what kernels have none of, such as closures, ``with`` and array expressions, and
-after each pass Numba finds the lifetimes of all variables again. What remains is asked less often: the signature of an
-operator for the same types, and what was registered with Numba since.
+The passes left out handle features that kernels do not use, such as closures, ``with`` and array expressions. Numba
+also recomputes the lifetimes of all variables after each pass, which kernels do not need. The remaining passes cache
+lookups: the signature of an operator for given types, and the functions registered with Numba.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from vinesim.jit.powers import Powers
 
 
 class _Lower(Lower):
-    """Numba's lowering without the sizes of variables, which only a debugger asks for."""
+    """Numba's lowering without the sizes of variables, which only debuggers need."""
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
@@ -51,7 +51,7 @@ class _Lowering(typed_passes.BaseNativeLowering):
 
 
 class _Interpreter(interpreter.Interpreter):
-    """Numba's, which does not look through all statements for what a ``with`` leaves behind."""
+    """Numba's interpreter, without a search of all statements for the remains of ``with`` blocks."""
 
     def post_process(self, peepholes: Any, func_ir: Any) -> Any:
         return super().post_process(
@@ -77,22 +77,24 @@ PASSES = (
 )
 
 
-NESTED = (typed_passes.NopythonTypeInference, _Lowering, typed_passes.NoPythonBackend)  # in which others are compiled
+NESTED = (typed_passes.NopythonTypeInference, _Lowering, typed_passes.NoPythonBackend)  # they compile other functions
 
 
 class _PostProcessor(postproc.PostProcessor):
-    """Numba's, which does not find out where variables die: kernels count no references, so nothing is to be done
-    there. It took a tenth of the time of the passes."""
+    """Numba's post-processor without the ends of variables' lifetimes: kernels count no references.
+
+    Finding them took a tenth of the passes' time.
+    """
 
     def run(self, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
         code = self.func_ir
         code.blocks = transforms.canonicalize_cfg(code.blocks)
-        code.variable_lifetime = postproc.VariableLifetime(code.blocks)  # found when it is asked for
+        code.variable_lifetime = postproc.VariableLifetime(code.blocks)  # computed on demand
         code.generator_info = None
 
 
 class QuickPasses(PassManager):
-    """These passes; IRProcessing is done where others need it."""
+    """Numba's pass manager with PASSES. IRProcessing runs only where later passes need it."""
 
     def __init__(self) -> None:
         super().__init__("nopython")
@@ -114,16 +116,16 @@ class QuickPasses(PassManager):
 
 
 def are_enough_for(function: Any) -> bool:
-    """Whether a function is one of the package's, and has no function within it."""
+    """Whether these passes suffice for a function: it is VineSim's, and contains no other function."""
     is_own = (function.__module__ or "").startswith("vinesim.")
     return is_own and not any(isinstance(one, CodeType) for one in function.__code__.co_consts)
 
 
 class QuickFlags(Flags):
-    """Numba's flags, compared sooner: it looks at all 45 for every hash and comparison, 40,000 times a loop."""
+    """Numba's flags with faster comparisons. Numba reads all 45 for each hash and comparison, 40,000 times per loop."""
 
     __slots__ = ("signatures",)
-    signatures: dict[Any, Any]  # of what is called with them, by the types of its arguments
+    signatures: dict[Any, Any]  # of the functions called with these flags, by the types of their arguments
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Flags):
@@ -134,8 +136,10 @@ class QuickFlags(Flags):
         return _HASH
 
     def copy(self) -> Any:
-        """What Numba's own functions inherit, such as ``min``: not how their caller is inlined, or checked. So they are
-        compiled once for all callers."""
+        """Return the flags that Numba's own functions, such as ``min``, inherit: not those about inlining and checks.
+
+        They are therefore compiled once for all callers.
+        """
         inherited = super().copy()
         for name in ("forceinline", "boundscheck", "no_cfunc_wrapper", "no_cpython_wrapper"):
             inherited.discard(name)
@@ -146,15 +150,18 @@ class QuickFlags(Flags):
         return inherited
 
 
-_inherited: list[Any] = []  # one of each kind
-_HASH = hash(Flags())  # it is that of the names, and so always the same
+_inherited: list[Any] = []  # each distinct set of inherited flags
+_HASH = hash(Flags())  # Numba's hash covers only the names, so it is constant
 
 
 @contextmanager
 def asking_once() -> Iterator[None]:
-    """Let Numba remember meanwhile the signatures of operators by the types of their arguments: it finds them out for
-    each use, and again when that is lowered. And let it look once for what modules have registered with it, not for
-    each function and each array; what it registers itself is still found."""
+    """Make Numba cache two lookups inside this context.
+
+    The first is the signature of an operator for given types, which Numba otherwise finds for each use and again when
+    it lowers that use. The second is what other modules have registered with Numba, which it otherwise searches for
+    each function and each array. Its own registrations are still found.
+    """
     refreshed = set[type]()
 
     def refresh(whole: Any, self: Any) -> None:

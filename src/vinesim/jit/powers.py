@@ -1,7 +1,7 @@
-"""``a ** b`` as in Python, to the last bit: the power that the system's library finds.
+"""``a ** b`` as in Python, to the last bit: the result of the system's math library.
 
-Numba multiplies instead where the exponent is a whole number, and the compiler behind it calls other functions for a
-base of 2 or an exponent of 0.5. Of ``x ** 7`` two thirds had another last bit, of ``2.0 ** x`` one in a thousand.
+Numba multiplies repeatedly if the exponent is an integer, and LLVM calls other functions for a base of 2 or an exponent
+of 0.5. Two thirds of ``x ** 7``, and one in a thousand of ``2.0 ** x``, differed in the last bit.
 """
 
 import operator
@@ -14,7 +14,7 @@ from numba.core import ir, ir_utils, types
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.extending import intrinsic, overload
 
-NAME = "vinesim_pow"  # not pow, which the compiler knows and replaces
+NAME = "vinesim_pow"  # not "pow", which the compiler would replace
 ll.add_symbol(NAME, vars(_helperlib)["c_helpers"]["pow"])
 
 
@@ -31,12 +31,12 @@ def _of_library(typing_context, base, exponent):
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """base ** exponent; infinity or NaN where Python has no number."""
+    """Return base ** exponent; infinity or NaN where Python raises an error."""
     return base**exponent
 
 
 def checked_power(base: Any, exponent: Any) -> Any:
-    """base ** exponent; raises what Python raises where there is no number."""
+    """Return base ** exponent; raise the same error as Python where there is no result."""
     return base**exponent
 
 
@@ -78,7 +78,7 @@ def _checked_power(base, exponent):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class Powers(FunctionPass):
-    """Call one of these for each ``**``: in the package's own code the one without checks."""
+    """Replace each ``**`` by a call: of :func:`power` in VineSim's code, of :func:`checked_power` in other code."""
 
     _name: Any = "powers"
 

@@ -1,14 +1,14 @@
 """Pass a NamedTuple of arrays to kernels as a single pointer.
 
-A NamedTuple of 30 arrays is 200 machine words, copied into every call that a kernel makes. Kernels that take a
-reference read its fields by the same names, and the compiler handles one argument instead of 200: without this, the
-event loop took 17 s to compile.
+A NamedTuple of 30 arrays is 200 machine words, which every call from a kernel would copy. Kernels that take a reference
+read its fields by the same names, and the compiler handles one argument instead of 200. Without references, the event
+loop took 17 s to compile.
 
-To LLVM it is a pointer to bytes. Numba hands code over as text, in which each mention of a pointer to the structure
-would spell out all of its fields: nine tenths of the text.
+In LLVM code, a reference is a pointer to bytes. Numba passes that code on as text, in which every pointer to the
+structure would spell out all of its fields; that was nine tenths of the text.
 
-Kernels that Python calls are given :class:`Arrays`. Numba would otherwise write code that unpacks each of the arrays,
-which took a sixth of the time that a loop takes to compile.
+Kernels that Python calls take :class:`Arrays`. Otherwise Numba generates code that unpacks each array, which took a
+sixth of a loop's compile time.
 """
 
 import hashlib
@@ -38,13 +38,15 @@ class _Pointer(types.Type):
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where the structure of each array begins, in bytes, and where the last one ends: 5 words, its shape and its
-        strides."""
+        """The offset of each array's structure, in bytes, and the end of the last one.
+
+        Each structure has 5 words, followed by the array's shape and strides.
+        """
         return tuple(accumulate((8 * (5 + 2 * array.ndim) for array in self.target), initial=0))
 
 
 class Reference(_Pointer):
-    """What kernels read: a copy of the caller's NamedTuple that nothing else knows, so that it stays in registers."""
+    """What kernels read: a private copy of the caller's NamedTuple, which the compiler can keep in registers."""
 
 
 class ArraysType(_Pointer):
@@ -52,10 +54,10 @@ class ArraysType(_Pointer):
 
 
 class Arrays:
-    """A NamedTuple of arrays, as an argument of a kernel that Python calls. ``by_reference`` makes it readable."""
+    """A NamedTuple of arrays as an argument of a kernel, which reads it through ``by_reference``."""
 
     def __init__(self, arrays: Any, kind: ArraysType | None = None):
-        """``kind`` is its type, if it is known already."""
+        """``kind`` is the type, if it is known already."""
         self.arrays = arrays
         if kind is not None:
             self.__dict__["_numba_type_"] = kind
@@ -72,21 +74,26 @@ _types: dict[Any, ArraysType] = {}
 
 
 def arrays_type(made: Any, arrays: list[tuple[Any, int, str, bool]]) -> ArraysType:
-    """The type of a NamedTuple ``made``, by the dtype, the number of dimensions, the layout (C in C order, A any other)
-    and whether it is read-only, of each array."""
+    """Return the type of the NamedTuple class ``made``.
+
+    Each array is given by its dtype, number of dimensions, layout ("C" for C order, otherwise "A"), and whether it is
+    read-only.
+    """
     array: Any = types.Array
     kinds = [array(from_dtype(dtype), ndim, layout, readonly=is_fixed) for dtype, ndim, layout, is_fixed in arrays]
     return ArraysType(types.NamedTuple(kinds, made))
 
 
 def words_of(arrays: Any) -> np.ndarray:
-    """The structure of a NamedTuple of arrays in memory, for kernels that are given its address (``calls.arrays_at``).
-    The arrays must be there as long as it is used."""
+    """Return the structure of a NamedTuple of arrays, for kernels that get its address (``calls.arrays_at``).
+
+    The caller must keep the arrays alive while the structure is in use.
+    """
     words: list[int] = []
     for array in arrays:
         words += (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides)
     found = np.array([*words, 0], np.int64)
-    found[-1] = found.ctypes.data  # as ``_place`` makes it
+    found[-1] = found.ctypes.data  # the layout of ``_place``
     return found
 
 
@@ -139,8 +146,10 @@ def _unpack(kind, arrays, c):
 
 @intrinsic
 def by_reference(typing_context, arrays):
-    """Return a reference to a NamedTuple, or to what Python gave as :class:`Arrays`, valid until the kernel returns; a
-    reference as it is."""
+    """Return a reference to a NamedTuple or to :class:`Arrays`, valid until the kernel returns.
+
+    A reference is returned unchanged.
+    """
     if isinstance(arrays, Reference):
         return arrays(arrays), lambda context, builder, signature, args: args[0]
     if isinstance(arrays, ArraysType):
@@ -154,8 +163,10 @@ def by_reference(typing_context, arrays):
 
 
 def _place(context, builder, target, outside=None):
-    """Make a place for a structure, and behind it for the address of what calls are given in its stead: itself, or a
-    copy that it was made from. So nothing but its own kernel knows it, and its fields stay in registers."""
+    """Allocate a structure, followed by the address that calls get instead of it: its own, or that of its original.
+
+    If calls get the original's address, only this kernel knows the structure, and its fields stay in registers.
+    """
     structure = context.get_value_type(target)
     made = cgutils.alloca_once(builder, ir.LiteralStructType([structure, cgutils.voidptr_t]))
     place = builder.bitcast(made, cgutils.voidptr_t)
@@ -170,7 +181,7 @@ def _stored(context, builder, signature, args):
 
 
 def copied(context, builder, target, place):
-    """Copy the structure of a NamedTuple of that type. Return a reference to the copy."""
+    """Copy the structure of a NamedTuple of type ``target``; return a reference to the copy."""
     made = _place(context, builder, target, place)
     size = context.get_abi_sizeof(context.get_value_type(target))
     cgutils.raw_memcpy(builder, made, place, context.get_constant(types.intp, size), 1)
@@ -178,7 +189,7 @@ def copied(context, builder, target, place):
 
 
 def outside(builder, kind, value):
-    """Return what a call that is not inlined is given for an argument."""
+    """Return what a call that is not inlined passes for an argument: for a reference, the address behind it."""
     if not isinstance(kind, Reference):
         return value
     behind = cgutils.gep_inbounds(builder, value, kind.starts[-1])
@@ -186,5 +197,5 @@ def outside(builder, kind, value):
 
 
 def record_type(dtype: np.dtype) -> Any:
-    """The type of a record of that dtype."""
+    """Return Numba's type of a record of this dtype."""
     return from_dtype(dtype)

@@ -1,4 +1,4 @@
-"""How much of groups of units was allocated and active in each interval, for a stored run or one in memory.
+"""The allocated and active share of groups of units per interval, for a stored run or a run in memory.
 
 A unit is active from when a task gets it until the task finishes; overlapping tasks count once. The allocated part of a
 unit is the sum of the shares of its capacity that tasks hold; it exceeds 1 if the unit is over-committed. Source:
@@ -24,7 +24,7 @@ _UNITS = "SELECT unit_type, rack, shelf, capacity, utilization, active FROM unit
 
 @dataclass(frozen=True)
 class Activity:
-    """What pictures of a run's units are drawn from, wherever the run is."""
+    """The unit columns and shares from which the pictures of a run's units are drawn."""
 
     units: Mapping[str, np.ndarray]  # [U] unit_type, rack, shelf, capacity, utilization and active
     runs_tasks: np.ndarray  # [U]; only such units count in overall figures
@@ -38,13 +38,13 @@ class Activity:
         return ("allocated", "active") if self.is_shared else ("allocated",)
 
     def weight(self, measure: Measure) -> np.ndarray:
-        """Return [U], the weight of each unit in a mean: its capacity for what is allocated, otherwise 1."""
+        """Return [U] the weight of each unit in a mean: its capacity for allocated shares, 1 for active ones. share."""
         capacity = self.units["capacity"]
         return capacity if measure == "allocated" else np.ones(len(capacity))
 
 
 def stored_activity(result: ResultTables) -> Activity:
-    """Return the activity of a stored run; its segments are in memory from the first shares on."""
+    """Return the activity of a stored run. The first request for shares loads the segments into memory."""
     units, end_us = result.columns(_UNITS), float(result.summary["makespan_us"])
     return _activity(units, result.runs_tasks, result.is_shared, end_us, StoredColumns(result).segments)
 

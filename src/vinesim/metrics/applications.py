@@ -24,11 +24,10 @@ GOAL = 0.99  # share of requests on time that counts as good
 def measured(
     tables: Tables, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = "applications"
 ) -> dict[str, Any]:
-    """Return, for each application with requests, how many there are, how many missed their deadline, and the
-    latencies; over all applications the mean percentage missed, Jain's index of the shares on time, and how many reach
-    99 %.
+    """Return, for each application with requests, their number, the number that missed their deadline, and latencies.
 
-    Numbers are of one run, or arrays [K] of K runs.
+    Over all applications, also return the mean percentage missed, Jain's index of the shares on time, and the number of
+    applications with at least 99 % on time. Values are numbers for one run, or arrays [K] for K runs.
     """
     missed = missed_jobs(tables)
     found: dict[str, Any] = {}
@@ -129,13 +128,13 @@ def by_minute(tables: Tables) -> Mapping[str, np.ndarray]:
 
 
 def has_applications(tables: Tables) -> bool:
-    """Whether there are applications with deadlines to report on."""
+    """Whether any application has deadlines."""
     work = tables.scenario.workload
     return work.application is not None and work.deadline_us is not None
 
 
 def _used(tables: Tables) -> list[tuple[int, str]]:
-    """(code, name) of the applications that have requests."""
+    """Return (code, name) of each application that has requests."""
     work = tables.scenario.workload
     assert work.application is not None
     n = np.bincount(work.application)

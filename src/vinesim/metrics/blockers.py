@@ -1,4 +1,4 @@
-"""Name the job for which a policy kept units free while another job waited: because of a reservation, or its order.
+"""Find the job for which a policy kept units free while another job waited: by a reservation, or by queue order.
 
 A policy declares whether it ``reserves`` units for waiting jobs or ``starts_in_order``. A job that has room then waits
 only because of a job that arrived before it, is pending, and is within its quotas. If the policy reserves for the first
@@ -40,14 +40,14 @@ WHERE part = 0 AND outcome IN ('preempted', 'interrupted', 'failed', 'prefilled'
 
 @dataclass(frozen=True)
 class Blocker:
-    """A time during which a task had room, and the policy left it to a job that came before."""
+    """An interval in which a task had room, but the policy kept it for an earlier job."""
 
     begin_us: float
     end_us: float
     why: str  # RESERVED, or BEHIND in the policy's order
     job: int
     starts_us: float | None  # when it started; None: it did not
-    n_more: int  # how many others were before it too, with their own reservations
+    n_more: int  # how many other earlier jobs had reservations too
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,19 @@ class _Ahead:
     runs: Sequence[tuple[float, float]]  # before its last start
 
     def is_pending(self, at_us: float) -> bool:
-        """Whether it waits at a time, and after it."""
+        """Whether it is waiting immediately after this time."""
         is_over = self.over_us is not None and self.over_us <= at_us
         return self.since_us <= at_us and not is_over and not any(a <= at_us < b for a, b in self.runs)
 
     def until_us(self, at_us: float) -> float:
-        """When it starts, or is given up, after a time at which it waits."""
+        """When it next starts or leaves the queue, given a time at which it is waiting; infinite if never."""
         starts = [begin for begin, _ in self.runs if begin > at_us]
         return min([*starts, *([] if self.over_us is None else [self.over_us])], default=np.inf)
 
 
 @dataclass
 class _Queue:
-    """What was before a task in the queue while it waited."""
+    """The tasks ahead of a waiting task."""
 
     result: ResultTables
     record: ExplainRecord
@@ -87,7 +87,7 @@ class _Queue:
 
     @cached_property
     def ahead(self) -> list[_Ahead]:
-        """The tasks that were pending at some time, in the order of the queue."""
+        """The tasks that were pending at some time during the wait, in queue order."""
         runs: dict[int, list[tuple[float, float]]] = {}
         if "segments" in self.result.names:
             for task, begin, end in self.result.rows(_EARLIER, {"until_us": self.window["until_us"]}):
@@ -100,7 +100,6 @@ class _Queue:
         return [one for one in found if one.over_us is None or one.over_us > self.window["since_us"]]
 
     def demand_of(self, one: _Ahead) -> TaskDemand:
-        """Return what a task asks for."""
         return demand_of_task(self.record, one.task, one.task_type)
 
     def nodes(self, one: _Ahead) -> set[Node]:
@@ -129,7 +128,7 @@ class _Queue:
         return {(place.rack, place.shelf) for place in places if place.fits} & allowed
 
     def is_over_quota(self, one: _Ahead, at_us: float) -> bool:
-        """Whether a quota leaves too little for a task at a time: then it is passed over."""
+        """Whether a quota leaves too little for a task at this time, so that the policy skips it."""
         if one.task not in self._over_quota:
             demands, window = self.demand_of(one), (self.window["since_us"], self.window["until_us"])
             members = [demands] * (1 if demands.within == NO_GANG else one.n_tasks)
@@ -153,18 +152,18 @@ def blockers(
     units: dict[str, np.ndarray],
     on_units: Sequence[tuple[Any, ...]],
 ) -> list[Blocker]:
-    """Return for whom a policy kept room free, by time.
+    """Return the jobs for which the policy kept room free while a task waited, in order of time.
 
     Args:
-        result: of the run.
-        record: of the run, with what the policy declares.
-        task: that waited.
-        job: of the task.
-        waits: begin and end of each time during which it waited.
-        spans: the wait in parts; those whose state is IDLE are looked at.
-        nodes: on which it could start.
-        units: columns of the table of units.
-        on_units: task, job, unit, begin, end and amount of all that was held meanwhile.
+        result: The tables of the run.
+        record: The explain record of the run; it has what the policy declares.
+        task: The task that waited.
+        job: The job of the task.
+        waits: Start and end of each interval in which the task waited, us.
+        spans: The wait by state; only spans in the state IDLE are examined.
+        nodes: The nodes on which the task could start.
+        units: The columns of the table of units.
+        on_units: Task, job, unit, start, end and amount of everything held during the wait.
     """
     idle = [span for span in spans if span.state == IDLE]
     choose = CHOICES.get(record.reserves) or (_any if record.starts_in_order else None)
@@ -187,7 +186,7 @@ def blockers(
 
 
 def _add(found: list[Blocker], one: Blocker) -> None:
-    """Add a time, or extend the last one if it is about the same job."""
+    """Append a blocker; extend the last one instead if it is the same job's and ends where this one begins."""
     last = found[-1] if found else None
     if last is not None and (last.job, last.end_us) == (one.job, one.begin_us):
         found[-1] = Blocker(last.begin_us, one.end_us, one.why, one.job, one.starts_us, max(last.n_more, one.n_more))
@@ -204,17 +203,17 @@ def _pending(queue: _Queue, at_us: float, is_meant: Callable[[_Ahead], bool]) ->
 
 
 def _any(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
-    """Return the first task of the queue: in its order, all behind it wait."""
+    """Return the first pending task: under a strict order, everything behind it waits."""
     return next(iter(_pending(queue, at_us, lambda one: True)), None), 0
 
 
 def _first(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
-    """Return the first task that could start on the same nodes: it alone has a reservation."""
+    """Return the first pending task that could start on these nodes: only that one has a reservation."""
     return next(iter(_pending(queue, at_us, lambda one: bool(queue.nodes(one) & nodes))), None), 0
 
 
 def _next(queue: _Queue, at_us: float, nodes: set[Node]) -> Chosen:
-    """Return the task that starts next on one of these nodes among those that could, and how many others could."""
+    """Return the task that starts next on these nodes, and how many jobs besides its own could start there."""
     found = list(_pending(queue, at_us, lambda one: bool(queue.nodes(one) & nodes)))
     if not found:
         return None, 0

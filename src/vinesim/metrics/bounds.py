@@ -24,11 +24,11 @@ def energy_bound(
     reading: EnergyReading = "run_time",
     overcommit: bool = False,
 ) -> float:
-    """Return the bound in J. ``demand`` [C, P] and ``time_s`` [C, P] (infinite: cannot run) are those of the tasks on
-    each server type; capacity, powers and number of servers are [P].
+    """Return a lower bound on the energy, J; infinite if the tasks cannot be placed.
 
-    It covers placements that load no server beyond its capacity, or all placements with ``overcommit``. Infinite if
-    there is no such placement.
+    ``demand`` and ``time_s`` [C, P] are what each task needs on each server type (an infinite time: it cannot run
+    there). Capacity, powers and number of servers are [P]. The bound holds for placements that load no server beyond
+    its capacity, or, with ``overcommit``, for all placements.
     """
     able = np.isfinite(time_s)
     if not overcommit:

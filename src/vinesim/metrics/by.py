@@ -2,7 +2,7 @@
 
 All numbers come from the tables of a result, so a stored run gives the same ones. The cost and energy of a unit are
 divided among the jobs that held it: its price by the share of its capacity and of the makespan that each job held, the
-energy of its active time by how much of it each job held. What no job held is in no group.
+energy of its active time by how much of it each job held. What no job held appears in no group.
 """
 
 import math
@@ -36,13 +36,13 @@ def axes(tables: Tables) -> list[str]:
 
 
 def wrong_axis(tables: Tables, axis: str) -> Problem | None:
-    """Return a problem if a run has no such axis; of the tables, the labels are enough."""
+    """Return a problem if a run has no such axis, otherwise None. Only the table of labels is needed."""
     there = axes(tables)
     return None if axis in there else Problem("--by", f"one of {', '.join(there)}", axis)
 
 
 def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
-    """Return a row per label on an axis, those with the most work first, or in the order of sizes and hours.
+    """Return a row per label of an axis: sizes and hours in their own order, other labels by decreasing work.
 
     ``tables`` are those of a result: jobs, tasks, units, segments and labels, the last two None if there are none.
     Columns: the axis, jobs, finished; refused, with a policy that may drop jobs; the mean wait, its percentiles, the
@@ -93,8 +93,10 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
 
 
 def side_by_side(one: Table, other: Table, number: str) -> Table:
-    """Return a number of each ``label`` in the tables of two runs by one axis: ``first`` and ``second``, NaN where a
-    run has no jobs with the label, and ``difference`` and ``ratio`` of the second to the first."""
+    """Compare one number of two runs by label: columns ``label``, ``first``, ``second``, ``difference`` and ``ratio``.
+
+    The difference is second - first, the ratio second / first. NaN where a run has no jobs with the label.
+    """
     axis = next(iter(one))
     labels = list(dict.fromkeys([*one[axis].tolist(), *other[axis].tolist()]))
     values = [dict(zip(rows[axis].tolist(), rows[number].tolist(), strict=True)) for rows in (one, other)]
@@ -105,7 +107,7 @@ def side_by_side(one: Table, other: Table, number: str) -> Table:
 
 
 def _of_tokens(tasks: Mapping[str, np.ndarray], rows: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the times of tokens of each group's tasks, us, and the share of tasks within both of theirs, percent."""
+    """Return each group's token times, us, and the percentage of its tasks that met both of their limits."""
     to_first_us = tasks["first_token_us"] - tasks["arrival_us"]
     token_us = between_tokens_us(tasks["first_token_us"], tasks["finish_us"], tasks["output_tokens"])
     found = {}
@@ -128,7 +130,7 @@ def groups(tables: Tables, summary: Mapping[str, Any], axis: str) -> tuple[list[
 
 
 def _rows(code: np.ndarray, n: int) -> list[np.ndarray]:
-    """Return the jobs of each group."""
+    """Return the indices of the jobs in each of ``n`` groups."""
     order = np.argsort(code, kind="stable")
     return np.split(order, np.cumsum(np.bincount(code, minlength=n))[:-1])
 
@@ -140,8 +142,10 @@ def _table(tables: Tables, name: str) -> Mapping[str, np.ndarray]:
 
 
 def _held(tables: Tables, end_us: float) -> dict[str, np.ndarray]:
-    """Return a row for each time that a task held a unit: job, unit, share, amount, begin and end, us, and whether the
-    task ran on it in its first segment: its lead, of one processor type, not a companion of another."""
+    """Return a row for each time that a task held a unit: job, unit, share, amount, start and end, us, and ``is_lead``.
+
+    ``is_lead`` marks the units that the task itself ran on in its first segment, as opposed to companions.
+    """
     tasks, units, segments = _table(tables, "tasks"), _table(tables, "units"), tables["segments"]
     if segments is None:
         started = tasks["unit"] >= 0
@@ -169,7 +173,7 @@ def _held(tables: Tables, end_us: float) -> dict[str, np.ndarray]:
 
 
 def _waits(jobs: Mapping[str, np.ndarray], held: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """[J] us for how long no task of each job held a unit, until its last start; and [J] its bounded slowdown."""
+    """Return [J] how long no task of each job held a unit before its last start, us; and [J] its bounded slowdown."""
     gaps = gaps_us(held["job"], held["begin_us"], held["end_us"], len(jobs["job"]))
     running_us = jobs["finish_us"] - jobs["start_us"] - gaps
     slowdown = np.maximum(1.0, jobs["latency_us"] / np.maximum(running_us, SLOWDOWN_FLOOR_US))
@@ -211,7 +215,7 @@ def _groups(axis: str, tables: Tables, summary: Mapping[str, Any]) -> tuple[list
 
 
 def _size(power: int) -> str:
-    """Write a class of sizes: 1, 2, 3-4, 5-8; a size is what the tasks hold of the units that they run on."""
+    """Return the label of a size class: 1, 2, 3-4, 5-8 and so on. A size is how many lead units a job holds."""
     if power < 0:
         return "never started"
     return str(1 << power) if power < 2 else f"{(1 << power - 1) + 1}-{1 << power}"

@@ -43,7 +43,7 @@ CAUSES = {
 
 @dataclass(frozen=True)
 class Causes:
-    """All waiting of a run's jobs, until the last task of each started."""
+    """The total wait of a run's jobs, by cause. A job waits until the last of its tasks starts."""
 
     n_waited: int  # jobs
     n_explained: int
@@ -54,7 +54,7 @@ class Causes:
 
 
 def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) -> Causes | None:
-    """Return what the jobs of a recorded run waited for, with means between the ``edges``; None if none waited."""
+    """Return what the jobs of a recorded run waited for, with means between the ``edges``, us; None if none waited."""
     jobs, waits = _waits(result)
     if not len(waits):
         return None
@@ -85,7 +85,7 @@ def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) ->
 
 
 def _waits(result: ResultTables) -> tuple[np.ndarray, np.ndarray]:
-    """Return the jobs that waited, and how long, us: of each the task that started last, as it is explained."""
+    """Return the jobs that waited, and how long, us. The wait of a job is that of its task that started last."""
     run = StoredColumns(result)
     given_up, given_up_us = run.given_up()
     job, init_us, eligible_us = run.of("tasks", "job", "init_us", "eligible_us")
@@ -98,13 +98,13 @@ def _waits(result: ResultTables) -> tuple[np.ndarray, np.ndarray]:
 
 
 def parts(found: Waiting) -> list[Span]:
-    """Return the wait of a job in parts whose states are CAUSES."""
+    """Split the wait of a job into spans whose states are CAUSES."""
     kept = [Span(one.begin_us, one.end_us, one.why) for one in found.blockers]
     return with_limits(overlaid(_parts(found), kept, over=IDLE), found)
 
 
 def _parts(found: Waiting) -> list[Span]:
-    """Return the same by the places that could run it alone."""
+    """Split the wait by the state of the units that could run the task, before policies and limits are considered."""
     if not found.spans:
         return [Span(begin, end, IMPOSSIBLE) for begin, end in found.waits]
     until_us = found.waits[-1][1]

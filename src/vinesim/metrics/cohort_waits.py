@@ -1,4 +1,4 @@
-"""Find when a cohort had too little left to lend to a waiting job, and which jobs took back what it had lent."""
+"""Find when a cohort had too little left to lend to a waiting job, and which jobs reclaimed what it had lent."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ Row = Sequence[float]  # task, job, unit, begin, end and amount of what was held
 
 
 def members_of(record: ExplainRecord, one: Partition, types: str) -> list[tuple[int, Partition, str]]:
-    """Return the partitions of a cohort that have quotas on the same types: number, partition, name of the quota."""
+    """Return (index, partition, name of the quota) of each partition in a cohort that has a quota on the same types."""
     return [
         (at, other, name)
         for at, other in enumerate(record.partitions)
@@ -31,8 +31,10 @@ def lent_too_much(
     since_us: float,
     until_us: float,
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Yield begin, end, what was lent and the most that can be, for each time during which a cohort had too little left
-    for a partition, ``own``. ``rows`` are what the jobs of each partition held."""
+    """Yield the intervals in which a cohort had too little left for the partition ``own``.
+
+    Each is (start, end, amount lent, most that can be lent). ``rows`` are what the jobs of each partition held.
+    """
     times = [time for at, _, _ in members for row in rows[at] for time in (row[3], row[4])]
     edges = np.unique([since_us, until_us, *(time for time in times if since_us < time < until_us)])
     used, wanted, most = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1), 0.0
@@ -48,7 +50,7 @@ def lent_too_much(
 
 
 def started_in_cohort(record: ExplainRecord, task: int, at_us: float, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the jobs of other partitions of a task's cohort that started at a time."""
+    """Return the jobs in other partitions of a task's cohort that started at this time."""
     own = int(record.partition[task])
     cohort = record.partitions[own].cohort if own >= 0 else None
     if cohort is None:

@@ -40,17 +40,17 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
     speed = _speeds(scenario)[work.job_task_type]
     needed = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)
     share = needed[:, deployed] / speed[:, deployed]
-    least = share.min(axis=1)  # share of 1 us of all capacity, summed over types
+    least = share.min(axis=1)  # share of 1 us of the whole capacity, summed over types
     crowded = max(_crowded(work.arrival_us, work.deadline_us, least, alone, w, len(deployed)) for w in windows_us)
     n_alone = int(alone.sum())
     return {"alone": n_alone, "crowded": crowded, "missed": n_alone + crowded}
 
 
 def _speeds(scenario: Scenario) -> np.ndarray:
-    """[T, P] the most that tasks of each type get done together on all units of a processor type.
+    """Return [T, P] the highest total speed of tasks of each type on all units of each processor type.
 
-    Where task types have their own speed curves, every unit counts as the largest one: on units of several sizes
-    what one task uses of a unit would otherwise count for more than what another one does.
+    If task types have their own speed curves, every unit counts as the largest one: with units of several sizes, one
+    task's use of a unit would otherwise count for more than another's.
     """
     center, types = scenario.datacenter, scenario.datacenter.processor_types
     n_units = np.bincount(center.unit_type, minlength=len(types))
@@ -68,7 +68,7 @@ def _speeds(scenario: Scenario) -> np.ndarray:
 
 
 def _amounts(scenario: Scenario) -> np.ndarray:
-    """[J, P] or [P] the least that a job takes of the capacity of each type."""
+    """Return [J, P] or [P] the smallest amount of each type's capacity that a job takes."""
     work = scenario.workload
     center = scenario.datacenter
     capacity = np.array([p.capacity for p in center.processor_types], np.float64)
@@ -83,8 +83,8 @@ def _amounts(scenario: Scenario) -> np.ndarray:
 
 
 def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
-    """[J, P] us that a job takes alone, and that it adds to a leader with as many followers as allowed; infinite if it
-    cannot run."""
+    """Return two arrays [J, P], us: the time that a job takes alone, and the time that it adds to a leader with as many
+    followers as allowed. Infinite where it cannot run."""
     work = scenario.workload
     head = work.job_first[:-1]
     if work.n_tasks > work.n_jobs:

@@ -41,10 +41,10 @@ def energy_by_unit(
     end_us: Any,
     rate: Series | None = None,
 ) -> EnergyParts:
-    """Return J for each unit [..., U], NaN if powers are unknown. A task that did not finish counts until the run's
-    end.
+    """Return [..., U] the energy of each unit, J; NaN if powers are unknown.
 
-    ``task_type`` [N] is that of each task. With ``rate``, each J is multiplied by the rate at its time.
+    ``task_type`` is [N]. A task that did not finish counts until the run's end. With ``rate``, each joule is multiplied
+    by the rate at its time.
     """
     types = scenario.datacenter.processor_types
     if not powers_are_known(scenario):
@@ -79,12 +79,12 @@ def energy_by_unit(
 
 
 def rest_of(whole: np.ndarray, part: np.ndarray, rate: Series | None) -> np.ndarray:
-    """Return spans without a part of them. Sums of spans round, but no time is negative; only a rate may be."""
+    """Return ``whole - part``. Without a rate these are times, which rounding must not make negative."""
     return whole - part if rate is not None else np.maximum(0.0, whole - part)
 
 
 def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like: np.ndarray) -> np.ndarray:
-    """Energy of the moves, charged to the units that the tasks left, in the shape of ``like``."""
+    """Return the energy of moves, J, charged to the units that the tasks left, in the shape of ``like``."""
     moved = segments.ended_by(MOVED)
     left, at_us = segments.unit[..., moved], segments.end_us[..., moved]
     if not left.size:
@@ -94,14 +94,16 @@ def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like
 
 
 def _without_power(scenario: Scenario) -> list[int]:
-    """Return the types that run nothing and have no power of their own: they draw idle power, held or not."""
+    """Return the types that run nothing and have no active power: they draw idle power whether or not they are held."""
     types, table = scenario.datacenter.processor_types, scenario.power_w
     return [p for p in scenario.resources if not types[p].has_own_power and (table is None or not table[p].any())]
 
 
 def _executions(segments: Segments, unit_type: np.ndarray, has_power: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return which segments executed on units that then draw other power, [U], leaders only [..., S]; and for these the
-    unit as in :func:`numbered`, its type, begin and end, us."""
+    """Return [..., S] which segments, leaders only, executed on units whose power depends on it (``has_power`` [U]).
+
+    For these, also return the unit as in :func:`numbered`, its type, and the start and end of execution, us.
+    """
     ran = np.isfinite(segments.start_us) & has_power[segments.unit]
     ran[..., segments.followers] = False
     unit = numbered(segments.unit, segments.n_units)[ran]
@@ -112,7 +114,7 @@ def _executions(segments: Segments, unit_type: np.ndarray, has_power: np.ndarray
 def _levels(
     scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount: np.ndarray, capacity: np.ndarray
 ) -> np.ndarray:
-    """What each executing task adds to its unit: W, or a share of the unit if its type has a power curve."""
+    """Return what each executing task adds to its unit: W, or a share of the unit if its type has a power curve."""
     types = scenario.datacenter.processor_types
     share = amount / capacity
     level = share.copy() if scenario.power_w is None else scenario.power_w[kind, task_type] * share
@@ -126,7 +128,7 @@ def _levels(
 
 
 def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return the power of a unit that executes tasks."""
+    """Return the power, W, of executing units: the level itself, or its value on the type's power curve."""
     power = level.copy()
     for code in distinct(kind):
         own, curve = kind == code, types[code].power_curve_w
@@ -138,7 +140,7 @@ def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) 
 
 
 def _awake(segments: Segments, rate: Series | None) -> tuple[np.ndarray, np.ndarray]:
-    """[..., U] how long each unit had a task, us, and how often it woke up; with ``rate``, weighted by the rate."""
+    """Return [..., U] how long each unit had a task, us, and how often it woke up; both weighted by any ``rate``."""
     unit, begin, end = merged(*segments.ordered[:3])
     wakings = np.ones(len(unit)) if rate is None else rate.at(begin)
     return per_unit(unit, _span(begin, end, rate), segments), per_unit(unit, wakings, segments)
@@ -156,7 +158,7 @@ def _together(unit: np.ndarray, begin: np.ndarray, end: np.ndarray, level: np.nd
 
 
 def _span(begin: Any, end: Any, rate: Series | None) -> Any:
-    """Time from begin to end, us; with a rate, its integral over that time."""
+    """Return the time from begin to end, us; with a rate, the integral of the rate over that time."""
     return end - begin if rate is None else rate.integral(end) - rate.integral(begin)
 
 

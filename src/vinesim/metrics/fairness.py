@@ -1,4 +1,4 @@
-"""How evenly users fare. Source: Jain, Chiu and Hawe, DEC-TR-301, 1984 (the index)."""
+"""How evenly users are served. Source: Jain, Chiu and Hawe, DEC-TR-301, 1984 (the index)."""
 
 from typing import Any
 
@@ -6,8 +6,10 @@ import numpy as np
 
 
 def jain(values: np.ndarray) -> Any:
-    """Return Jain's index of values of 0 or more over the last axis: 1 if all are equal, 1 / n if only one of n is not
-    0; 1 if all are 0."""
+    """Return Jain's index of non-negative values over the last axis.
+
+    It is 1 if all values are equal, and 1 / n if only one of n is not 0. VineSim gives 1 if all are 0.
+    """
     squares = (values**2).sum(axis=-1)
     index = values.sum(axis=-1) ** 2 / (values.shape[-1] * np.where(squares > 0, squares, 1.0))
     return np.where(squares > 0, index, 1.0)[()]
@@ -16,7 +18,7 @@ def jain(values: np.ndarray) -> Any:
 def fairness(slowdown: np.ndarray, user: np.ndarray) -> dict[str, Any]:
     """Return the number of users with a finished job, Jain's index of their mean slowdowns, and the largest of these.
 
-    ``slowdown`` [..., J] of jobs, NaN where there is none; ``user`` [J], below 0: nobody's.
+    ``slowdown`` is [..., J], NaN for jobs without one; ``user`` is [J], negative for jobs without a user.
     """
     if slowdown.ndim > 1:  # the rows may lack different users
         rows = [fairness(row, user) for row in slowdown]

@@ -1,4 +1,4 @@
-"""Find what a waiting gang lacked: for how many of its tasks there was room at once, where, and when."""
+"""Find for how many tasks of a waiting gang there was room at once, where, and when."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ WITHIN = {NODE: "node", RACK: "rack", ANYWHERE: "anywhere"}
 
 @dataclass(frozen=True)
 class Gang:
-    """The tasks that start together with the waiting one."""
+    """The tasks that must start together, the waiting one included."""
 
-    n_tasks: int  # with that one
+    n_tasks: int  # the waiting one included
     within: str  # where they have to be: "node", "rack" or "anywhere"
     per_node: int  # the most at one node
     is_alike: bool  # whether all demand the same
@@ -24,7 +24,7 @@ class Gang:
 
 @dataclass(frozen=True)
 class GangRoom:
-    """A time during which there was room for ``n_tasks`` tasks of the gang, and no more, where it could have been."""
+    """An interval in which there was room for exactly ``n_tasks`` tasks of the gang within its node or rack."""
 
     begin_us: float
     end_us: float
@@ -34,11 +34,11 @@ class GangRoom:
 
 
 def gang_rooms(places: Sequence[Place], gang: Gang, since_us: float, until_us: float) -> list[GangRoom]:
-    """Return for how many tasks there was room together while the gang waited: the most on units of one type, within
-    what it asks for.
+    """Return for how many tasks there was room at once while the gang waited, on units of one type and within one node
+    or rack if the gang requires that.
 
-    Members that demand something else count as if they demanded what the waiting task does. ``places`` are the nodes
-    that can run it, in their state before all changes.
+    Every member counts as if it demanded what the waiting task does. ``places`` are the nodes that can run it, in their
+    state before all changes.
     """
     offers = [_offer(place, gang) for place in places]
     every = [(change, i, unit) for i, place in enumerate(places) for change, unit in place.changes]
@@ -58,7 +58,7 @@ def gang_rooms(places: Sequence[Place], gang: Gang, since_us: float, until_us: f
 
 
 def room_spans(rooms: Sequence[GangRoom], gang: Gang) -> list[Span]:
-    """Return the wait of a gang in parts: IDLE while there was room for all of it, else GANG."""
+    """Split the wait of a gang into spans: IDLE while there was room for all of it, otherwise GANG."""
     return merged([Span(room.begin_us, room.end_us, IDLE if room.n_tasks >= gang.n_tasks else GANG) for room in rooms])
 
 
@@ -71,7 +71,7 @@ def _note(
     begin_us: float,
     end_us: float,
 ) -> None:
-    """Add a time, or make the last one longer if nothing is different."""
+    """Append an interval, or extend the last one if nothing changed."""
     if end_us <= begin_us:
         return
     for i in changed:
@@ -104,8 +104,10 @@ def _most(
 
 
 def _offer(place: Place, gang: Gang) -> int:
-    """Return for how many tasks there is room at a node, each on the first units with room; 0 if that is less than all
-    tasks of one of the gang's nodes."""
+    """Return for how many tasks a node has room, each on the first units with room.
+
+    If the gang needs a fixed number of tasks per node, a node with room for fewer counts as 0.
+    """
     parts = [[_copy(unit) for unit in units] for units in place.parts]
     most, n = min(gang.n_tasks, gang.per_node), 0
     while n < most:

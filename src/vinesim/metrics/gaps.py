@@ -1,4 +1,4 @@
-"""Find when tasks were pending: how long no task of a job held a unit, and which tasks never started."""
+"""How long tasks and jobs were pending, and which tasks left the queue without a start."""
 
 import math
 
@@ -8,16 +8,16 @@ from vinesim.metrics.segments import numbered
 
 
 def gaps_us(job: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray, n_jobs: int) -> np.ndarray:
-    """[..., J] us: for how long no task of each job held a unit, between the job's first start and its last.
+    """Return [..., J] how long no task of each job held a unit between the job's first start and its last, us.
 
-    [S] ``job`` of each segment; [..., S] us ``begin_us`` and ``end_us``, with NaN for what never began.
+    ``job`` [S] is that of each segment; ``begin_us`` and ``end_us`` are [..., S], NaN for segments that never began.
     """
     runs, has_begun = begin_us.shape[:-1], np.isfinite(begin_us)
     row = numbered(np.broadcast_to(job, begin_us.shape), n_jobs)[has_begun]
     begin_us, end_us = begin_us[has_begun], end_us[has_begun]
     begin_us, end_us = begin_us[np.lexsort((begin_us, row))], end_us[np.lexsort((end_us, row))]
     row = np.sort(row)
-    # where a job's n-th end is before its start n + 1, all n segments that began have ended by then
+    # if a job's n-th end is before its start n + 1, all n segments that began have ended by then
     gap_us = np.where(row[1:] == row[:-1], np.maximum(0.0, begin_us[1:] - end_us[:-1]), 0.0)
     return np.bincount(row[1:], gap_us, math.prod(runs) * n_jobs).reshape(*runs, n_jobs)
 
@@ -25,8 +25,11 @@ def gaps_us(job: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray, n_jobs: i
 def waits_us(
     init_us: np.ndarray, eligible_us: np.ndarray, task: np.ndarray, begin_us: np.ndarray, end_us: np.ndarray
 ) -> np.ndarray:
-    """[..., N] us: how long each task waited until its last start, given its earlier runs, ordered by time for each
-    task. The times between runs are summed up, so that a task that never waited gets exactly 0."""
+    """Return [..., N] how long each task waited before its last start, us.
+
+    Earlier runs are given by ``task``, ``begin_us`` and ``end_us``, in order of time for each task. The gaps between
+    runs are added up, so that a task that never waited gets exactly 0.
+    """
     found_us = init_us - eligible_us
     if len(task):
         order = np.argsort(task, kind="stable")
@@ -41,8 +44,10 @@ def waits_us(
 def given_up_us(
     init_us: np.ndarray, eligible_us: np.ndarray, dropped_us: np.ndarray, withdraw_us: np.ndarray, end_us: float
 ) -> np.ndarray:
-    """[N] when each task left the queue without a start: the policy dropped it, or its job was withdrawn before its
-    last start while it waited for no other job. NaN: it did not, until ``end_us``."""
+    """Return [N] when each task left the queue without a start, us; NaN if it did not do so by ``end_us``.
+
+    It leaves if the policy drops it, or if its job is withdrawn once eligible and before its last start.
+    """
     is_withdrawn = np.isnan(dropped_us) & np.isnan(init_us) & (eligible_us <= withdraw_us)
     gone_us = np.where(is_withdrawn, withdraw_us, dropped_us)
     return np.where(gone_us <= end_us, gone_us, np.nan)

@@ -1,4 +1,4 @@
-"""The labels of each job, such as its user or account, by which a report breaks its numbers down."""
+"""The labels of jobs, such as user or account, by which reports group their numbers."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from vinesim.model.workload import Workload
 
 
 def labels_of(work: Workload) -> Table | None:
-    """Return a row per job with its partition, its user, its application and its attributes, such as its account and
-    its QOS, as far as the workload has them; None if it has none."""
+    """Return a row per job with the partition, user, application and attributes (account, QOS and so on) that the
+    workload has; None if it has none of them."""
     kinds = {
         "partition": (work.partition, work.partition_names),
         "user": (work.user, work.user_names),
@@ -26,6 +26,6 @@ def labels_of(work: Workload) -> Table | None:
 
 
 def _texts(codes: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """[J] the name of each code, its number if it has none; None for a code below 0."""
+    """Return [J] the name of each code, or the number itself if it has no name; None for a negative code."""
     known = [*names, *map(str, range(len(names), int(codes.max(initial=-1)) + 1)), None]  # -1 is the last
     return np.array(known, object)[np.maximum(codes, -1)]

@@ -42,7 +42,7 @@ def distribution(
 ) -> dict[str, Any]:
     """Return mean, percentiles and maximum of the finite values over the last axis; all NaN if there are none.
 
-    ``record`` says which of them are wanted; the numbers' names begin with ``name``.
+    ``record`` selects which of them to compute; ``name`` is the prefix of their names.
     """
     wanted = [key for key in ("mean", *wanted_quantiles, "max") if record(f"{name}.{key}")]
     finite = np.isfinite(values)

@@ -10,7 +10,7 @@ from vinesim.model.run_numbers import QUANTILES
 from vinesim.model.titles import number_title
 
 Numbers = dict[str, float | str]
-MOST_WRITTEN = 1e15  # beyond it a number is written with an exponent
+MOST_WRITTEN = 1e15  # larger numbers are written with an exponent
 SAME = 1e-9  # tolerance on shares: rounding differences between equal values
 UNDONE = {  # numbers of jobs that did not finish
     "killed": "killed by their limit",
@@ -18,7 +18,7 @@ UNDONE = {  # numbers of jobs that did not finish
     "refused": "refused by the policy",
     "ended": "ended by the policy",
 }
-_NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and text that is in the study
+_NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # provenance: wall times, and text that the study has already
 
 
 def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
@@ -36,8 +36,8 @@ def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
 
 
 def in_order(name: str) -> tuple[str, int, str]:
-    """Return the key that sorts names of numbers: of one thing, its mean comes first, then its quantiles, then the
-    rest; the maximum is the last."""
+    """Return the sort key of a number's name: within a group the mean comes first, then quantiles, other numbers, and
+    the maximum."""
     stem, _, last = name.rpartition(".")
     places = ("mean", *QUANTILES)
     return stem, places.index(last) if last in places else len(places) + (last == "max"), last
@@ -50,8 +50,10 @@ def differ(utilization: Mapping[str, Any]) -> bool:
 
 
 def not_finished(jobs: Mapping[str, Any], others: str) -> dict[str, int]:
-    """Return how many jobs were not finished, by the reason in words, from the numbers of jobs of a summary; ``others``
-    is the word for those without one."""
+    """Return how many jobs did not finish, by reason in words, from a summary's job numbers.
+
+    ``others`` is the word for jobs without a known reason.
+    """
     found = {words: jobs.get(name, 0) for name, words in UNDONE.items()}
     return {**found, others: jobs["count"] - jobs["finished"] - sum(found.values())}
 
@@ -62,14 +64,14 @@ def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
         name = before + key
         if name in _NOT_NUMBERS:
             continue
-        if not isinstance(value, float | int | str) and isinstance(value, Mapping):  # which takes longer to ask
+        if not isinstance(value, float | int | str) and isinstance(value, Mapping):  # the second check is slow
             yield from flat(value, f"{name}.")
         else:
             yield name, value
 
 
 def shown_number(name: str, value: float) -> str:
-    """Write a number of a run for a table: with its unit, times in three digits, shares as percent."""
+    """Format a number of a run for a table: with its unit, times to three digits, shares as percent."""
     if math.isnan(value):
         return "-"
     unit = number_title(name).unit
@@ -82,15 +84,15 @@ def shown_number(name: str, value: float) -> str:
 
 
 def joules(value: float) -> str:
-    """Write an energy of a run: to the mJ, or to the J where that is more than anybody reads."""
+    """Format an energy: to the mJ, or to the J if it is large."""
     return f"{written(value, 3 if abs(value) < 1e5 else 0)} J"
 
 
 def written(value: float, decimals: int = 0) -> str:
-    """Write a number with commas, as ``154,348.526``; one with more digits than anybody reads as ``1e+300``."""
+    """Format a number with commas, such as ``154,348.526``; very large ones with an exponent, such as ``1e+300``."""
     return f"{value:,.{decimals}f}" if abs(value) < MOST_WRITTEN else f"{value:.6g}"
 
 
 def shown_limit(name: str, side: str, value: float) -> str:
-    """Write a limit of a number, below or above a value."""
+    """Format a limit on a number, such as ``<= 5 s``."""
     return f"{name} {side} {shown_number(name, value)}"

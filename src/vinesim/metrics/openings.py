@@ -11,7 +11,7 @@ DOWN, LEAVES, COMES, COMES_AND_LEAVES = -1, 0, 1, 2  # the order of simultaneous
 
 
 class Change(NamedTuple):
-    """A change of a unit: a task comes or leaves, or its node goes down or comes up."""
+    """A change of a unit: a task starts or ends there, or its node goes down or comes up."""
 
     time_us: float
     order: int
@@ -23,24 +23,26 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Opening:
-    """A time from ``free_us`` to ``end_us`` when a place had room for the task, until another task took it or the wait
-    was over; a task that is preempted or interrupted waits several times."""
+    """An interval, ``free_us`` to ``end_us``, in which a place had room for the waiting task.
 
-    unit: int  # the first one of the place that could run it
+    It ends when another task takes the room or the wait is over. A preempted or interrupted task waits several times.
+    """
+
+    unit: int  # the first unit of the place that could run the task
     unit_type: str
     rack: int
     shelf: int
     free_us: float
-    freed_by: int | None  # job; None: it was free before, or its node came up
+    freed_by: int | None  # the job that left; None: it was free before, or its node came up
     end_us: float
     taken_us: float | None  # None: it was free until a wait of the task was over
-    taken_by: int | None  # job; None: its node went down
+    taken_by: int | None  # the job that took the room; None: its node went down
     by_older: bool | None  # whether the job that took it arrived earlier; None: not another job
 
 
 @dataclass
 class UnitRoom:
-    """A unit as the waiting task sees it."""
+    """A unit and what is left of it for the waiting task."""
 
     unit: int
     capacity: float
@@ -73,9 +75,10 @@ class UnitRoom:
 
 @dataclass
 class Place:
-    """Where the waiting task could start: one unit, or the units of one node that it would hold.
+    """A place where the waiting task could start: one unit, or the units of one node that it would hold.
 
-    The task holds ``n_units`` of the first of its parts, the lead, and one unit of each other part, a companion.
+    ``parts`` are the candidate units: first those of the lead, of which the task holds ``n_units``, then those of each
+    companion, of which it holds one.
     """
 
     unit_type: str  # of the lead
@@ -105,11 +108,11 @@ class Place:
         return all(self.has_part(c) for c in range(len(self.parts)))
 
     def wanted(self, part: int) -> int:
-        """How many units of a part the task holds."""
+        """Return how many units of a part the task holds."""
         return 1 if part else self.n_units
 
     def has_part(self, part: int) -> bool:
-        """Whether there is room for one part of what the task holds."""
+        """Whether enough units of a part have room."""
         return sum(unit.has_room for unit in self.parts[part]) >= self.wanted(part)
 
 
@@ -159,10 +162,10 @@ def openings(place: Place, task: int, since_us: float, until_us: float) -> Itera
 
 
 def during(opening: Opening, waits: Sequence[tuple[float, float]]) -> tuple[Opening | None, float]:
-    """Return the part of an opening while the task waited, and how long the place was free then. None: the task was
-    on a unit all that time, and did not take the place itself.
+    """Cut an opening to the time in which the task waited; also return how long the place was free in that time, us.
 
-    ``waits`` are begin and end of each time during which it waited.
+    The opening is None if the task was on a unit throughout and did not take the place itself. ``waits`` are the start
+    and end of each interval in which it waited.
     """
     end_us = opening.end_us
     meets = [(begin, end) for begin, end in waits if begin <= end_us and opening.free_us <= end]

@@ -11,17 +11,19 @@ GROWS = "Waits grow with the length of such a run."
 
 
 def is_overloaded(load: Any, n_jobs: Any) -> Any:
-    """Return whether a load is too high; elementwise for arrays.
+    """Whether a load is too high; elementwise for arrays.
 
-    A load is measured from the first arrival to the last: of n jobs, only n - 1 of the n gaps that they have. That
-    counts where jobs are few.
+    A load is measured from the first arrival to the last, which is only n - 1 of n interarrival times. With few jobs
+    that overestimates the load, so the limit is higher.
     """
     return load * (n_jobs - 1) > n_jobs
 
 
 def overload_of_run(summary: Mapping[str, Any]) -> str:
-    """Return a sentence about a run that is overloaded; empty if it is not, or if no task had to wait: a few long jobs
-    that arrive within a short time."""
+    """Return a warning if a run is overloaded, otherwise an empty text.
+
+    A run in which no task waited is not overloaded: it may consist of a few long jobs that arrive close together.
+    """
     loads = summary.get("load", {}).get("by_type", {})  # results of older versions have none
     load, name = max(((load or 0.0, name) for name, load in loads.items()), default=(0.0, ""))
     never_waits = summary["tasks"].get("wait_us", {}).get("max") == 0
@@ -31,10 +33,10 @@ def overload_of_run(summary: Mapping[str, Any]) -> str:
 
 
 def overload_of_points(means: Mapping[str, np.ndarray]) -> str:
-    """Return a sentence about the overloaded points of a sweep; empty if none is.
+    """Return a warning about the overloaded points of a sweep; empty if there are none.
 
-    ``means`` has the mean of each number at each point, [P]; the load and the waits are
-    among them unless the study records others.
+    ``means`` has the mean of each number at each point, [P]. It lacks the load and the waits if the study does not
+    record them.
     """
     loads = [column for name, column in means.items() if name.startswith(BY_TYPE)]
     if not loads:

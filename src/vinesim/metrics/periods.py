@@ -18,7 +18,7 @@ from vinesim.model.time import FOREVER_US, US_PER_S
 from vinesim.state.demand import amounts
 
 BOUND_ENTRIES = 4_000_000  # tasks x types processed at a time
-MAX_ROWS = 1_000_000  # of the table; with more periods, identical ones share a row
+MAX_ROWS = 1_000_000  # in the table; beyond it, identical periods share a row
 
 
 N_COUNTS = 5  # the first fields of a row, which are whole numbers
@@ -73,11 +73,11 @@ class PeriodAccounts:
         moved_from: np.ndarray,
         n_placed: int,
     ) -> None:
-        """Add a period in which C tasks run, in the order of their arrival; ``n_placed`` of them were started in it.
+        """Add a period in which C tasks run, in the order of their arrival; ``n_placed`` of them started in it.
 
-        ``unit`` [C] is where; ``demand`` [C]; ``remaining`` [C] us. ``elsewhere(rows)`` returns the time of some of the
-        tasks on each type in use. ``moved_from`` are the units that tasks left. A task whose end is not known,
-        ``FOREVER_US`` away, counts with what it uses in this period.
+        ``unit``, ``demand`` and ``remaining`` (us) are [C]. ``elsewhere(rows)`` returns the time that the tasks
+        ``rows`` would take on each type in use. ``moved_from`` are the units that tasks moved away from. A task whose
+        end is unknown (``FOREVER_US``) counts with what it uses in this period.
         """
         remaining = self._known(remaining)
         amount = amounts(demand, self.capacity[self.unit_type[unit]])
@@ -98,8 +98,7 @@ class PeriodAccounts:
         self._count(Row(*counts, energy, slav, bound, optimum))
 
     def _known(self, time_us: np.ndarray) -> np.ndarray:
-        """Return the times, with the period in place of unknown ones. Infinite times stay, because the task cannot run
-        there."""
+        """Replace unknown times by the length of the period. Infinite times stay: the task cannot run there."""
         return np.where(time_us == FOREVER_US, self.period_us, time_us)
 
     def repeat(self, n: int) -> None:
@@ -148,7 +147,7 @@ class PeriodAccounts:
         )
 
     def _slav(self, unit: np.ndarray, amount: np.ndarray, within: np.ndarray, load: np.ndarray) -> float:
-        """Return demand x s beyond capacity."""
+        """Return the over-commitment: demand beyond capacity x time, in demand x s."""
         capacity = self.capacity[self.unit_type]
         tasks = np.flatnonzero((load > capacity * OVERFULL)[unit])
         if not len(tasks):
@@ -166,7 +165,7 @@ class PeriodAccounts:
         return float((beyond * within[tasks]).sum() / US_PER_S)
 
     def _bound(self, demand: np.ndarray, elsewhere: Callable[[slice], np.ndarray]) -> float:
-        """Return the bound in J, computed for some tasks at a time, because there may be as many types as units."""
+        """Return the lower bound, J. Tasks are processed in blocks, because there may be as many types as units."""
         codes, period = self.codes, self.period_us / US_PER_S
         powers = self.awake_w[codes], self.per_demand_w[codes], self.asleep_w[codes]
         step = max(1, BOUND_ENTRIES // len(codes))

@@ -12,13 +12,13 @@ from vinesim.state.demand import amount_of
 
 
 class TaskDemand(NamedTuple):
-    """What a task holds."""
+    """What a task demands: units, companions, and how it starts with other tasks."""
 
     demand: float  # of each unit that it runs on
     n_units: int
     lead_types: list[str]  # of which these may be; empty: any
     companions: dict[str, float]  # what it holds of one unit of other types
-    within: int  # within what the tasks of its job start together, of model.workload; NO_GANG: they do not
+    within: int  # what its job's tasks must share if they start together, of model.workload; NO_GANG: they do not
     per_node: int  # the most of them at one node, 0: any number
     n_nodes: int  # the number of nodes with that many tasks each, 0: any number
     task_type: int
@@ -31,7 +31,7 @@ class TaskDemand(NamedTuple):
 
 
 def demand_of_task(record: ExplainRecord, task: int, task_type: int) -> TaskDemand:
-    """Return what a task of a recorded run holds."""
+    """Return the demand of a task of a recorded run."""
     code = int(record.lead[task])
     lead_types = [] if code == ANY_LEAD else record.lead_sets[code]
     companions = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
@@ -40,7 +40,7 @@ def demand_of_task(record: ExplainRecord, task: int, task_type: int) -> TaskDema
 
 
 def allowed_units(record: ExplainRecord, task: int, units: dict[str, np.ndarray]) -> np.ndarray:
-    """[U] whether a task's list of nodes and its partition have the node of each unit."""
+    """Return [U] whether a task's node list and partition both include the node of each unit."""
     rack, shelf = units["rack"], units["shelf"]
     number = int(record.partition[task])
     is_allowed = np.ones(len(rack), bool)
@@ -60,14 +60,15 @@ def places_for(
     changes: Changes,
     on_nodes: bool,
 ) -> list[Place]:
-    """Return where the task could start, whether there is room or not: units, or ``on_nodes``.
+    """Return the places where a task could start if it had room.
 
     Args:
-        demands: what the task holds.
-        leads: names of the processor types to look for.
-        names: of all processor types, by code.
-        units: columns of the table of units, in its order.
-        changes: of the units.
+        demands: What the task demands.
+        leads: The names of the processor types that may be its lead.
+        names: The names of all processor types, by code.
+        units: The columns of the table of units, in its order.
+        changes: The changes of the units.
+        on_nodes: Whether a place is a node; otherwise it is a unit.
     """
     kind, capacity = [names[code] for code in units["unit_type"].tolist()], units["capacity"].tolist()
     at = list(zip(units["rack"].tolist(), units["shelf"].tolist(), strict=True))

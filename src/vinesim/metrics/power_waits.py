@@ -19,15 +19,15 @@ POWER = "power"  # as the state of a part of a wait
 
 @dataclass(frozen=True)
 class PowerWait:
-    """A time during which a power cap left too little for the waiting job, whatever was drawn meanwhile."""
+    """An interval in which a power cap left too little for the waiting job."""
 
     whose: str  # "rack 3", or "the datacenter"
     rack: int | None  # None: the datacenter
     begin_us: float
     end_us: float
-    drawn_w: tuple[float, float]  # least and most
+    drawn_w: tuple[float, float]  # the least and the most drawn in the interval
     cap_w: float
-    needed_w: float  # the least that the units on which the waiting task would run draw more, without its companions
+    needed_w: float  # the least by which the waiting task would raise the power, without its companions
 
 
 def power_waits(
@@ -41,25 +41,25 @@ def power_waits(
     since_us: float,
     until_us: float,
 ) -> list[PowerWait]:
-    """Return when caps left too little where the task can run, by time.
+    """Return the intervals in which caps left too little power wherever the task can run, in order of time.
 
     Args:
-        record: of the run.
-        demands: what the task holds.
-        task_type: its type.
-        kinds: that of each task.
-        units: columns of the table of units.
-        is_allowed: [U] which of them the job's partition and lists of nodes allow.
-        rows: task, job, unit, begin, end and amount of all that was held meanwhile.
-        since_us: when the wait began.
-        until_us: when it was over.
+        record: The explain record of the run.
+        demands: What the task demands.
+        task_type: The code of its task type.
+        kinds: [N] the task type of each task.
+        units: The columns of the table of units.
+        is_allowed: [U] the units that the job's partition and node lists allow.
+        rows: Task, job, unit, start, end and amount of everything held during the wait.
+        since_us: When the wait began.
+        until_us: When the wait ended.
     """
     if record.power_caps is None:
         return []
     powers = SimpleNamespace(**record.power_caps, unit_type=units["unit_type"], unit_capacity=units["capacity"])
     rack, last = units["rack"], len(powers.cap_mw) - 1
     able = [u for u in range(len(rack)) if is_allowed[u] and demands.may_run_on(record, units["unit_type"][u])]
-    changes = []  # time, whether something is held from then on, unit, level
+    changes = []  # time, whether a task takes the unit (or leaves it), unit, level
     for task, _, unit, begin_us, end_us, amount in rows:
         if amount > 0 and end_us > begin_us:
             more = int(level_of(powers, kinds[int(task)], int(unit), amount))
@@ -85,7 +85,7 @@ def power_waits(
 
 def _needed(powers: SimpleNamespace, demands: TaskDemand, task_type: int, able: list[int], n: list[int],
             level: list[int], drawn: list[int]) -> dict[int, int]:  # fmt: skip
-    """What each unit that can run the task would draw more, mW."""
+    """Return by how much the task would raise the power of each unit that can run it, mW."""
     found = {}
     for unit in able:
         amount = amount_of(demands.demand, float(powers.unit_capacity[unit]))
@@ -96,7 +96,7 @@ def _needed(powers: SimpleNamespace, demands: TaskDemand, task_type: int, able: 
 
 def _note(found: list[PowerWait], record: ExplainRecord, powers: SimpleNamespace, pools: np.ndarray,
           needed: dict[int, int], rack: np.ndarray, begin_us: float, end_us: float) -> None:  # fmt: skip
-    """Note which caps leave too little from one time to another one."""
+    """Record the caps that leave too little power in an interval."""
     last = len(pools) - 1
     for pool in np.flatnonzero(powers.cap_mw < UNCAPPED).tolist():
         here = [more for unit, more in needed.items() if pool in (last, rack[unit])]
@@ -113,8 +113,7 @@ def _note(found: list[PowerWait], record: ExplainRecord, powers: SimpleNamespace
 
 
 def with_power(spans: Sequence[Span], waits: Sequence[PowerWait], racks: Sequence[int]) -> list[Span]:
-    """Return the parts of a wait, with separate parts for the times during which a unit was free and no rack of these,
-    where the job can run, had power for it."""
+    """Split a wait further: the state is POWER while a unit was free but no rack of the job had power for it."""
     times = sorted({time for wait in waits for time in (wait.begin_us, wait.end_us)})
     short = []
     for begin_us, end_us in pairwise(times):

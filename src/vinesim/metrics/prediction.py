@@ -1,7 +1,8 @@
-"""How well a linear model of the last completions predicts: the error for each leader, as known when it started.
+"""How well a linear model of recent completions predicts the time of each leader when it starts.
 
 The model is that of the policy ``symphony``: for each application and processor type, a least-squares fit of time over
-size to the last observations, with a slope of at least 0. It is computed again from a result; no run stores it.
+size to the last observations, with a slope of at least 0. Runs do not store predictions; they are recomputed from the
+result.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ WINDOW = 256  # observations
 
 
 def prediction_errors(tables: Tables) -> dict[str, np.ndarray]:
-    """Return start_us, application, unit_type, predicted_us (0 without history) and actual_us of each leader, in order.
+    """Return start_us, application, unit_type, predicted_us (0 without history) and actual_us of each leader, by start.
 
     Gang members count one by one. Completions at the very time of a leader's start are already known to it.
     """
@@ -45,7 +46,7 @@ def prediction_errors(tables: Tables) -> dict[str, np.ndarray]:
 
 
 def _consolidated_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> np.ndarray:
-    """Operations of each leader and its followers, in the order of the leaders."""
+    """Return the total operations of each leader and its followers, in the order of the leaders."""
     outcome, operations = tables.outcome, tables.scenario.workload.operations
     tasks = np.flatnonzero(done)
     code = np.repeat(tables.scenario.workload.application, tables.counts)  # type: ignore[arg-type]
@@ -59,7 +60,7 @@ def _consolidated_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> 
 
 
 def _predicted(size: np.ndarray, time: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Predictions for ``size`` [M], each from the last WINDOW of the first ``known`` [M] observations."""
+    """Predict the time for each ``size`` [M] from the last WINDOW of the first ``known`` [M] observations."""
     base, unit = size.mean(), time.mean()  # centred, so that sums stay small
     x, y = size - base, time - unit
     sums = [np.concatenate(([0.0], np.cumsum(v))) for v in (x, y, x * x, x * y)]

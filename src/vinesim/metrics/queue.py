@@ -16,7 +16,7 @@ from vinesim.metrics.tables import Tables
 from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED, PREFILLED
 
 _ROUNDING = 1e-9  # tasks
-_LOW = 0.1  # of the peak: below it the queue counts as served
+_LOW = 0.1  # share of the peak; a shorter queue counts as cleared
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,23 @@ class Queue:
 
     @property
     def waited_us(self) -> float:
-        """All waiting together."""
+        """The total waiting time of all tasks, us."""
         return float((self.length * np.diff(np.r_[self.time_us, self.end_us])).sum())
 
 
 @dataclass(frozen=True)
 class TippingPoint:
-    """When the queue outgrew what serves it: from ``begin_us`` on it grew to its peak, without becoming short again."""
+    """The point from which the queue grew to its peak without clearing in between."""
 
     begin_us: float  # the last time before the peak when the queue was at most a tenth of it
     peak_us: float
-    end_us: float | None  # when it was that short again; None: not before the run ended
+    end_us: float | None  # when it was that short again; None: not by the end of the run
     peak: int  # tasks
-    share: float  # of all waiting of the run that lies between begin and end
+    share: float  # of the run's total waiting, between begin and end
 
 
 def queues_of(result: ResultTables, task_types: Iterable[int | None]) -> list[Queue]:
-    """Return queues of a run: for each type, of its tasks; for None of all tasks."""
+    """Return the queue of a stored run for each given task type; None stands for all tasks."""
     end_us = float(result.summary["makespan_us"])
     run = StoredColumns(result)
     time_us, step, task = _changes(run.segments(), run.given_up(), run.of("tasks", "eligible_us")[0], end_us)
@@ -66,7 +66,7 @@ def queues_of(result: ResultTables, task_types: Iterable[int | None]) -> list[Qu
 def _changes(
     segments: Segments, given_up: tuple[np.ndarray, np.ndarray], eligible_us: np.ndarray, end_us: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return when tasks came into the queue or left it, us; 1 or -1; and which tasks they were."""
+    """Return the time of each change of the queue, us; 1 for a task that enters or -1 for one that leaves; the task."""
     gone, gone_us = given_up
     came = np.flatnonzero(eligible_us <= end_us)
     began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
@@ -79,12 +79,12 @@ def _changes(
 def _queue(time_us: np.ndarray, step: np.ndarray, end_us: float) -> Queue:
     if not len(time_us):
         return Queue(np.zeros(1), np.zeros(1, np.int64), end_us)
-    last = np.r_[time_us[1:] != time_us[:-1], True]  # what happens at once is one change
+    last = np.r_[time_us[1:] != time_us[:-1], True]  # simultaneous changes count as one
     return Queue(time_us[last], np.cumsum(step)[last], end_us)
 
 
 def tipping_point(queue: Queue, n_units: int) -> TippingPoint | None:
-    """Return when the queue outgrew what serves it; None if it never held more tasks than there are units."""
+    """Return when the queue began to outgrow the datacenter; None if it never had more tasks than there are units."""
     at = int(np.argmax(queue.length))
     peak = int(queue.length[at])
     if peak <= n_units:
@@ -106,8 +106,8 @@ def tipping_point(queue: Queue, n_units: int) -> TippingPoint | None:
 
 
 def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: int) -> list[np.ndarray]:
-    """Return how many tasks waited on average in each of equal intervals of a run in memory, for each type; for None
-    of all tasks."""
+    """Return the mean number of waiting tasks in each of ``n_intervals`` equal intervals of a run in memory, for each
+    given task type; None stands for all tasks."""
     end_us = float(tables.makespan_us)
     time_us, step, task = _changes(tables.segments, tables.given_up, tables.task_eligible_us, end_us)
     task_type = np.repeat(tables.scenario.workload.job_task_type, tables.counts)[task]

@@ -10,15 +10,15 @@ from vinesim.model.cohort import kept_of, types_of
 from vinesim.model.partition import Partition
 
 QUOTA_TITLES = {"quota": "quota", "used": "used", "borrowed": "borrowed", "lent": "lent", "peak": "peak"}
-ROUNDING = 1e-9  # of amounts that tasks took and gave back
+ROUNDING = 1e-9  # tolerance on sums of amounts taken and released
 
 
 def quota_use(tables: Tables) -> dict[str, dict[str, dict[str, float]]]:
-    """Return, by partition and name of a quota: the ``quota``; the means over the makespan of what was ``used``, of
-    what was ``borrowed`` beyond the quota, and of what was ``lent``; and the ``peak`` of the use.
+    """Return, by partition and quota: the ``quota``, the ``peak`` use, and means over the makespan.
 
-    Nobody borrows from one partition: what a cohort's partitions borrow at a time counts as lent by the others in
-    proportion to what each has unused and lends.
+    The means are of what was ``used``, what was ``borrowed`` beyond the quota, and what was ``lent``. A loan has no
+    single lender: what a cohort's partitions borrow counts as lent by the others in proportion to what each of them has
+    unused and may lend.
     """
     found: dict[str, dict[str, dict[str, float]]] = {one.name: {} for one in tables.scenario.partitions if one.quota}
     shared: dict[tuple[str, frozenset[str]], list[tuple[Partition, str]]] = {}
@@ -33,7 +33,7 @@ def quota_use(tables: Tables) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def quota_rows(quotas: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[list[str]]:
-    """Return the same as rows of text: partition and types, then the numbers in the order of QUOTA_TITLES."""
+    """Format the numbers of :func:`quota_use` as rows: partition and types, then a column for each of QUOTA_TITLES."""
     return [
         [f"{name}, {types}", *(amount_words(types, round(numbers[key], 3)) for key in QUOTA_TITLES)]
         for name, of in quotas.items()
@@ -42,7 +42,7 @@ def quota_rows(quotas: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[
 
 
 def _of_cohort(tables: Tables, members: Sequence[tuple[Partition, str]]) -> list[dict[str, float]]:
-    """Return the numbers of partitions that share quotas on the same types."""
+    """Return the numbers of each member of a cohort, given (partition, name of its quota); all count the same types."""
     time_us, used = _levels(tables, [one.name for one, _ in members], types_of(members[0][1]))
     quota = np.array([[one.quota[types]] for one, types in members])
     kept = np.array([[kept_of(one, types)] for one, types in members])
@@ -62,7 +62,7 @@ def _of_cohort(tables: Tables, members: Sequence[tuple[Partition, str]]) -> list
 
 
 def _levels(tables: Tables, partitions: Sequence[str], types: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return times [T + 1], us, and what each partition holds of some types between them [n, T]."""
+    """Return [T + 1] the times of changes, us, and [n, T] what each partition holds of these types between them."""
     work, held = tables.scenario.workload, tables.segments
     assert work.partition is not None
     names = [one.name for one in tables.scenario.datacenter.processor_types]

@@ -21,16 +21,16 @@ QUOTA = "quota"  # as the state of a part of a wait
 
 @dataclass(frozen=True)
 class QuotaWait:
-    """A time during which a quota left too little for the waiting job."""
+    """An interval in which a quota left too little for the waiting job."""
 
     whose: str  # "user ada in partition gpu", "partition gpu", or "cohort research"
     types: str  # the processor types that it counts, as A100|T4
     begin_us: float
     end_us: float
     held: float  # at its begin
-    most: float  # with what it may borrow; of a cohort what its partitions lend
-    needed: float  # the least that the waiting task holds, with its gang
-    jobs: tuple[int, ...]  # that held it then, those with the most first
+    most: float  # including what it may borrow; for a cohort, what its partitions lend
+    needed: float  # the least that the waiting task needs, with its gang
+    jobs: tuple[int, ...]  # the jobs that held it then, by decreasing amount
 
 
 def partition_of_task(record: ExplainRecord, task: int) -> Partition | None:
@@ -48,16 +48,16 @@ def quota_waits(
     since_us: float,
     until_us: float,
 ) -> list[QuotaWait]:
-    """Return when quotas left too little, by time.
+    """Return the intervals in which quotas left too little for a task, in order of time.
 
     Args:
-        record: of the run.
-        task: that waited.
-        members: what it and the tasks that start with it hold.
-        units: columns of the table of units.
-        rows: task, job, unit, begin, end and amount of all that was held meanwhile.
-        since_us: when the wait began.
-        until_us: when it was over.
+        record: The explain record of the run.
+        task: The task that waited.
+        members: What the task, and each task that starts with it, demands.
+        units: The columns of the table of units.
+        rows: Task, job, unit, start, end and amount of everything held during the wait.
+        since_us: When the wait began.
+        until_us: When the wait ended.
     """
     one = partition_of_task(record, task)
     if one is None:
@@ -97,7 +97,7 @@ def _cohort_waits(
     since_us: float,
     until_us: float,
 ) -> Iterator[QuotaWait]:
-    """Yield when the task's cohort had too little left to lend; times with as much lent are one."""
+    """Yield the intervals in which the task's cohort had too little left to lend, one per amount lent."""
     names, shared = types_of(types), members_of(record, one, types)
     counted = [row for row in rows if record.processor_types[units["unit_type"][int(row[2])]] in names]
     held = {at: [row for row in counted if record.partition[int(row[0])] == at] for at, _, _ in shared}
@@ -118,7 +118,7 @@ def _cohort_waits(
 
 
 def _holders(rows: Sequence[Sequence[float]], at_us: float) -> tuple[int, ...]:
-    """Return the jobs that hold something at a time, those with the most first."""
+    """Return the jobs that hold something at this time, by decreasing amount."""
     held: dict[int, float] = {}
     for _, job, _, begin_us, end_us, amount in rows:
         if begin_us <= at_us < end_us:
@@ -129,7 +129,7 @@ def _holders(rows: Sequence[Sequence[float]], at_us: float) -> tuple[int, ...]:
 def _least(
     record: ExplainRecord, demands: TaskDemand, names: Sequence[str], units: dict[str, np.ndarray], one: Partition
 ) -> float:
-    """Return the least that a task holds of some processor types on any unit of its partition that can run it."""
+    """Return the least that a task would hold of the types ``names`` on any unit of its partition that can run it."""
     companions = sum(amount for name, amount in demands.companions.items() if name in names)
     is_there = one.has(units["rack"], units["shelf"])
     able = [
@@ -144,14 +144,14 @@ def _least(
 
 
 def _levels(rows: Sequence[Sequence[float]], since_us: float, until_us: float) -> list[tuple[float, float, float]]:
-    """Return begin, end and what was held together, for each time during which that was the same."""
+    """Return (start, end, total amount held) of each interval in which the total is constant."""
     changes = sorted((time, amount) for row in rows for time, amount in ((row[3], row[5]), (row[4], -row[5])))
     found: list[tuple[float, float, float]] = []
     total, begin_us = 0.0, since_us
     for time, amount in [*changes, (until_us, 0.0)]:
         end_us = min(time, until_us)
         if end_us > begin_us:
-            if found and found[-1][2] == total:  # as much was taken at once as was left
+            if found and found[-1][2] == total:  # a release and a start of the same amount at the same instant
                 begin_us = found.pop()[0]
             found.append((begin_us, end_us, total))
             begin_us = end_us
@@ -160,5 +160,5 @@ def _levels(rows: Sequence[Sequence[float]], since_us: float, until_us: float) -
 
 
 def with_quotas(spans: Sequence[Span], waits: Sequence[QuotaWait]) -> list[Span]:
-    """Return the parts of a wait with those during which a quota left too little as separate parts."""
+    """Split a wait further: while a quota left too little, the state is QUOTA."""
     return overlaid(spans, [Span(wait.begin_us, wait.end_us, QUOTA) for wait in waits])

@@ -1,4 +1,4 @@
-"""Select the numbers that are wanted, so that no others are computed."""
+"""Select the numbers to compute, so that no others are."""
 
 from collections.abc import Sequence
 

@@ -18,23 +18,23 @@ Times = list[tuple[float, float]]  # begin and end
 
 @dataclass(frozen=True)
 class ReservationWait:
-    """A time during which the waiting task had room on nodes of a reservation that does not admit its job."""
+    """An interval in which the task had room on nodes of a reservation that does not admit its job."""
 
     name: str
     begin_us: float
     end_us: float
     start_us: float  # of the reservation
-    over_us: float | None  # its end; None: it never ends
-    users: tuple[str, ...]  # that it admits; none: maintenance
+    over_us: float | None  # when the reservation ends; None: never
+    users: tuple[str, ...]  # whom the reservation admits; empty: nobody, it is maintenance
 
 
 def reservation_waits(
     record: ExplainRecord, task: int, expected_us: float, openings: Sequence[Opening]
 ) -> list[ReservationWait]:
-    """Return when reservations did not admit the task where there was room, by time.
+    """Return the intervals in which reservations excluded the task where it had room, in order of time.
 
-    It would have run into a reservation from ``expected_us`` before that starts. ``openings`` are the times when places
-    had room for it.
+    A reservation excludes it from ``expected_us`` before the reservation starts, because the task would run into it.
+    ``openings`` are the intervals in which places had room for the task.
     """
     found = []
     for one in _against(record, task):
@@ -47,8 +47,8 @@ def reservation_waits(
 def reserved_spans(
     record: ExplainRecord, task: int, expected_us: float, openings: Sequence[Opening], is_gang: bool
 ) -> list[Span]:
-    """Return the times during which there was room, and reservations did not admit the task at any place that had room;
-    of a gang at one of them."""
+    """Return the intervals in which reservations excluded the task at every place that had room; for a gang, at any of
+    these places."""
     of_each = [_closed(one, expected_us, openings) for one in _against(record, task)]
     closed = [[time for times in mine for time in times] for mine in zip(*of_each, strict=True)]
     edges = {time for one in openings for time in (one.free_us, one.end_us)}
@@ -72,7 +72,7 @@ def _against(record: ExplainRecord, task: int) -> list[Reservation]:
 
 
 def _closed(one: Reservation, expected_us: float, openings: Sequence[Opening]) -> list[Times]:
-    """Return for each opening when a reservation does not let the task start there; at most one time."""
+    """Yield the part of each opening, if any, in which the reservation does not let the task start there."""
     is_on = one.has(np.array([opening.rack for opening in openings]), np.array([place.shelf for place in openings]))
     times = [
         (max(opening.free_us, one.start_us - expected_us), min(opening.end_us, one.end_us)) for opening in openings
@@ -81,7 +81,7 @@ def _closed(one: Reservation, expected_us: float, openings: Sequence[Opening]) -
 
 
 def _union(times: Iterable[tuple[float, float]]) -> Times:
-    """Return the times that any of these cover, as few as possible."""
+    """Merge intervals that overlap or touch."""
     found: Times = []
     for begin_us, end_us in sorted(times):
         if found and begin_us <= found[-1][1]:

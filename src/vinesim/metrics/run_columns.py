@@ -31,17 +31,17 @@ WHERE task >= $first AND task < $end ORDER BY task
 
 
 class RunColumns(Protocol):
-    """Columns by their names in result folders, in the order of the numbers of jobs or tasks; NaN is missing."""
+    """Columns named as in result folders, in the order of jobs or tasks; NaN marks a missing value."""
 
     def of(self, table: JobsOrTasks, *names: str) -> list[np.ndarray]:
-        """Return columns of a table; the tasks have ``eligible_us`` too."""
+        """Return columns of a table; tasks also have ``eligible_us``."""
 
     def task_wait_us(self) -> np.ndarray:
-        """Return how long each task waited until its last start, without the time that it held units before."""
+        """Return how long each task waited until its last start, us, without the time that earlier runs held units."""
 
 
 class StoredColumns:
-    """The columns of a stored run; nothing is kept, so that only those in use take memory."""
+    """The columns of a stored run. Nothing is cached, so that only columns in use take memory."""
 
     def __init__(self, result: ResultTables):
         self._result = result
@@ -57,7 +57,7 @@ class StoredColumns:
         return self.wait_until_us(*self.of("tasks", "init_us"))
 
     def wait_until_us(self, until_us: np.ndarray) -> np.ndarray:
-        """Return the same with until when each task waited, us: its last start, or a time while it is pending."""
+        """Return how long each task waited until a given time, us: its last start, or a time at which it is pending."""
         (eligible_us,) = self.of("tasks", "eligible_us")
         if "segments" not in self._result.names:
             return until_us - eligible_us
@@ -65,8 +65,7 @@ class StoredColumns:
         return waits_us(until_us, eligible_us, earlier["task"], earlier["begin_us"], earlier["end_us"])
 
     def segments(self) -> Segments:
-        """Return which task held how much of which unit, from when until when. The units that tasks ran on come first;
-        tasks that never had a unit have no row."""
+        """Return the segments: lead units first, then further units. Tasks that never had a unit have no row."""
         found = self._result.columns(_SEGMENTS, {"outcomes": list(OUTCOMES)})
         key = found["task"].astype(np.int64) * (int(found["segment"].max(initial=0)) + 1) + found["segment"]
         return Segments(
@@ -86,8 +85,8 @@ class StoredColumns:
         )
 
     def given_up(self, first: int = 0, end: int = EVERY_TASK) -> tuple[np.ndarray, np.ndarray]:
-        """Return [W] the tasks that left the queue without a start before the makespan was over, and when, us, for
-        tasks ``first`` to ``end`` - 1."""
+        """Return [W] the tasks that left the queue without a start during the makespan, and when, us. Only tasks
+        ``first`` to ``end`` - 1 are considered."""
         known = {
             name: self._result.has(table, name) for table, name in (("tasks", "dropped_us"), ("jobs", "withdraw_us"))
         }
@@ -122,7 +121,7 @@ class ColumnsInMemory:
 
 
 def _first_rows(key: np.ndarray, is_first: np.ndarray) -> np.ndarray:
-    """[S] for each row, the first one of its key; the first ones are in order and come before the others."""
+    """Return [S] the index of the first row with each row's key. First rows come before all others, sorted by key."""
     row, n = np.arange(len(key)), int(is_first.sum())
     row[n:] = np.searchsorted(key[:n], key[n:])
     return row

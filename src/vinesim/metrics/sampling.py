@@ -1,4 +1,4 @@
-"""The utilisation over time, for a run whose sampling turned out to be too fine."""
+"""The table of utilisation over time; a sampling that turned out too fine gives a warning instead."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def sampled(tables: "Tables") -> Table | None:
-    """Return the table ``utilization``; None without sampling, and None, with a warning, if there are too many samples.
+    """Return the table ``utilization``; None without sampling, or, with a warning, if there are too many samples.
 
-    A scenario that is known to run too long for its sampling is refused; here the length was not known in advance.
+    A scenario whose length is known in advance is rejected instead.
     """
     try:
         return tables.utilization()

@@ -17,10 +17,10 @@ from vinesim.state.demand import amounts
 from vinesim.state.demand_classes import DemandClasses, classes_on
 
 ODD_GAP = 0.1  # of the span, without an arrival
-ODD_TOGETHER = 0.5  # of the jobs arrive at the instant of another one: their times are rounded
+ODD_TOGETHER = 0.5  # of the jobs; if more arrive at the same instant as another one, times were probably rounded
 ODD_LOAD = (0.01, 1.0)
-ODD_CLIPPED = 0.01  # of the jobs take the longest time
-FEW = 5  # jobs that take the longest time by chance
+ODD_CLIPPED = 0.01  # of the jobs; if more take exactly the longest time, durations were probably cut off
+FEW = 5  # up to this many jobs may take exactly the longest time by chance
 SHOWN = 5
 BINS = 10
 
@@ -68,8 +68,10 @@ def _times_us(work: Workload, affinity: np.ndarray) -> np.ndarray:
 
 
 def _durations(work: Workload, times_us: np.ndarray) -> list[Finding]:
-    """The duration of each job: the longest of its tasks, each on its fastest type. Withdrawn jobs hardly run, and are
-    left out unless all are withdrawn."""
+    """Return the findings about job durations: the longest task of each job, each on its fastest type.
+
+    Withdrawn jobs hardly run and are left out, unless all are withdrawn.
+    """
     fastest = np.fmin.reduce(times_us, axis=1)
     jobs_us = np.maximum.reduceat(np.nan_to_num(fastest), work.job_first[:-1])[work.stays]
     limit_us = None if work.limit_us is None else work.limit_us[work.stays]
@@ -90,7 +92,7 @@ def _durations(work: Workload, times_us: np.ndarray) -> list[Finding]:
 
 
 def _tokens(work: Workload) -> list[Finding]:
-    """Of requests: the tokens of prompts and answers."""
+    """Return the findings about the prompt and answer tokens of requests."""
     found = []
     for title, column in (("prompts", work.input_tokens), ("answers", work.output_tokens)):
         if column is not None:
@@ -102,11 +104,11 @@ def _tokens(work: Workload) -> list[Finding]:
 
 
 def _loads(work: Workload, center: Datacenter, classes: DemandClasses, times_us: np.ndarray) -> list[Finding]:
-    """The work of each processor type against its capacity while jobs arrive.
+    """Return the load of each processor type: its work / its capacity while jobs arrive.
 
-    Tasks that may run on several types are spread over them as they are if every unit always takes the next one: in
-    proportion to the capacity, divided by the time there. Work beyond a job's limit does not count, nor do jobs that
-    are withdrawn, if any are not.
+    Tasks that may run on several types are spread over them in proportion to capacity / time on the type, as if every
+    unit always took the next task. Work beyond a job's limit does not count. Withdrawn jobs do not count either, unless
+    all are withdrawn.
     """
     counts = np.diff(work.job_first)
     arrival_us = np.repeat(work.arrival_us, counts)
@@ -141,7 +143,7 @@ def _never(work: Workload, is_never: np.ndarray) -> Finding:
 
 
 def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) -> list[Finding]:
-    """Jobs with the number of another job, and jobs that are equal to another job in everything that matters."""
+    """Return the findings about jobs with another job's id, and jobs equal to another in all that affects a run."""
     first = work.job_first[:-1]
     found = []
     arrays = work.words_of("array")
@@ -164,14 +166,14 @@ def _duplicates(work: Workload, demand_class: np.ndarray, times_us: np.ndarray) 
 
 
 def _again(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the jobs that are equal to an earlier one in all columns."""
+    """Return the indices of jobs that equal an earlier job in all columns."""
     table = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
     first = np.unique(table, axis=0, return_index=True)[1]
     return np.setdiff1d(np.arange(len(table)), first)
 
 
 def _listed(jobs: np.ndarray) -> str:
-    """Return the first of the jobs, to be put after their number."""
+    """Return the first few jobs as text that follows their count."""
     if not len(jobs):
         return ""
     return ": " + ", ".join(map(str, jobs[:SHOWN].tolist())) + (", ..." if len(jobs) > SHOWN else "")

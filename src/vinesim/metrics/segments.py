@@ -22,25 +22,25 @@ Stretches = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # unit, begin
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """S rows: first the last segment of each task, in trace order, then the earlier segments, then one row for each
-    further unit that a task held in one of these.
+    """The S segments of a run: first the last one of each task, in trace order, then the earlier ones, then one row for
+    each further unit that a task held in one of these.
 
     For K runs that all finished, with one segment per task, [..., S] means [K, S]. Units index ``capacity``.
     """
 
     task: np.ndarray  # [S] int64
     unit: np.ndarray  # [..., S] int32; -1: the task never had one
-    begin_us: np.ndarray  # [..., S] float64: when it was given to the unit; NaN: never
-    start_us: np.ndarray  # [..., S] float64: when its data was there and it began to execute; NaN: never
-    finish_us: np.ndarray  # [..., S] float64: when it left the unit; NaN: it was there when the run ended
+    begin_us: np.ndarray  # [..., S] float64: when it got the unit; NaN: never
+    start_us: np.ndarray  # [..., S] float64: when its data had arrived and it began to execute; NaN: never
+    finish_us: np.ndarray  # [..., S] float64: when it released the unit; NaN: it still held it when the run ended
     why: np.ndarray | None  # [S] int8: why each ended, of OUTCOMES; None: none ended early
     followers: np.ndarray  # segments of tasks consolidated behind a leader, which holds the unit for all
     run_end_us: Any  # [...] us
     demand: Any  # [N] of the tasks, or ONE_SLOT for all
     capacity: np.ndarray  # [U]
-    row: np.ndarray  # [S] int64: the row of the segment's first unit; its own, if it is that
-    further_amount: np.ndarray  # [F] float64: what was held of the units of the last F rows, the further units
-    is_shared: bool  # units can hold several tasks, or part of them is free; else each task holds a whole unit
+    row: np.ndarray  # [S] int64: the row of the segment's first unit (the row itself, if it is that one)
+    further_amount: np.ndarray  # [F] float64: the amounts held of further units, which are the last F rows
+    is_shared: bool  # whether tasks may hold a part of a unit; otherwise each holds a whole one
 
     @property
     def outcome(self) -> np.ndarray:
@@ -49,8 +49,10 @@ class Segments:
         return np.array(OUTCOMES)[found if self.why is None else np.where(self.why == FINISHED, found, self.why)]
 
     def ended_by(self, *why: int) -> np.ndarray:
-        """[S] bool: which segments ended early for one of these reasons, each in its first row; for a single run, or
-        where none did."""
+        """Return [S] bool: which segments ended early for one of these reasons, in their first rows only.
+
+        The segments are of a single run, or of runs in which none ended early.
+        """
         if self.why is None:
             return np.zeros(self.unit.shape[-1], bool)
         return np.isin(self.why, why) & (self.row == np.arange(len(self.row)))
@@ -62,7 +64,7 @@ class Segments:
 
     @cached_property
     def end_us(self) -> np.ndarray:
-        """[..., S] us: when it left the unit, or the run's end if it did not."""
+        """[..., S] us: when it released the unit, or the run's end if it did not."""
         return np.where(np.isnan(self.finish_us), np.expand_dims(self.run_end_us, -1), self.finish_us)
 
     @cached_property
@@ -86,8 +88,10 @@ class Segments:
 
     @cached_property
     def ordered(self) -> Stretches:
-        """Segments that held a unit, without followers, as stretches of their shares, by unit and begin. Units of
-        several runs are numbered as in :func:`numbered`."""
+        """The segments that held a unit, without followers, as stretches sorted by unit and start.
+
+        Units of several runs are numbered as in :func:`numbered`.
+        """
         leads = self.unit >= 0
         leads[..., self.followers] = False
         unit, begin = numbered(self.unit, self.n_units)[leads], self.begin_us[leads]
@@ -95,9 +99,9 @@ class Segments:
         return unit[order], begin[order], self.end_us[leads][order], self.share[leads][order]
 
     def table(self) -> Table:
-        """Return one row per segment and unit, task by task in the order of time, the unit that it ran on first."""
+        """Return one row per segment and unit, sorted by task and time; the unit that the task ran on comes first."""
         is_further = self.row != np.arange(len(self.row))
-        is_last = self.row < len(np.unique(self.task))  # each task has one of these
+        is_last = self.row < len(np.unique(self.task))  # the last segments, one per task
         rows = np.lexsort((self.unit, is_further, self.row, is_last, self.end_us, self.begin_us, self.task))
         rows = rows[self.unit[rows] >= 0]
         begins = ~is_further[rows]
@@ -166,15 +170,17 @@ def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments
 
 
 def _count_within(group: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """[n] how many rows of ``begins`` lie between each row and the first of its group; a group's rows, such as a
-    task's, are consecutive."""
+    """Return [n] how many rows of ``begins`` lie between each row and the first row of its group.
+
+    The rows of a group, such as a task, are consecutive.
+    """
     first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
     number = np.cumsum(begins)
     return number - np.repeat(number[first], np.diff(np.r_[first, len(group)]))
 
 
 def numbered(unit: np.ndarray, n_units: int) -> np.ndarray:
-    """[..., S] with the units of run k numbered from k x ``n_units``."""
+    """Return [..., S] the units, with those of run k numbered from k x ``n_units``."""
     if unit.ndim == 1:
         return unit
     return unit + n_units * np.arange(len(unit))[:, np.newaxis]

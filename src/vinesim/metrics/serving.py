@@ -16,23 +16,25 @@ from vinesim.model.time import US_PER_S
 
 _BILL, PER_TOKENS = "electricity_per_million_tokens", 1e6
 TOKEN_BILL = f"serving.{_BILL}"
-Spread = Callable[[np.ndarray, str], dict[str, Any]]  # the distribution of a time, given its name
+Spread = Callable[[np.ndarray, str], dict[str, Any]]  # values and a name -> the distribution of the values
 
 
 def serving_of(tables: Tables) -> Serving:
-    """Return what the engines did; the run must have had some."""
+    """Return what the serving engines of a run did; the run must have some."""
     assert tables.outcome.serving is not None
     return tables.outcome.serving
 
 
 def queue_us(tables: Tables) -> np.ndarray:
-    """[N] us from the arrival of each request until its engine first computes something for it; NaN: never."""
+    """Return [N] the time from each request's arrival until an engine first computes for it, us; NaN: never."""
     return np.asarray(serving_of(tables).scheduled_us - tables.task_arrival_us)
 
 
 def transfer_us(outcome: Outcome) -> np.ndarray:
-    """[N] us from when each request left the engine that prefilled it, and the policy chose one that decodes, until its
-    cache was there; NaN: that did not happen."""
+    """Return [N] how long the cache of each request took to move from the engine that prefilled it, us; NaN: no move.
+
+    The transfer begins when the policy has chosen the engine that decodes.
+    """
     found = np.full(len(outcome.task_start_us), np.nan)
     if outcome.early is not None:
         sent = outcome.early.task[outcome.early.why == PREFILLED]
@@ -41,19 +43,19 @@ def transfer_us(outcome: Outcome) -> np.ndarray:
 
 
 def to_first_token_us(tables: Tables) -> np.ndarray:
-    """[N] us from the arrival of each request to its first output token; NaN: it has none."""
+    """Return [N] the time from each request's arrival to its first output token, us; NaN: it has none."""
     return np.asarray(serving_of(tables).first_token_us - tables.task_arrival_us)
 
 
 def per_token_us(tables: Tables) -> np.ndarray:
-    """[N] us from each output token to the next, on average; NaN for a request that did not finish or has only one."""
+    """Return [N] the mean time between output tokens, us; NaN for a request that did not finish or has only one."""
     output = tables.scenario.workload.output_tokens
     assert output is not None
     return between_tokens_us(serving_of(tables).first_token_us, tables.outcome.task_finish_us, output)
 
 
 def between_tokens_us(first_us: np.ndarray, finish_us: np.ndarray, output_tokens: np.ndarray) -> np.ndarray:
-    """[N] us per output token after the first; NaN where there is none."""
+    """Return [N] the time per output token after the first, us; NaN where there is none."""
     n_more = output_tokens - 1.0
     return np.divide(finish_us - first_us, n_more, out=np.full(len(n_more), np.nan), where=n_more > 0)
 
@@ -65,7 +67,7 @@ def in_time(
     first_within_us: np.ndarray | None,
     token_within_us: np.ndarray | None,
 ) -> np.ndarray | None:
-    """[N] whether each request finished within both of its times; None if no request has any."""
+    """Return [N] whether each request met both of its limits; None if no request has a limit."""
     if first_within_us is None and token_within_us is None:
         return None
     kept = has_finished.copy()
@@ -77,17 +79,17 @@ def in_time(
 
 
 def of_each(total: Any, n_tokens: Any) -> Any:
-    """Return the part of each token in a total, NaN where there are no tokens. Numbers or arrays."""
+    """Return a total per token, for numbers or arrays; NaN where there are no tokens."""
     return total / np.where(n_tokens > 0, n_tokens, np.nan)
 
 
 def per_million_tokens(total: Any, n_tokens: Any) -> Any:
-    """Return the part of a million tokens in a total, NaN where there are no tokens. Numbers or arrays."""
+    """Return a total per million tokens, for numbers or arrays; NaN where there are no tokens."""
     return of_each(total * PER_TOKENS, n_tokens)
 
 
 def per_token(serving: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a token takes, as titles and texts, from the engines' part of a summary."""
+    """Return the energy and cost per token as titles and texts, from the ``serving`` part of a summary."""
     given = {
         "Energy per output token": (serving["j_per_output_token"], " J"),
         "Electricity per million output tokens": (serving.get(_BILL), ""),
@@ -96,8 +98,7 @@ def per_token(serving: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def memory_used(tables: Tables, record: Record) -> dict[str, Any]:
-    """Return the share of the memory of all engines that held tokens, on average over the run, and the largest share
-    that one of them reached."""
+    """Return the mean share of all engines' memory that held tokens, and the largest share that one engine reached."""
     serving, is_engine = serving_of(tables), np.isfinite(tables.memory_tokens)
     size = tables.memory_tokens[is_engine]
     found: dict[str, Any] = {}
@@ -110,7 +111,7 @@ def memory_used(tables: Tables, record: Record) -> dict[str, Any]:
 
 
 def measured(tables: Tables, kept: slice, spread: Spread, record: Record) -> dict[str, Any]:
-    """Return the numbers of the engines; the distributions are of the tasks that are ``kept``."""
+    """Return the numbers of the serving engines; distributions cover the tasks ``kept``."""
     work, makespan_s = tables.scenario.workload, tables.makespan_us / US_PER_S
     times = {"first_token_us": to_first_token_us, "token_us": per_token_us, "queue_us": queue_us}
     if tables.scenario.is_disaggregated:

@@ -1,4 +1,4 @@
-"""Find what a waiting task lacked: for how long, and when the total would have sufficed but no single place did."""
+"""Find what a waiting task lacked and for how long: one of its parts, or enough room at a single place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from vinesim.state.layout import FULL, OVERFULL
 
 @dataclass(frozen=True)
 class Fragmentation:
-    """A time when there was enough room for the task in total, at places that can run it, but at no single one."""
+    """The time in which the places that can run the task had enough room in total, but no single one had enough."""
 
     time_us: float  # how long this lasted
     at_us: float  # when the total room was largest
@@ -33,7 +33,7 @@ class Shortage:
 
 
 class Span(NamedTuple):
-    """A part of a wait during which the places were in one state, of STATES."""
+    """A part of a wait in which the places were in one of STATES."""
 
     begin_us: float
     end_us: float
@@ -50,7 +50,7 @@ STATES = {  # of the places that can run a waiting task
 
 
 class _Sums:
-    """What all places have together, kept up to date place by place."""
+    """The totals over all places, updated place by place."""
 
     def __init__(self, places: Sequence[Place]):
         n_parts = len(places[0].parts)
@@ -65,7 +65,7 @@ class _Sums:
             self.add(place, 1)
 
     def add(self, place: Place, sign: int) -> None:
-        """Add what a place has, or take it away."""
+        """Add what a place has (``sign`` 1), or subtract it (-1)."""
         has = [place.has_part(c) for c in range(len(place.parts))]
         self.n_open += sign * all(has)
         self.n_free += sign * sum(unit.has_room for unit in place.parts[0])
@@ -76,7 +76,7 @@ class _Sums:
 
 
 class _Lacking:
-    """What was lacking so far."""
+    """Accumulates what was lacking."""
 
     def __init__(self, places: Sequence[Place], waits: Sequence[tuple[float, float]]):
         self._places, self._needed, self._sums = places, _needed(places), _Sums(places)
@@ -95,7 +95,7 @@ class _Lacking:
         self._sums.add(place, 1)
 
     def advance(self, end_us: float) -> None:
-        """Count the time up to ``end_us``, during which nothing changed, as far as the task waited."""
+        """Account for the time up to ``end_us``, in which nothing changed; only intervals of waiting count."""
         while self._n_over < len(self._waits) and self._now_us < end_us:
             since_us, until_us = self._waits[self._n_over]
             if min(end_us, until_us) > max(self._now_us, since_us):
@@ -121,7 +121,7 @@ class _Lacking:
                 self._best = (sums.room[0], begin_us, *_pieces(self._places))
 
     def results(self) -> tuple[Fragmentation | None, Shortage | None]:
-        """Return both, each None if it never was."""
+        """Return the fragmentation and the shortage; None for one that never occurred."""
         room, at_us, n_places, largest = self._best
         pieces = Fragmentation(self._pieces_us, at_us, room, n_places, largest, self._needed[0])
         lack = Shortage(self._closed_us, self._nowhere_us, self._scattered_us, self._most_at_us, self._n_free)
@@ -131,11 +131,10 @@ class _Lacking:
 def shortages(
     places: Sequence[Place], waits: Sequence[tuple[float, float]]
 ) -> tuple[Fragmentation | None, Shortage | None, list[Span]]:
-    """Return when the places had room in total but none of them alone, while the task waited, and what was lacking,
-    None if never; and the wait in parts, by the state of the places.
+    """Return what a waiting task lacked, and its wait in parts by the state of the places.
 
-    ``places`` are those that can run the task, in their state before all changes; ``waits`` begin and end of each time
-    during which it waited.
+    A :class:`Fragmentation` or :class:`Shortage` that never occurred is None. ``places`` are those that can run the
+    task, in their state before all changes; ``waits`` are the start and end of each interval in which it waited.
     """
     if not places or not waits:
         return None, None, []
@@ -152,7 +151,7 @@ def shortages(
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """Return the spans with neighbours of one state as one."""
+    """Join adjacent spans of the same state."""
     found: list[Span] = []
     for span in spans:
         if found and found[-1].state == span.state and found[-1].end_us == span.begin_us:
@@ -163,7 +162,7 @@ def merged(spans: Sequence[Span]) -> list[Span]:
 
 
 def overlaid(spans: Sequence[Span], others: Sequence[Span], over: str = "") -> list[Span]:
-    """Return the spans with the others in place of them where both are; with ``over``, only of spans in this state."""
+    """Replace the parts of spans that ``others`` overlap; with ``over``, only of spans in that state."""
     times = sorted({time for other in others for time in (other.begin_us, other.end_us)})
     found = []
     for span in spans:
@@ -176,7 +175,7 @@ def overlaid(spans: Sequence[Span], others: Sequence[Span], over: str = "") -> l
 
 
 def _needed(places: Sequence[Place]) -> list[float]:
-    """Return the least that the task takes of each part at any place."""
+    """Return, for each part, the least that the task takes at any place."""
     n_parts = len(places[0].parts) if places else 0
     return [
         min(place.wanted(c) * min(unit.needed for unit in place.parts[c] if unit.fits) for place in places)
@@ -185,7 +184,7 @@ def _needed(places: Sequence[Place]) -> list[float]:
 
 
 def _pieces(places: Sequence[Place]) -> tuple[int, float]:
-    """Return at how many places there is room for the lead, and the most at one."""
+    """Return how many places have any room for the lead, and the most room at one of them."""
     rooms = [sum(unit.room for unit in place.parts[0]) for place in places]
     sizes = [max(unit.capacity for unit in place.parts[0]) for place in places]
     rooms = [room for room, size in zip(rooms, sizes, strict=True) if room > size * (1.0 - FULL)]

@@ -23,8 +23,7 @@ ENDS = dict.fromkeys(LOSSES, LOST) | dict.fromkeys(TERMINAL, KILLED)
 
 
 def slurm_reasons(folder: str | Path, waits: Sequence[Waiting]) -> dict[int, list[Reason]]:
-    """Return the reasons of each job; none if the run was under another policy, or its scenario is not in the
-    folder."""
+    """Return the reasons of each job; nothing if the run had another policy, or its folder lacks the scenario."""
     file = Path(folder) / SCENARIO
     if not waits or waits[0].policy != Slurm.name or not file.is_file():
         return {}
@@ -42,7 +41,7 @@ def slurm_reasons(folder: str | Path, waits: Sequence[Waiting]) -> dict[int, lis
 
 
 def _without_pauses(runs: list[Ran]) -> list[Ran]:
-    """Return one run for each job: a suspended job is not pending."""
+    """Join the runs of each job into one, because a suspended job is not pending."""
     found: dict[int, Ran] = {}
     for one in runs:
         first = found.get(one.job, one)
@@ -51,7 +50,7 @@ def _without_pauses(runs: list[Ran]) -> list[Ran]:
 
 
 def reason_lines(reasons: Sequence[Reason], found: Waiting, names: dict[int, int], rows: int) -> list[str]:
-    """Say them, a line each."""
+    """Describe the reasons, one per line, at most ``rows`` of them."""
     if not reasons:
         return []
     lines = ["In Slurm's words:"]
@@ -66,7 +65,7 @@ def reason_lines(reasons: Sequence[Reason], found: Waiting, names: dict[int, int
 
 
 def numbers_of(folder: str | Path, reasons: dict[int, list[Reason]]) -> dict[int, int]:
-    """Return the numbers in their source of the jobs that reasons name."""
+    """Return the original job ids, by job, of the jobs that the reasons name."""
     jobs = sorted({job for each in reasons.values() for one in each for job in one.jobs})
     with open_result(folder) as result:
         if not result.has("jobs", "job_id") or not jobs:

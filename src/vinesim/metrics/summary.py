@@ -33,10 +33,10 @@ def summarize(
     warm_up: WarmUp | None = None,
     quantiles: Mapping[str, float] = QUANTILES,
 ) -> dict[str, Any]:
-    """Return latency of jobs and tasks, utilisation, load, makespan, cost, energy, deadlines, tokens and exit reason.
+    """Return the numbers of summary.json, such as latencies, utilisation, load, cost, energy and the exit reason.
 
-    Latencies cover what finished and arrived after the warm-up; everything else covers the whole run. Times are in us,
-    energy in J, utilisation and load are shares of 1.
+    Latencies cover jobs and tasks that arrived after the warm-up and finished; everything else covers the whole run.
+    Times are in us, energy in J; utilisation and load are fractions.
     """
     summary = plain(measure(tables, method, warm_up, quantiles=quantiles))
     if warm_up is not None:
@@ -59,7 +59,7 @@ def summarize(
 
 
 def _power_caps(tables: Tables, peaks_w: np.ndarray) -> dict[str, Any]:
-    """The cap and the peak of each rack that has a cap, and of the datacenter if it has one."""
+    """Return the cap and the peak power, W, of the racks with a cap and, if it has one, of the datacenter."""
     center = tables.scenario.datacenter
     pools = np.flatnonzero(np.isfinite(caps := caps_w(center))).tolist()
     return {pool_words(center, pool): plain({"cap_w": caps[pool], "peak_w": peaks_w[pool]}) for pool in pools}
@@ -72,8 +72,11 @@ def measure(
     record: Record = EVERYTHING,
     quantiles: Mapping[str, float] = QUANTILES,
 ) -> dict[str, Any]:
-    """Return the wanted numbers of a run, or arrays [K] of K runs that all finished, with the summary's names and
-    order; NaN where there is none. The warm-up of several runs must not depend on their latencies."""
+    """Return the numbers selected by ``record``, named and ordered as in the summary; NaN where a number is undefined.
+
+    They are numbers for one run, or arrays [K] for K runs that all finished. The warm-up of several runs must not
+    depend on their latencies.
+    """
     outcome, work = tables.outcome, tables.scenario.workload
     runs = outcome.task_finish_us.shape[:-1]
     start = 0 if warm_up is None else kept_jobs(tables.job_latency_us.reshape(-1, work.n_jobs)[0], warm_up).start
@@ -97,7 +100,7 @@ def measure(
     if record("cost"):
         found["cost"] = {"purchase": np.full(runs, tables.unit_price.sum())}
     if record("energy_j"):
-        found["energy_j"] = tables.unit_energy_j.sum(axis=-1)  # NaN if any unit's is: a part would look like the total
+        found["energy_j"] = tables.unit_energy_j.sum(axis=-1)  # NaN if any is: a partial sum would pass for the total
     if record("energy") and not np.isnan(tables.unit_energy_j).any():
         found["energy"] = _energy(tables)
     if work.deadline_us is not None and record("deadlines"):
@@ -112,7 +115,7 @@ def measure(
 
 
 def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Record) -> dict[str, Any]:
-    """The numbers of jobs. Distributions cover the jobs from ``start`` on, after the warm-up if there is one."""
+    """Return the numbers of jobs. Distributions cover the jobs from ``start`` on; ``is_cut``: there is a warm-up."""
     work, runs = tables.scenario.workload, tables.outcome.task_finish_us.shape[:-1]
     found: dict[str, Any] = {}
     if record("jobs.count"):
@@ -145,7 +148,7 @@ def _jobs(tables: Tables, start: int, is_cut: bool, spread: Spread, record: Reco
 
 
 def _tasks(tables: Tables, kept: slice, spread: Spread, record: Record) -> dict[str, Any]:
-    """The numbers of tasks. Distributions cover the tasks that are kept."""
+    """Return the numbers of tasks. Distributions cover the tasks ``kept``."""
     outcome, runs = tables.outcome, tables.outcome.task_finish_us.shape[:-1]
     finish = outcome.task_finish_us
     found: dict[str, Any] = {}
@@ -165,7 +168,7 @@ def _tasks(tables: Tables, kept: slice, spread: Spread, record: Record) -> dict[
 
 
 def plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Convert the numbers of one run to Python's; NaN becomes None."""
+    """Convert the numbers of one run to Python numbers; NaN becomes None."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         number = plain(value) if isinstance(value, dict) else np.asarray(value).item()
@@ -174,13 +177,13 @@ def plain(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _types(tables: Tables) -> list[tuple[str, np.ndarray]]:
-    """The processor types in use, with their units."""
+    """Return the processor types in use, with their units."""
     types = tables.scenario.datacenter.processor_types
     return [(types[code].name, np.flatnonzero(tables.unit_type == code)) for code in distinct(tables.unit_type)]
 
 
 def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, Any]:
-    """Return what is allocated, the same under its own name, and the share of the time that units were active."""
+    """Return the allocated share, under both of its names, and the share of the time that units were active."""
     is_one = tables.unit_active is tables.unit_utilization and weights_of(tables.capacity) is None
     found: dict[str, Any] = {}
 
@@ -214,9 +217,11 @@ def _part(tables: Tables, share: np.ndarray, size: np.ndarray, name: str, method
 
 
 def _load(tables: Tables, method: Method) -> dict[str, Any]:
-    """Return the work done / what the units can do between the first arrival and the last, of all units that run tasks
-    and by type; NaN if all jobs arrive at once, or if work is left, as nobody knows how much, and of serving engines,
-    which do more at once the more they have to do."""
+    """Return the load of all units that run tasks, and by type: work done / capacity between first and last arrival.
+
+    NaN if all jobs arrive at once, if work is left (its amount is unknown), and for serving engines, whose speed grows
+    with their work.
+    """
     end_us, span_us = np.broadcast_arrays(tables.makespan_us, np.ptp(tables.arrival_us, axis=-1))
     is_known = (span_us > 0) & (tables.outcome.exit_reason is ExitReason.ALL_DONE)
     runs = np.divide(end_us, span_us, out=np.full(span_us.shape, np.nan), where=is_known)
@@ -230,7 +235,7 @@ def _load(tables: Tables, method: Method) -> dict[str, Any]:
 
 
 def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
-    """Return the share of all cores, SMs and so on that was allocated, for each attribute that tasks request."""
+    """Return, for each attribute that tasks request, the share of all cores, SMs and so on that was allocated."""
     types, found = tables.scenario.datacenter.processor_types, {}
     for name in tables.scenario.workload.requests or ():
         amount = np.array([p.attributes.get(name, 0.0) for p in types])[tables.unit_type]
@@ -240,8 +245,7 @@ def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
 
 
 def _energy(tables: Tables) -> dict[str, Any]:
-    """Return energy by processor type and by the units' state, J; and for the whole building: energy from the grid, its
-    cost and its emissions."""
+    """Return energy by processor type and by unit state, J, and the building's energy, cost and emissions."""
     energy, electricity = tables.unit_energy_j, tables.scenario.electricity
     parts = tables.unit_energy._asdict()
     per_j = electricity.pue / J_PER_KWH
@@ -254,7 +258,7 @@ def _energy(tables: Tables) -> dict[str, Any]:
 
 
 def _named_users(work: Workload) -> np.ndarray:
-    """[J] the user of each job; -1 for jobs without one, whose user has no name."""
+    """Return [J] the user of each job; -1 for jobs without one, including jobs of unnamed users."""
     assert work.user is not None
     is_nobody = np.array([*(not name for name in work.user_names), False])
     return np.where(is_nobody[np.minimum(work.user, len(work.user_names))], -1, work.user)
@@ -286,7 +290,7 @@ def _percent_above(energy: float, least: float) -> float:
 
 
 def _bound(tables: Tables, objective: str, bound_us: float, status: str) -> dict[str, Any]:
-    """Return what a planning policy proved, and how far the run is above it, us and percent; None if tasks are left."""
+    """Return the bound that a planning policy proved, and the run's gap to it unless tasks are left; us and percent."""
     values = {"makespan": tables.outcome.task_finish_us.max(), "sum_finish": tables.job_finish_us.sum()}
     value = float(values[objective])
     gap = 100.0 * (value / bound_us - 1.0) if bound_us > 0 else 0.0

@@ -20,14 +20,15 @@ from vinesim.model.tokens import TOKENS
 from vinesim.model.workload import ONE_SLOT
 
 SLOWDOWN_FLOOR_US = 10e6  # for the bounded slowdown
-MANY_TASKS = 32  # per job: from here on one call for all jobs is faster than one for each task of a job
+MANY_TASKS = 32  # per job; from here on, one call for all jobs is faster than one call per position in a job
 
 
 class Tables:
-    """Builds each table on request. Units are in (rack, shelf) order here, whatever order the engine used.
+    """The result of one run, or of K runs; each column and table is computed when it is first used.
 
-    The outcome may be of K runs that all finished: its columns are [K, N], its ends [K], and ``arrival_us`` may differ
-    from run to run, [K, J]. Then the properties have a leading dimension K, and there are no tables.
+    Units are in (rack, shelf) order, whatever order the engine used. An outcome of K runs that all finished has columns
+    [K, N] and ends [K], and ``arrival_us`` may differ from run to run, [K, J]. The properties then have a leading
+    dimension K, and there are no tables.
     """
 
     def __init__(self, scenario: Scenario, outcome: Outcome, arrival_us: np.ndarray | None = None):
@@ -40,7 +41,7 @@ class Tables:
         self.rack, self.shelf = center.rack[order], center.shelf[order]
         batching = [p.batching for p in center.processor_types]
         places = np.array([1.0 if one is None else one.max_sequences for one in batching])[self.unit_type]
-        self.capacity = center.unit_capacity[order] * places  # the requests on an engine share its places in a step
+        self.capacity = center.unit_capacity[order] * places  # the requests on a serving engine share its batch
         tokens = np.array([np.nan if one is None else one.n_blocks * one.block_tokens for one in batching])
         self.memory_tokens = tokens[self.unit_type]  # [U] of serving engines, NaN: not an engine
         self.names: dict[str, np.ndarray] = {}  # [U] texts
@@ -64,13 +65,13 @@ class Tables:
 
     @property
     def eligible_us(self) -> np.ndarray:
-        """[..., J] us: from when each job waits for units: its arrival, or when all jobs were over that it waited for;
-        NaN if they never were."""
+        """[..., J] us: when each job begins to wait for units: on arrival, or once all jobs that it depends on are
+        over; NaN if they never are."""
         return self.arrival_us if self.outcome.eligible_us is None else self.outcome.eligible_us
 
     @cached_property
     def task_eligible_us(self) -> np.ndarray:
-        """[..., N] us: from when the job of each task waits for units."""
+        """[..., N] us: when the job of each task begins to wait for units."""
         return np.repeat(self.eligible_us, self.counts, axis=-1)
 
     @cached_property
@@ -103,14 +104,14 @@ class Tables:
 
     @cached_property
     def job_is_refused(self) -> np.ndarray:
-        """[..., J] whether the policy refused the job: it dropped it before any of its tasks started. One that was to
-        be withdrawn before the end counts as withdrawn."""
+        """[..., J] whether the policy refused the job: it dropped it before any of its tasks started. A job whose
+        withdrawal was due before the end counts as withdrawn."""
         return np.asarray(self._job_is_dropped & np.isnan(self.job_start_us) & ~self.job_is_withdrawn)
 
     @cached_property
     def job_is_ended(self) -> np.ndarray:
-        """[..., J] whether the policy ended the job: it dropped it after a task had started, as ``slurm`` does with a
-        job that is over its time limit."""
+        """[..., J] whether the policy ended the job: it dropped it after a task had started. The policy ``slurm`` does
+        so with jobs over their time limit."""
         is_over = self.job_is_withdrawn | self.job_is_killed
         return np.asarray(self._job_is_dropped & np.isfinite(self.job_start_us) & ~is_over)
 
@@ -121,16 +122,16 @@ class Tables:
 
     @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """[L] each, of the runs before the last start of a task, or of one that is pending: task, begin and end, us."""
+        """The [L] earlier runs of tasks, before their last start or while they are pending: task, start and end, us."""
         early = self.outcome.early
         if early is None:
             return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-        found = ~(early.init_us >= self.outcome.task_init_us[early.task])  # NaN while it is pending
+        found = ~(early.init_us >= self.outcome.task_init_us[early.task])  # NaN: the task is pending
         return early.task[found], early.init_us[found], early.end_us[found]
 
     @cached_property
     def job_start_us(self) -> np.ndarray:
-        """[..., J] us: when the first task of each job was first given to a unit; NaN if none was."""
+        """[..., J] us: when the first task of each job first started; NaN if none did."""
         first_us, (task, begin_us, _) = self.outcome.task_init_us, self._earlier
         if len(task):
             first_us = first_us.copy()
@@ -139,7 +140,7 @@ class Tables:
 
     @cached_property
     def task_wait_us(self) -> np.ndarray:
-        """[..., N] us: how long each task waited until its last start, without the time that it held units before."""
+        """[..., N] us: how long each task waited until its last start, without the time of earlier runs."""
         return waits_us(self.outcome.task_init_us, self.task_eligible_us, *self._earlier)
 
     @cached_property
@@ -149,8 +150,8 @@ class Tables:
 
     @cached_property
     def job_slowdown(self) -> np.ndarray:
-        """[..., J] bounded slowdown: latency / the time for which tasks of the job held units, with that time at least
-        10 s and the result at least 1. Source: Feitelson and Rudolph, JSSPP 1998."""
+        """[..., J] bounded slowdown: latency / the time that tasks of the job held units. That time is at least 10 s,
+        the result at least 1. Source: Feitelson and Rudolph, JSSPP 1998."""
         running = self.job_finish_us - self.job_start_us - self._job_gaps_us
         return np.maximum(1.0, self.job_latency_us / np.maximum(running, SLOWDOWN_FLOOR_US))
 
@@ -165,8 +166,7 @@ class Tables:
 
     @cached_property
     def _holds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """[S], [..., S] and [..., S]: the task of each segment, and its begin and end, us; one row for each segment,
-        however many units it had."""
+        """The task [S], start and end [..., S] of each segment, us; one row each, however many units it held."""
         if self.outcome.early is None:
             begin_us, finish_us = self.outcome.task_init_us, self.outcome.task_finish_us
             end_us = np.where(np.isnan(finish_us), np.expand_dims(self.makespan_us, -1), finish_us)
@@ -177,8 +177,10 @@ class Tables:
 
     @cached_property
     def given_up(self) -> tuple[np.ndarray, np.ndarray]:
-        """[W] the tasks that left the queue without a start, and when that was, us: the policy dropped them, or their
-        job was withdrawn, before the makespan was over; of a single run."""
+        """[W] the tasks that the policy dropped, or that were withdrawn, before they started, and when, us.
+
+        Only for a single run, and only up to its makespan.
+        """
         outcome, withdraw_us = self.outcome, self.scenario.workload.withdraw_us
         if outcome.dropped_us is None and withdraw_us is None:
             return np.zeros(0, np.int64), np.zeros(0)
@@ -195,7 +197,7 @@ class Tables:
 
     @cached_property
     def segments(self) -> Segments:
-        """Which task held how much of which unit, from when until when."""
+        """What the tasks held, and when."""
         demand = self.scenario.workload.demand
         return segments_of(self.outcome, ONE_SLOT if demand is None else demand, self.capacity)
 
@@ -206,8 +208,8 @@ class Tables:
 
     @cached_property
     def allocated_us(self) -> np.ndarray:
-        """[..., U] us: the integral over time of the share of each unit's capacity that tasks held; if tasks take whole
-        units, the active time."""
+        """[..., U] us: the integral over time of the share of each unit's capacity that tasks held. It equals the
+        active time if tasks take whole units."""
         return allocated_time(self.segments) if self.outcome.shares_units else self.active_us
 
     @cached_property
@@ -226,13 +228,13 @@ class Tables:
 
     @cached_property
     def unit_energy(self) -> EnergyParts:
-        """[..., U] J each, NaN if unknown."""
+        """[..., U] the energy of each unit by state, J; NaN if unknown."""
         counted = self.outcome.unit_energy
         return self._energy_by_unit() if counted is None else counted
 
     @cached_property
     def unit_energy_j(self) -> np.ndarray:
-        """[..., U] J, NaN if unknown."""
+        """[..., U] the energy of each unit, J; NaN if unknown."""
         return self.unit_energy.total
 
     def _energy_by_unit(self, rate: Series | None = None) -> EnergyParts:
@@ -240,8 +242,10 @@ class Tables:
         return energy_by_unit(self.scenario, self.segments, self.unit_type, task_type, self.makespan_us, rate)
 
     def energy_at(self, rate: float | Series) -> Any:
-        """[...] J x rate: the energy of all units, each J times the rate at its time (for an accounted period, the mean
-        rate over the period)."""
+        """Return [...] the energy of all units, each joule times the rate at its time, J x rate.
+
+        Periods of batch policies use the mean rate over the period.
+        """
         if not isinstance(rate, Series):
             return self.unit_energy_j.sum(axis=-1) * rate
         periods = self.outcome.periods
@@ -254,15 +258,16 @@ class Tables:
 
     @cached_property
     def unit_price(self) -> np.ndarray:
-        """[U], NaN if unknown; a type that runs nothing and has no price is in the price of the types at its node."""
+        """[U] the price of each unit, NaN if unknown. A type that runs nothing and has no price costs nothing extra:
+        the other types of its node include it."""
         return np.asarray(self.scenario.prices[self.unit_type])
 
     @cached_property
     def unit_tasks(self) -> np.ndarray:
-        """[..., U]: how many tasks started on each unit."""
+        """[..., U] how many tasks started on each unit."""
         unit, n_units = self.outcome.task_unit, len(self.unit_type)
         started = numbered(unit, n_units)[unit >= 0]
-        if self.outcome.early is not None:  # a request starts on an engine that prefills it, and on one that decodes
+        if self.outcome.early is not None:  # a request starts on an engine that prefills it, then on one that decodes
             started = np.append(started, self.outcome.early.unit[self.outcome.early.why == PREFILLED])
         runs = unit.shape[:-1]
         return np.bincount(started, minlength=int(np.prod(runs)) * n_units).reshape(*runs, n_units)
@@ -300,7 +305,7 @@ class Tables:
 
     @cached_property
     def interruptions(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """[L] the tasks that outages interrupted, and how long they had held their units then, us; None: no outages."""
+        """[L] the tasks that outages interrupted, and how long they had held their units, us; None without outages."""
         early = self.outcome.early
         if early is None or not self.scenario.interrupts:
             return None
@@ -309,11 +314,11 @@ class Tables:
 
     @property
     def counts_early_ends(self) -> bool:
-        """Whether segments could end early by more than listed outages and the moves of a batch policy."""
+        """Whether segments can end early for other reasons than listed outages and the moves of a batch policy."""
         return self.outcome.preempts or bool(self.scenario.failures) or self.scenario.workload.may_end_early
 
     def _early_end_columns(self) -> dict[str, np.ndarray]:
-        """How often outages interrupted each task, and the time that it had held units then."""
+        """Return how often outages interrupted each task, and how long it had held units in these runs."""
         if self.interruptions is None:
             return {}
         (rows, spent), n_tasks = self.interruptions, self.scenario.workload.n_tasks
@@ -323,7 +328,7 @@ class Tables:
         }
 
     def _token_columns(self) -> dict[str, np.ndarray | None]:
-        """The tokens of each task and what serving engines did with them, if there were any."""
+        """Return the tokens of each task and what serving engines did with them; empty without engines."""
         work, serving = self.scenario.workload, self.outcome.serving
         if serving is None:
             return {}
@@ -381,20 +386,20 @@ class Tables:
         )
 
     def segments_table(self) -> Table | None:
-        """Return one row per segment and unit; None if none ended early and each task held one unit, because the table
-        of tasks has it all."""
+        """Return one row per segment and unit; None if the table of tasks says it all, because no segment ended early
+        and each task held one unit."""
         early = self.outcome.early
         has_more = len(self.segments.task) > self.scenario.workload.n_tasks
         return self.segments.table() if has_more or (early is not None and len(early.task)) else None
 
     def _unit_energy_columns(self) -> dict[str, np.ndarray]:
-        """The unit's energy by state, if it is known."""
+        """Return the energy of each unit by state; empty if it is unknown."""
         if np.isnan(self.unit_energy_j).all():
             return {}
         return {f"{state}_j": joule for state, joule in self.unit_energy._asdict().items()}
 
     def _unit_memory_columns(self) -> dict[str, np.ndarray]:
-        """What each serving engine had in its memory, if there were any."""
+        """Return what each serving engine had in its memory; empty without engines."""
         serving = self.outcome.serving
         if serving is None:
             return {}
@@ -414,7 +419,7 @@ class Tables:
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """[..., J] the values of each job's tasks, combined by a ufunc such as the maximum."""
+    """Return [..., J] the values of each job's tasks, reduced by a ufunc such as the maximum."""
     n = int(first[1])
     if n > MANY_TASKS or not np.array_equal(first, np.arange(len(first)) * n):
         return ufunc.reduceat(values, first[:-1], axis=-1)
@@ -425,7 +430,7 @@ def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.nda
 
 
 def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
-    """The outcome with units in (rack, shelf) order; the same object if they already are."""
+    """Return the outcome with units in (rack, shelf) order; the same object if they already are."""
     if np.array_equal(outcome.unit_order, order):
         return outcome
     place = np.empty(len(order), np.int32)
@@ -437,7 +442,7 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
         some = getattr(outcome, name)
         changed[name] = None if some is None else some._replace(unit=number[some.unit])
     if outcome.serving is not None:
-        row = np.argsort(number)  # of each unit in the engine's order
+        row = np.argsort(number)  # the new number of each unit in the engine's order
         memory = {name: getattr(outcome.serving, name)[row] for name in ("memory_peak", "memory_us")}
         changed["serving"] = outcome.serving._replace(**memory)
     return replace(outcome, **changed)

@@ -1,4 +1,4 @@
-"""The times of jobs and tasks of which distributions are computed."""
+"""The times of jobs and tasks for which reports give distributions."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from vinesim.metrics.serving import between_tokens_us
 
 
 class Times(NamedTuple):
-    """A time of each job or task of a run: ``values`` returns it, us, NaN where there is none."""
+    """A time that each job or task has. ``values`` returns it, us, NaN where there is none."""
 
     name: str  # of the numbers in summary.json
     of: str
     values: Callable[[RunColumns], np.ndarray]
     meaning: str
-    of_tokens: bool = False  # there is one only on serving engines
+    of_tokens: bool = False  # it exists only with serving engines
 
     @property
     def table(self) -> JobsOrTasks:
@@ -25,7 +25,7 @@ class Times(NamedTuple):
 
 
 def _between(begin: str, end: str) -> Callable[[RunColumns], np.ndarray]:
-    """Return the time of each task from one of its times to another."""
+    """Return a function that gives each task's time between two of its columns, us."""
 
     def values(run: RunColumns) -> np.ndarray:
         end_us, begin_us = run.of("tasks", end, begin)
@@ -87,5 +87,5 @@ TIMES = {
 
 
 def times_with(has_tokens: bool) -> dict[str, Times]:
-    """Return the times that a run has, by name, given whether it had serving engines."""
+    """Return the times of a run by name; ``has_tokens``: it had serving engines."""
     return {name: times for name, times in TIMES.items() if has_tokens or not times.of_tokens}

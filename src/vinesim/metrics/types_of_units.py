@@ -1,4 +1,4 @@
-"""The units of each processor type, from the point of view of a waiting task."""
+"""What the units of each processor type offered to a waiting task."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from vinesim.state.demand import amount_of
 
 @dataclass
 class TypeOfUnit:
-    """The units of one processor type, as seen by the waiting task: those where it may be."""
+    """The units of one processor type that the waiting task's partition and node list allow."""
 
     name: str
-    units: int  # 0: its partition, or its list of nodes, has none
+    units: int  # 0: the task's partition or node list has none
     can_run: bool  # the task could start on one of them if nothing else ran, whatever it requests
     has_affinity: bool  # above 0
-    is_asked_for: bool  # it is of the types that the task asks to run on
-    companion: float  # what the task holds of one of them besides the units that it runs on; 0: nothing
-    capacity: float  # of the largest
-    takes: float  # what the task takes of that one if it runs there
-    lacks: list[str]  # requests that it does not meet, such as "cores 12 > 6"
+    is_asked_for: bool  # the task asks to run on this type
+    companion: float  # what the task holds of one of them as a companion; 0: nothing
+    capacity: float  # of the largest unit
+    takes: float  # what the task takes of the largest unit if it runs there
+    lacks: list[str]  # requests that the type does not meet, such as "cores 12 > 6"
     free_at_arrival: int = 0
     first_free_us: float | None = None  # when one of them first had room for the task, from its arrival on
     busy_until_us: float | None = None  # if none had room while it waited: when the first of them finishes a task
@@ -37,7 +37,7 @@ class TypeOfUnit:
 
     @property
     def is_lead(self) -> bool:
-        """Whether the task can run on the type, if a unit of it has what it takes."""
+        """Whether the task may run on the type, provided that a unit is large enough."""
         return self.has_affinity and self.is_asked_for and not self.companion
 
 
@@ -49,8 +49,7 @@ def types_of(
     units: dict[str, np.ndarray],
     is_allowed: np.ndarray,
 ) -> dict[int, TypeOfUnit]:
-    """Return the types of the units, by code, before anything is counted of them; ``is_allowed`` [U] is where the task
-    may be."""
+    """Return the types of the units by code, all counts 0. ``is_allowed`` [U] marks the units that the task may use."""
     codes = distinct(units["unit_type"]).tolist()
     return {code: _type(record, demands, task_type, requests, code, units, is_allowed) for code in codes}
 
@@ -81,13 +80,13 @@ def _type(
 
 
 def lacking(requests: dict[str, float], provided: dict[str, float]) -> list[str]:
-    """Return what is requested and not provided, such as ``cores 12 > 6``."""
+    """Return the requests that are not met, such as ``cores 12 > 6``."""
     short = [(name, wanted) for name, wanted in requests.items() if wanted > provided.get(name, np.inf)]
     return [f"{name} {wanted:g} > {provided[name]:g}" for name, wanted in short]
 
 
 def count_opening(kind: TypeOfUnit, opening: Opening, free_us: float) -> None:
-    """Count the part of an opening in which the task waited, and for how long the unit had room then."""
+    """Add an opening, cut to the time in which the task waited, and how long the unit had room in it, us."""
     kind.first_free_us = opening.free_us if kind.first_free_us is None else min(kind.first_free_us, opening.free_us)
     kind.free_unit_us += free_us
     kind.taken_by_older += opening.by_older is True
@@ -95,7 +94,7 @@ def count_opening(kind: TypeOfUnit, opening: Opening, free_us: float) -> None:
 
 
 def count_free(kind: TypeOfUnit, openings: Iterable[tuple[float, float]], waits: Sequence[tuple[float, float]]) -> None:
-    """Count for how long any unit of a type had room while the task waited."""
+    """Set for how long any unit of a type had room while the task waited."""
     done_us = -np.inf
     for begin_us, end_us in sorted(openings):
         first = max(begin_us, done_us)
@@ -104,7 +103,7 @@ def count_free(kind: TypeOfUnit, openings: Iterable[tuple[float, float]], waits:
 
 
 def note_busy(by_code: dict[int, TypeOfUnit], unit_type: np.ndarray, on_units: list[tuple[Any, ...]]) -> None:
-    """Note until when types that never had room were busy: until the first of their tasks ends."""
+    """Set until when types that never had room were busy: until the first of their tasks ends."""
     for _, _, at, _, end_us, _ in on_units:
         kind = by_code[int(unit_type[at])]
         if kind.first_free_us is None:
@@ -117,7 +116,7 @@ def count_down(
     down: dict[int, list[tuple[float, float]]],
     waits: list[tuple[float, float]],
 ) -> None:
-    """Count for how long nodes of each type were down while the task waited."""
+    """Add up how long units of each type were down while the task waited."""
     for number, times in down.items():
         by_code[int(unit_type[number])].down_unit_us += sum(
             max(0.0, min(up_us, end) - max(down_us, begin)) for down_us, up_us in times for begin, end in waits

@@ -19,7 +19,7 @@ Intervals = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit, begin and end, us
 
 
 def busy_intervals(segments: Segments) -> Intervals:
-    """Return (unit, begin, end) of the times when units were active, disjoint for each unit; us."""
+    """Return (unit, begin, end), us, of the intervals in which units were active; disjoint for each unit."""
     if not segments.is_shared:
         return intervals(segments)
     unit, begin, end, _ = segments.ordered
@@ -27,7 +27,7 @@ def busy_intervals(segments: Segments) -> Intervals:
 
 
 def intervals(segments: Segments) -> Intervals:
-    """Return (unit, begin, end) of every segment; us."""
+    """Return (unit, begin, end), us, of every segment."""
     started = segments.unit >= 0
     unit, begin, end = numbered(segments.unit, segments.n_units), segments.begin_us, segments.end_us
     if started.all():
@@ -36,7 +36,7 @@ def intervals(segments: Segments) -> Intervals:
 
 
 def merged(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Intervals:
-    """Merge the intervals of a unit that overlap or touch. They must be sorted by unit and begin."""
+    """Merge overlapping or adjacent intervals of each unit. They must be sorted by unit and begin."""
     if not len(unit):
         return unit, begin, end
     end = end.copy()
@@ -51,9 +51,11 @@ def merged(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Intervals:
 
 
 def loads(segments: Segments) -> Stretches:
-    """Return the shares of units that are held, and from when to when; at any time they add up to the unit's load.
-    Consecutive tasks that fill a unit are merged, so that a whole unit's allocated time equals its active time
-    exactly."""
+    """Return the shares of units that tasks held, and when; at any time they add up to the unit's load.
+
+    Consecutive stretches of the same share are merged unless tasks overlap on the unit. The allocated time of a unit
+    that is held as a whole therefore equals its active time exactly.
+    """
     if not segments.is_shared:
         unit, begin, end = intervals(segments)
         return unit, begin, end, np.ones(len(unit))
@@ -69,31 +71,31 @@ def loads(segments: Segments) -> Stretches:
 
 
 def per_unit(unit: np.ndarray, weights: np.ndarray, segments: Segments) -> np.ndarray:
-    """[..., U] sums of the weights by unit, numbered as in :func:`numbered`."""
+    """Return [..., U] the sum of the weights of each unit, numbered as in :func:`numbered`."""
     runs, n_units = segments.unit.shape[:-1], segments.n_units
     sums = np.bincount(unit, weights, minlength=int(np.prod(runs)) * n_units)
     return sums.astype(np.float64, copy=False).reshape(*runs, n_units)
 
 
 def active_time(segments: Segments) -> np.ndarray:
-    """[..., U] us: how long each unit was active."""
+    """Return [..., U] how long each unit was active, us."""
     unit, begin, end = busy_intervals(segments)
     return per_unit(unit, end - begin, segments)
 
 
 def allocated_time(segments: Segments) -> np.ndarray:
-    """[..., U] us: the integral over time of the share of each unit's capacity that tasks held."""
+    """Return [..., U] the integral over time of the share of each unit's capacity that tasks held, us."""
     unit, begin, end, load = loads(segments)
     return per_unit(unit, load * (end - begin), segments)
 
 
 def weights_of(capacity: np.ndarray) -> np.ndarray | None:
-    """[U] the weight of each unit in a mean of what is allocated: its capacity; None if all are equal."""
+    """Return [U] the weight of each unit in a mean of allocated shares: its capacity; None if all are equal."""
     return None if (capacity == capacity[0]).all() else capacity
 
 
 def mean_of_units(share: np.ndarray, capacity: np.ndarray) -> Any:
-    """[...] the mean of the units' shares [..., U], weighted by capacity."""
+    """Return [...] the mean of the units' shares [..., U], weighted by capacity."""
     weight = weights_of(capacity)
     return share.mean(axis=-1) if weight is None else (share * weight).sum(axis=-1) / weight.sum()
 
@@ -106,11 +108,10 @@ def time_series(
     end_us: float,
     runs_tasks: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Return the utilisation per interval, of all units that run tasks [U] and of each type in use; the last interval
-    ends with the run.
+    """Return the utilisation per interval, of all units that run tasks (``runs_tasks`` [U]) and of each type in use.
 
-    The allocated share of all units is weighted by their capacities. A task that crosses a boundary is split exactly
-    there.
+    The last interval ends with the run. Allocated shares are weighted by capacity. A task that crosses a boundary is
+    split exactly there.
     """
     n = max(1, int(np.ceil(end_us / interval_us)))
     if n > MAX_SAMPLES:
@@ -147,7 +148,7 @@ def _shares(
     interval_us: float,
     capacity: np.ndarray | None = None,
 ) -> np.ndarray:
-    """[groups x intervals] the mean level of the units of each group, a mask [U], in each interval.
+    """Return [groups x intervals] the mean level of the units of each group, a mask [U], in each interval.
 
     Each unit has weight 1, or its capacity [U].
     """
@@ -169,7 +170,7 @@ def _shares(
 def _busy_per_interval(
     begin: np.ndarray, end: np.ndarray, level: np.ndarray, first: np.ndarray, last: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:
-    """Us x level in each interval: both ends of every stretch, and the whole intervals between them."""
+    """Return the sum of time x level in each interval, us: the ends of each stretch and the whole intervals between."""
     return _busy_by_row(np.zeros(len(begin), np.int64), 1, begin, end, level, first, last, edges)[0]
 
 
@@ -183,7 +184,7 @@ def _busy_by_row(
     last: np.ndarray,
     edges: np.ndarray,
 ) -> np.ndarray:
-    """[n_rows, intervals] the same for each row, of the stretches that ``row`` puts there."""
+    """Return [n_rows, intervals] the sum of time x level, us, of the stretches that ``row`` assigns to each row."""
     n = len(edges) - 1
     within = first == last
 
@@ -202,7 +203,9 @@ def _busy_by_row(
 def shares_by_group(
     stretches: Stretches, group: np.ndarray, n_groups: int, weight: np.ndarray, end_us: float, n_intervals: int
 ) -> np.ndarray:
-    """[n_groups, n_intervals] the mean level of each group's units, weighted [U], in equal intervals of the run.
+    """Return [n_groups, n_intervals] the mean level of each group's units, weighted by ``weight`` [U].
+
+    The intervals divide the run into ``n_intervals`` equal ones.
 
     ``group`` [U] is the group of each unit, from 0; -1: none.
     """

@@ -48,13 +48,15 @@ WHERE (held.task <> $task OR held.begin_us < $until_us)
 
 
 def waiting_of(folder: str | Path, job: int) -> Waiting:
-    """Explain why a job of a recorded run waited. Raises :class:`InputError` if the job or the record does not
-    exist."""
+    """Explain why a job of a recorded run waited.
+
+    Raises :class:`InputError` if the job or the record does not exist.
+    """
     return waits_of(folder, [job])[0]
 
 
 def waits_of(folder: str | Path, jobs: Sequence[int]) -> list[Waiting]:
-    """Do the same for several jobs."""
+    """Explain why several jobs of a recorded run waited. Raises :class:`InputError` as :func:`waiting_of` does."""
     with open_result(folder) as result:
         record = read_record(result)
         n_jobs = int(result.rows("SELECT count(*) FROM jobs")[0][0])
@@ -67,8 +69,7 @@ def waits_of(folder: str | Path, jobs: Sequence[int]) -> list[Waiting]:
 
 
 def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
-    """Return the jobs that have this number in their source; several tries of a job may. Raises :class:`InputError` if
-    there is none."""
+    """Return the jobs with this original id; retries may share one. Raises :class:`InputError` if there is none."""
     with open_result(folder) as result:
         if not result.has("jobs", "job_id"):
             found, remedy = "none: their numbers count from 0", "Give --job N."
@@ -80,19 +81,21 @@ def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
 
 
 def slowest_jobs(folder: str | Path, count: int) -> list[int]:
-    """Return the jobs with the longest latency, longest first; one that never finished counts until it was killed,
-    withdrawn or dropped, or the run ended."""
+    """Return the jobs with the longest latency, longest first.
+
+    The latency of a job that never finished ends when it was killed, withdrawn or dropped, or with the run.
+    """
     with open_result(folder) as result:
         return longest(result, count)
 
 
 def longest(result: ResultTables, count: int) -> list[int]:
-    """Return the jobs with the longest latency of an open result."""
+    """Return the jobs with the longest latency, as :func:`slowest_jobs` does, from a result that is already open."""
     run, end_us = StoredColumns(result), float(result.summary["makespan_us"])
     arrival_us, over_us = run.of("jobs", "arrival_us", "finish_us")
     task, job, *ends_us = result.columns(_UNFINISHED).values()
     ends_us.insert(1, _of_tasks(task, *run.given_up()))
-    task_over_us = np.full(len(task), end_us)  # of one that nothing else ended
+    task_over_us = np.full(len(task), end_us)  # for a task that nothing else ended
     for known_us in reversed(ends_us):
         task_over_us = np.where(np.isnan(known_us), task_over_us, known_us)
     over_us[job] = -math.inf
@@ -102,7 +105,7 @@ def longest(result: ResultTables, count: int) -> list[int]:
 
 
 def _of_tasks(wanted: np.ndarray, task: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of the wanted tasks, NaN for tasks without a value; both are in order."""
+    """Return the values of the wanted tasks, NaN for tasks without one. ``wanted`` and ``task`` are sorted."""
     found = np.full(len(wanted), math.nan)
     is_known = np.isin(wanted, task)
     found[is_known] = values[np.searchsorted(task, wanted[is_known])]
@@ -110,7 +113,7 @@ def _of_tasks(wanted: np.ndarray, task: np.ndarray, values: np.ndarray) -> np.nd
 
 
 def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
-    """Explain why a job of an open result waited."""
+    """Explain why a job waited, from a result that is already open."""
     units = result.columns("SELECT unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     found, demands, task_type, until_us = _who_waited(result, record, job, units)
     members = [demands] if demands.within == NO_GANG else _members(result, record, found, task_type)
@@ -157,15 +160,13 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
 
 
 def with_limits(spans: Sequence[Span], found: Waiting) -> list[Span]:
-    """Return the parts of a wait, with separate parts for the times during which there was room, and quotas, power caps
-    or reservations kept the task from it."""
+    """Split a wait further, by the quotas, power caps and reservations that kept the task from free places."""
     spans = with_power(with_quotas(spans, found.quotas), found.power, found.able_racks)
     return overlaid(spans, found.reserved, over=IDLE)
 
 
 def _time_on_a_unit(found: Waiting) -> float:
-    """Return how long the task was expected to run, us: by its estimate and its limit, or else as it ran; 0 if it did
-    not."""
+    """Return the expected run time, us: by estimate and limit, otherwise as the task ran; 0 if it never did."""
     if found.expected_us is not None:
         return found.expected_us
     return 0.0 if found.start_us is None or found.finish_us is None else found.finish_us - found.start_us
@@ -174,8 +175,8 @@ def _time_on_a_unit(found: Waiting) -> float:
 def _who_waited(
     result: ResultTables, record: ExplainRecord, job: int, units: dict[str, np.ndarray]
 ) -> tuple[Waiting, TaskDemand, int, float]:
-    """Return the task of the job that started last, when it waited and what it ran on; what it demands, the code of
-    its type, and until when it waited."""
+    """Return the task of the job that started last and the basics of its wait, its demand, its type's code, and the end
+    of its wait, us."""
     task, task_type, arrival_us, eligible_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     _, gone_us = StoredColumns(result).given_up(task, task + 1)
     given_up_us = float(gone_us[0]) if init_us is None and len(gone_us) else None
@@ -228,7 +229,7 @@ def _who_waited(
 
 
 def _value(result: ResultTables, key: str, number: int, column: str) -> Any:
-    """Return a value of a job or task; None if it is missing, or the run has no such column."""
+    """Return a value of a job or task (``key``); None if it is missing, or the run has no such column."""
     query = f"SELECT {column} FROM {key}s WHERE {key} = $number"  # noqa: S608
     return result.rows(query, {"number": number})[0][0] if result.has(f"{key}s", column) else None
 
@@ -239,13 +240,14 @@ def _expected(record: ExplainRecord, task: int) -> float | None:
 
 
 def _members(result: ResultTables, record: ExplainRecord, found: Waiting, task_type: int) -> list[TaskDemand]:
-    """Return what the tasks of its gang that started with it, or never, demand."""
+    """Return the demands of the tasks of the job that started together with it; if it never started, of those that
+    never did."""
     rows = result.rows(_GANG, {"job": found.job, "init_us": found.start_us})
     return [demand_of_task(record, int(other), task_type) for (other,) in rows]
 
 
 def _others_on_units(result: ResultTables, found: Waiting, until_us: float) -> list[tuple[Any, ...]]:
-    """Return what was on units while it waited, without what started with it: that does not take its place."""
+    """Return what was on units while it waited, without the tasks that started with it: they took no place from it."""
     end_us = float(result.summary["makespan_us"])
     window = {"task": found.task, "since_us": found.since_us, "until_us": until_us, "end_us": end_us}
     rows = result.rows(_ON_UNITS, window)
@@ -260,7 +262,7 @@ def _allowed_places(
     is_allowed: np.ndarray,
     changes: Changes,
 ) -> list[Place]:
-    """Return the places where it may be, in their state before all changes."""
+    """Return the places that its partition and node list allow, in their state before all changes."""
     kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
     every = places_for(demands, kinds, record.processor_types, units, changes, found.on_nodes)
     if is_allowed.all():
@@ -274,7 +276,7 @@ def _is_usable(place: Place, kind: TypeOfUnit) -> bool:
 
 
 def _note_openings(found: Waiting, places: list[Place], until_us: float) -> None:
-    """Note when places had room for it, and count this of their types."""
+    """Record when places had room for it, in total and by type."""
     by_name, arrival_us = {kind.name: kind for kind in found.types}, found.since_us
     free: dict[str, list[tuple[float, float]]] = {}
     for place in places:
@@ -295,13 +297,13 @@ def _note_openings(found: Waiting, places: list[Place], until_us: float) -> None
 
 
 def _usable(found: Waiting, places: list[Place]) -> list[Place]:
-    """Return the places that it could use."""
+    """Return the places that can run it and meet its requests."""
     by_name = {kind.name: kind for kind in found.types}
     return [place for place in places if _is_usable(place, by_name[place.unit_type])]
 
 
 def _note_shortages(found: Waiting, usable: list[Place], until_us: float) -> None:
-    """Note what the places that it could use lacked while it waited; for a gang, how many of its tasks had room."""
+    """Record what usable places lacked while it waited; for a gang, for how many of its tasks there was room."""
     if found.gang is not None:
         found.gang_rooms = _during(gang_rooms(usable, found.gang, found.since_us, until_us), found.waits)
         found.spans = room_spans(found.gang_rooms, found.gang) if usable else []
@@ -311,7 +313,7 @@ def _note_shortages(found: Waiting, usable: list[Place], until_us: float) -> Non
 
 
 def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
-    """Return the names of the nodes of an explanation, by "rack/shelf"."""
+    """Return the names of the nodes that an explanation mentions, by "rack/shelf"."""
     names = result.place_names
     if not (names.nodes or names.racks):
         return {}
@@ -323,7 +325,7 @@ def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
 
 
 def _job_ids(result: ResultTables, found: Waiting) -> dict[int, int]:
-    """Return the numbers in their source of the jobs of an explanation, by job; nothing if jobs have none."""
+    """Return the original ids of the jobs that an explanation mentions, by job; empty if jobs have none."""
     if not result.has("jobs", "job_id"):
         return {}
     named = [job for one in found.openings for job in (one.freed_by, one.taken_by) if job is not None]
@@ -334,7 +336,7 @@ def _job_ids(result: ResultTables, found: Waiting) -> dict[int, int]:
 
 
 def _gang(demands: TaskDemand, members: list[TaskDemand]) -> Gang | None:
-    """Return the tasks that start together with the waiting one; None if it starts by itself."""
+    """Return the gang of the waiting task; None if it starts by itself."""
     if demands.within == NO_GANG or len(members) == 1:
         return None
     is_alike = all(repr(member) == repr(demands) for member in members)  # a demand may be NaN
@@ -342,13 +344,12 @@ def _gang(demands: TaskDemand, members: list[TaskDemand]) -> Gang | None:
 
 
 def _waits(eligible_us: float, until_us: float, lost_runs: list[LostRun]) -> list[tuple[float, float]]:
-    """Return begin and end of each time during which it waited for units: before, between and after the runs that it
-    lost."""
+    """Return the start and end of each interval of waiting: before, between and after the lost runs."""
     edges = [eligible_us, *(edge for run in lost_runs for edge in (run.begin_us, run.end_us)), until_us]
     return [(begin, end) for begin, end in zip(edges[::2], edges[1::2], strict=True) if end > begin]
 
 
 def _during(found: list[Piece], waits: list[tuple[float, float]]) -> list[Piece]:
-    """Return the parts of what was found that lie in times during which the task waited."""
+    """Cut what was found to the intervals in which the task waited."""
     pieces = [(one, max(one.begin_us, begin), min(one.end_us, end)) for one in found for begin, end in waits]
     return [replace(one, begin_us=begin, end_us=end) for one, begin, end in pieces if end > begin]

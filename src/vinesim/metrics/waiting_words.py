@@ -1,4 +1,4 @@
-"""Say in words why a task waited, for ``vinesim explain`` and for the page of a run."""
+"""Describe in words why a task waited, for ``vinesim explain`` and for the page of a run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from vinesim.metrics.shortages import Fragmentation, Shortage
 from vinesim.metrics.types_of_units import TypeOfUnit
 from vinesim.metrics.wait import LostRun, Waiting
 
-RUN_ENDED = "the run ended"  # why a job that never started did not
+RUN_ENDED = "the run ended"  # how the wait of a task that never started ended, unless the caller knows more
 
 
 def unit_rows(found: Waiting) -> tuple[list[str], list[list[str]]]:
@@ -30,7 +30,7 @@ def unit_rows(found: Waiting) -> tuple[list[str], list[list[str]]]:
 
 
 def lines_below(found: Waiting, rows: int, names: list[str] | None = None) -> list[str]:
-    """Return what stands below the table: what was lacking, at most ``rows`` openings, and where it started."""
+    """Return the lines below the table: what was lacking, at most ``rows`` openings, and where the task started."""
     if found.waited_us <= 0:
         return []
     lines = blocker_lines(found, rows, names) + quota_lines(found, rows, names) + power_lines(found, rows)
@@ -88,7 +88,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
 
 
 def _ended(run: LostRun, found: Waiting, names: list[str] | None) -> str:
-    """Say why a run was lost, and which jobs of its cohort started then."""
+    """Describe why a run was lost, and which jobs of its cohort started then."""
     if not run.for_jobs:
         return run.outcome
     others = _listed([_name(job, found, names) for job in run.for_jobs[:MOST_NAMED]])
@@ -96,7 +96,7 @@ def _ended(run: LostRun, found: Waiting, names: list[str] | None) -> str:
 
 
 def _after(found: Waiting, names: list[str] | None) -> str:
-    """Say for which jobs it waited before it was eligible."""
+    """Name the jobs that it waited for before it was eligible."""
     others = _listed([_name(job, found, names) for job in found.after[:MOST_NAMED]])
     if (n_more := len(found.after) - MOST_NAMED) > 0:
         others += f" and {n_more:,} more"
@@ -108,7 +108,7 @@ def _after(found: Waiting, names: list[str] | None) -> str:
 
 
 def free_title(found: Waiting) -> str:
-    """Return the title of the column of what was free at its arrival."""
+    """Return the title of the column that counts what was free on arrival."""
     return "nodes free at arrival" if found.on_nodes else "free at arrival"
 
 
@@ -121,12 +121,12 @@ def _demand(found: Waiting) -> str:
 
 
 def _there(found: Waiting) -> str:
-    """Name the partition that it is bound to."""
+    """Name the partition of the task, if it has one."""
     return f" in partition {found.partition}" if found.partition else ""
 
 
 def _parts(found: Waiting) -> list[str]:
-    """Say what a task that holds several units takes: the units that it runs on, and each other one."""
+    """Describe the units that the task takes: those that it runs on, and each companion."""
     lead, number = _leads(found), f"{found.n_units:,}"
     takes = [kind.takes for kind in found.types if kind.is_lead and kind.takes < kind.capacity]
     if takes:
@@ -143,7 +143,7 @@ def _leads(found: Waiting) -> str:
 
 
 def fits(kind: TypeOfUnit, found: Waiting) -> str:
-    """Say whether units of the type can run the task, and if not, why."""
+    """Describe whether units of the type can run the task, and if not, why."""
     if kind.companion:
         return f"no, held as companion: {amount_words(kind.name, kind.companion)}"
     if not kind.has_affinity:
@@ -160,7 +160,7 @@ def fits(kind: TypeOfUnit, found: Waiting) -> str:
 
 
 def why(kind: TypeOfUnit, found: Waiting) -> str:
-    """Say in words what the units of a type were doing."""
+    """Describe what the units of a type were doing while the task waited."""
     if found.waited_us <= 0:
         return "-"
     started = kind.name == found.unit_type
@@ -194,7 +194,7 @@ def why(kind: TypeOfUnit, found: Waiting) -> str:
 
 
 def _why_idle(found: Waiting) -> str:
-    """Say why a place with room was left idle, or where that is said."""
+    """Explain why a place with room was left idle, or refer to the lines that do."""
     if found.quotas:
         return "see its quotas"
     if found.power and not found.blockers:
@@ -209,7 +209,7 @@ def _more_times(found: Sequence[Any], rows: int) -> list[str]:
 
 
 def blocker_lines(found: Waiting, rows: int, names: list[str] | None = None) -> list[str]:
-    """Say when there was room, and for which job the policy kept it."""
+    """List when there was room, and for which job the policy kept it."""
     lines = [_blocked(one, found, names) for one in found.blockers[:rows]]
     return lines + _more_times(found.blockers, rows)
 
@@ -227,7 +227,7 @@ def _blocked(one: Blocker, found: Waiting, names: list[str] | None) -> str:
 
 
 def quota_lines(found: Waiting, rows: int, names: list[str] | None = None) -> list[str]:
-    """Say when a quota left too little for the task, with its gang, and which jobs held it."""
+    """List when a quota left too little for the task and its gang, and which jobs held it."""
     lines = []
     for wait in found.quotas[:rows]:
         held, most, needed = (amount_words(wait.types, amount) for amount in (wait.held, wait.most, wait.needed))
@@ -240,7 +240,7 @@ def quota_lines(found: Waiting, rows: int, names: list[str] | None = None) -> li
 
 
 def power_lines(found: Waiting, rows: int) -> list[str]:
-    """Say when power caps left too little for the task."""
+    """List when power caps left too little for the task."""
     lines = []
     for wait in found.power[:rows]:
         span = found.clock.span(wait.begin_us, wait.end_us)
@@ -252,7 +252,7 @@ def power_lines(found: Waiting, rows: int) -> list[str]:
 
 
 def reservation_lines(found: Waiting, rows: int) -> list[str]:
-    """Say when the task had room on nodes of reservations that did not admit it."""
+    """List when the task had room on nodes of reservations that did not admit it."""
     lines = []
     for wait in found.reservations[:rows]:
         span, until = found.clock.span(wait.begin_us, wait.end_us), wait.over_us
@@ -263,7 +263,7 @@ def reservation_lines(found: Waiting, rows: int) -> list[str]:
 
 
 def gang_lines(found: Waiting, rows: int) -> list[str]:
-    """Say for how many tasks of a gang there was room, where, from when to when."""
+    """List for how many tasks of a gang there was room, where and when."""
     gang = found.gang
     if gang is None:
         return []
@@ -289,15 +289,15 @@ def gang_lines(found: Waiting, rows: int) -> list[str]:
 
 
 def _why_left(room: GangRoom, found: Waiting) -> str:
-    """Say why a gang was left waiting although there was room for all of it."""
+    """Explain why a gang waited although there was room for all of it."""
     if any(one.begin_us < room.end_us and room.begin_us < one.end_us for one in found.blockers):
         return "see above for whom"
     return f"the policy {found.policy} left it waiting"
 
 
-MOST_NAMED = 4  # jobs that it waited for
+MOST_NAMED = 4  # at most this many jobs that it waited for are named
 MOST_NODES = 4  # named in a line
-MOST_HOLDERS = 3  # jobs that used up a quota
+MOST_HOLDERS = 3  # at most this many jobs that used up a quota are named
 
 
 def _takes_whole(found: Waiting) -> bool:
@@ -305,7 +305,7 @@ def _takes_whole(found: Waiting) -> bool:
 
 
 def _share(n_tasks: int, found: Waiting) -> str:
-    """Say how much of a gang a number of its tasks are: in units if each takes whole ones."""
+    """Describe a number of a gang's tasks as a part of the gang: in units if each task takes whole ones."""
     return f"{n_tasks * found.n_units:,}" if _takes_whole(found) else f"{n_tasks:,}"
 
 
@@ -314,7 +314,7 @@ def _shared(found: Waiting) -> str:
 
 
 def shortage(lack: Shortage, found: Waiting) -> str:
-    """Say which parts of what the task takes were nowhere, and when most of the units that it runs on were free."""
+    """Describe which parts of the demand no node had room for, and when the most lead units were free."""
     parts = _parts(found)
     lines = [
         f"no node had {part} for {time_or_dash(us)}" for part, us in zip(parts, lack.nowhere_us, strict=True) if us > 0
@@ -334,7 +334,7 @@ def shortage(lack: Shortage, found: Waiting) -> str:
 
 
 def fragmentation(lack: Fragmentation, found: Waiting) -> str:
-    """Say for how long there was enough room in total, but at no single place."""
+    """Describe for how long there was enough room in total, but at no single place."""
     if found.holds_several:
         return f"Fragmentation: enough of everything in all, but on no single node, for {time_or_dash(lack.time_us)}."
     most = f"{lack.room:g} was free on {lack.units:,} units, at most {lack.largest:g} on one"
@@ -344,7 +344,7 @@ def fragmentation(lack: Fragmentation, found: Waiting) -> str:
 
 
 def line(opening: Opening, found: Waiting, names: list[str] | None) -> str:
-    """Say when a place had room, and who took it."""
+    """Describe when a place had room, and who took it."""
     freed = "had room" if opening.freed_by is None else f"freed by {_name(opening.freed_by, found, names)}"
     when = "at once" if opening.taken_us == opening.free_us else f"at {found.clock.at(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
@@ -358,13 +358,13 @@ def line(opening: Opening, found: Waiting, names: list[str] | None) -> str:
 
 
 def _on_unit(found: Waiting) -> str:
-    """Name where it starts: its node if that has a name, and the unit."""
+    """Name the place where it started: the node, if it has a name, and the unit."""
     unit = f"unit {found.unit} ({found.unit_type})"
     return f"{found.place(found.rack, found.shelf)}, {unit}" if found.places else unit
 
 
 def _name(job: int, found: Waiting, names: list[str] | None) -> str:
-    """Name a job: by its number in its source, if it has one there."""
+    """Name a job, by its original id if it has one."""
     if names is not None:
         return names[job]
     number = found.job_id if job == found.job else found.job_ids.get(job)

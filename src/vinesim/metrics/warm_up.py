@@ -19,7 +19,7 @@ EXPECTED = "none, mser5, {jobs: N} or {share: x} with 0 <= x < 1"
 
 
 def check_warm_up(rule: Any) -> None:
-    """Raise :class:`InputError` unless it is a valid rule for the warm-up."""
+    """Raise :class:`InputError` unless this is a valid warm-up rule."""
     if rule in ("none", "mser5"):
         return
     if isinstance(rule, Mapping) and len(rule) == 1:
@@ -48,7 +48,7 @@ def kept_jobs(latency_us: np.ndarray, rule: WarmUp) -> slice:
 
 
 def check_leaves_jobs(rule: WarmUp | None, n_jobs: int, where: str = "warm_up") -> None:
-    """Raise :class:`InputError` for a rule, written at ``where``, that excludes all jobs of a workload."""
+    """Raise :class:`InputError`, located at ``where``, for a rule that excludes all jobs of a workload."""
     n = int(rule.get("jobs", 0)) if isinstance(rule, Mapping) else 0
     if n >= n_jobs:
         raise InputError([Problem(where, f"fewer than the {n_jobs} jobs of the workload", f"{n} jobs")])

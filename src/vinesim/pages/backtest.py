@@ -17,13 +17,17 @@ from vinesim.studies.waterfall import Waterfall
 N_INTERVALS = 150
 MOST_DOTS = 4000
 RANGE = {"lowest run": "low_s", "highest run": "high_s"}
-TITLES = {"qos": "QOS", "hour": "hour of arrival", "day": "day of arrival"}  # other groups are called what they are
+TITLES = {
+    "qos": "QOS",
+    "hour": "hour of arrival",
+    "day": "day of arrival",
+}  # titles of groupings; others are titled by their names
 NO_DATE = " Hours and days count from the beginning of the log, which has no date."
-LONG_OPTION = 200  # letters of the options that are shown
+LONG_OPTION = 200  # at most this many letters of the options are shown
 
 
 def write_backtest_page(output: Path, found: Backtest, steps: Waterfall | None, name: str) -> None:
-    """Write the page of a back-test; ``name`` is what was tested."""
+    """Write the page of a back-test; ``name`` is that of the scenario tested."""
     write_page(backtest_page(found, steps, name), output)
 
 
@@ -131,7 +135,7 @@ def _provenance(found: Backtest) -> list[tuple[str, str]]:
 
 
 def _data(found: Backtest) -> dict[str, Any]:
-    """Return what the charts need: jobs in the order of their actual waits, and what was in use over time."""
+    """Return the data of the charts: jobs in the order of their actual waits, and the CPUs in use over time."""
     n = len(found.job)
     order = np.argsort(found.actual_s, kind="stable")
     dots = order[np.linspace(0, n - 1, min(n, MOST_DOTS)).astype(np.int64)]

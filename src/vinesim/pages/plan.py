@@ -1,4 +1,4 @@
-"""The page of a plan: its question, its answer, its points as a picture, the course of the search, and the tables."""
+"""The page of a plan: its question, its answer, a picture of its points, the course of the search, and tables."""
 
 from collections.abc import Mapping
 from html import escape
@@ -20,14 +20,14 @@ Row = Mapping[str, Any]
 
 
 def write_plan_page(folder: Path) -> Path:
-    """Write the page of the answer in a plan's folder; return where. Raises :class:`InputError` without an answer."""
+    """Write the page of a plan into its folder; return the file. Raises :class:`InputError` if it has no answer."""
     page = folder / PLAN_PAGE
     write_page(plan_page(folder), page)
     return page
 
 
 def plan_page(folder: Path) -> Content:
-    """Read the answer in a plan's folder. Raises :class:`InputError`."""
+    """Build the page from the answer in a plan's folder. Raises :class:`InputError`."""
     answer = read_answer(folder)
     sections = [
         Section("question", "Question", question(answer)),
@@ -49,7 +49,7 @@ def plan_page(folder: Path) -> Content:
 
 
 def _data(answer: Row, folder: Path) -> dict[str, Any]:
-    """Return what the pictures need: each point that was run with its choice, numbers and intervals."""
+    """Return the data of the pictures: each simulated point with its choice, numbers and intervals."""
     goals, limits = answer["plan"]["objectives"], answer["plan"]["limits"]
     recommended, titles = answer["recommended"], _titles(answer)
     front = {row["point"] for row in answer["front"]}
@@ -88,13 +88,13 @@ def _data(answer: Row, folder: Path) -> dict[str, Any]:
 
 
 def _name(of: str, number: str) -> dict[str, Any]:
-    """Return what a picture calls an objective, and its unit, if it is a number."""
+    """Return the title of an objective in pictures, and, if it is a number, its unit."""
     title = number_title(number)
     return {"name": of, "title": title.words if of == number else of, "unit": title.unit}
 
 
 def _name_of_limit(limit: Row) -> dict[str, Any]:
-    """Return what a picture calls a limit, and its unit: of a number, or of the share of runs that keep a value."""
+    """Return the title and unit of a limit in pictures: of a number, or of the share of runs that keep a value."""
     number, is_of_run = limit["number"], not is_own(limit["number"])
     if limit["share"] is None:
         return {**_name(number, number), "limit": limit["value"], "side": limit["side"], "isOfRun": is_of_run}
@@ -182,7 +182,7 @@ def _tables(answer: Row) -> str:
 
 
 def _at_load(each: Row, titles: dict[str, str]) -> list[str]:
-    """Say whether the limits hold under a load, and which point keeps them if the recommendation does not."""
+    """Describe whether the limits hold under a load, and which point keeps them if the recommendation does not."""
     if each["why_not"]:
         return [f"not known: {each['why_not']}", "-"]
     judged = [(judgement["limit"]["number"], judgement) for judgement in each["judgements"]]
@@ -202,7 +202,7 @@ def _rival(rival: Row | None, titles: dict[str, str]) -> str:
 
 
 def _titles(answer: Row) -> dict[str, str]:
-    """Return what each choice is called."""
+    """Return the title of each choice."""
     return {choice["name"]: choice["title"] for choice in answer["plan"]["choices"]}
 
 

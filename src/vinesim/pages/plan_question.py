@@ -1,4 +1,4 @@
-"""The question on the page of a plan: the workload, the prices, what may be chosen, what is best, and the limits."""
+"""The question on the page of a plan: the workload, the prices, the choices, the objective, and the limits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.report.markup import facts, table
 
-LONGEST = 300  # characters of a value of the scenario
+LONGEST = 300  # at most this many characters of a scenario's value are shown
 Row = Mapping[str, Any]
 
 
@@ -47,13 +47,13 @@ def _values(choice: Row) -> str:
 
 
 def _given(numbers: Row) -> str:
-    """Write what is not zero or empty; shares in per cent."""
+    """Format the numbers that are neither zero nor empty; shares as percent."""
     shown = {name: f"{100 * value:g} %" if name == "gap" else value for name, value in numbers.items() if value}
     return _written({name: f"{value:g}" if isinstance(value, float) else value for name, value in shown.items()})
 
 
 def _written(value: Any) -> str:
-    """Write a value of a scenario in one line."""
+    """Format a value of a scenario on one line."""
     text = _flow(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 

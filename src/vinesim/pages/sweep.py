@@ -1,4 +1,4 @@
-"""The page of a sweep, finished or still running: what its Parquet files hold so far."""
+"""The page of a sweep, finished or still running: the results that its Parquet files hold at this time."""
 
 import math
 from dataclasses import dataclass
@@ -58,25 +58,25 @@ TWICE = "utilization.allocated."  # repeats `utilization.`
 
 
 def first_numbers(*record: str) -> list[str]:
-    """Return the numbers that a page compares, of what studies record: the usual ones, then those that they name."""
+    """Return the numbers that a page compares: the usual ones, then those that the studies' ``record`` names."""
     return list(dict.fromkeys((*FIRST, *record)))
 
 
 @dataclass(frozen=True)
 class Points:
-    """The results so far at each point of a study: [P] each."""
+    """The results at each point of a study up to now; arrays are [P]."""
 
     n_runs: np.ndarray
     means: dict[str, np.ndarray]  # by number; NaN without values
     halves: dict[str, np.ndarray]  # half widths of the intervals; NaN with fewer than two values
     left_out: list[str]  # numbers that do not fit on the page
-    ended: dict[str, int]  # runs by exit reason, besides those that are done or stalled
+    ended: dict[str, int]  # runs by exit reason, without those that are done or stalled
     stalled: dict[int, Stalled]  # by point
-    are_equal: np.ndarray  # whether a point has several runs that are equal in everything
+    are_equal: np.ndarray  # whether a point has several runs, all identical
 
 
 def sweep_page(folder: Path) -> Content:
-    """Read the folder of a sweep. Raises :class:`InputError`."""
+    """Build the page of the sweep in a folder. Raises :class:`InputError`."""
     found = open_folder(folder)
     study, failures = found.study, found.failed
     confidence = study.until.confidence if study.until is not None else CONFIDENCE
@@ -108,7 +108,7 @@ def sweep_page(folder: Path) -> Content:
 
 
 def _question(name: str, study: Study) -> str:
-    """Return what a sweep asks."""
+    """Return the question that a sweep answers, as the title of its page."""
     axes = [" and ".join(axis.columns) for axis in study.axes]
     if not 0 < len(axes) <= MAX_AXES:
         return f"Sweep {name}"
@@ -143,14 +143,14 @@ def _by_labels(folder: Path, study: Study) -> str:
 
 
 def _mean(name: str, value: float) -> str:
-    """Write a mean over replications, also of a count."""
+    """Format a mean over replications; the mean of a count may be a fraction."""
     if name in ("jobs", "finished"):
         return f"{value:,.4g}"
     return COLUMNS[name][1](value)
 
 
 def read_points(folder: Path, files: list[Path], study: Study, confidence: float) -> Points:
-    """Return the mean and Student's t interval of every number at every point, over the replications done so far.
+    """Return the mean and Student's t interval of every number at every point, over the replications done up to now.
 
     Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4.1.
     """
@@ -201,7 +201,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
 
 
 def _stalled(connection: Any, study: Study) -> dict[int, Stalled]:
-    """Return the points with stalled runs by their numbers, of the table of runs."""
+    """Return the points with stalled runs, by their numbers, from the table of runs."""
     axes = list(study.columns)
     labels = "".join(f", any_value({name_of(name)})" for name in axes)
     n = f"count(*) FILTER (exit_reason = {text_of(ExitReason.STALLED)})"
@@ -248,7 +248,7 @@ def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
 
 
 def _more(folder: Path, study: Study, points: Points, confidence: float) -> dict[str, Any]:
-    """Return the verdicts, and what leads to single runs: the folder, and the points whose report is in it."""
+    """Return the verdicts, and the links to single runs: the folder, and the points whose reports are in it."""
     names = [name for name in first_numbers(*study.record) if name in points.means]
     reports = [int(file.parent.name) for file in folder.glob(f"points/*/{REPORT}") if file.parent.name.isdigit()]
     return {

@@ -1,4 +1,4 @@
-"""The page of two runs: how they differ, the numbers of both, and their tails and queues on one chart each."""
+"""The page of two runs: how they differ, the numbers of both, and one chart each of their tails and queues."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from vinesim.studies.backtest_record import note_of, record_of_run
 from vinesim.studies.statistics import Interval, mean_interval
 
 N_INTERVALS = 200
-N_BATCHES = 20  # of successive jobs, for the interval of their mean difference
+N_BATCHES = 20  # batches of successive jobs, for the interval of the mean difference
 FEWEST_JOBS = 200  # for batches of 10 jobs
 SHOWN = (
     *(f"jobs.latency_us.{name}" for name in ("mean", "p50", "p90", "p99", "p99_9", "max")),
@@ -36,7 +36,7 @@ _JOBS = "SELECT arrival_us, tasks, task_type, latency_us FROM jobs ORDER BY job"
 
 
 def two_runs_page(first: Path, second: Path) -> Content:
-    """Read two result folders. Raises :class:`~vinesim.model.errors.InputError`."""
+    """Build the page of the runs in two result folders. Raises :class:`~vinesim.model.errors.InputError`."""
     names = names_of(first, second)
     with open_result(first) as one, open_result(second) as other:
         results = dict(zip(names, (one, other), strict=True))
@@ -63,7 +63,7 @@ def two_runs_page(first: Path, second: Path) -> Content:
 
 
 def names_of(first: Path, second: Path) -> list[str]:
-    """Return what to call two folders: their names, or with their parents' if these are equal."""
+    """Return the names of two folders; if they are equal, with those of their parents."""
     folders = [first.resolve(), second.resolve()]
     names = [folder.name for folder in folders]
     if names[0] == names[1]:
@@ -82,7 +82,7 @@ def settings_table(names: list[str], one: dict[str, str], other: dict[str, str])
 
 
 def _settings(result: ResultTables, each_option: bool) -> dict[str, str]:
-    """Return what a run says about its scenario, in words; the options of the policy one by one, or together."""
+    """Return the settings of a run in words; ``each_option`` lists the policy's options one by one."""
     where, types = result.summary["provenance"], result.processor_types
     counts = result.rows("SELECT unit_type, count(*), sum(capacity) FROM units GROUP BY unit_type ORDER BY 1")
     n_racks, n_nodes = result.rows("SELECT count(DISTINCT rack), count(DISTINCT (rack, shelf)) FROM units")[0]
@@ -106,12 +106,12 @@ def _settings(result: ResultTables, each_option: bool) -> dict[str, str]:
 
 
 def _units(name: str, n: int, capacity: float) -> str:
-    """Say how many units of a type there are, and their capacity together if it is not their number."""
+    """Describe the number of units of a type, and their total capacity if it differs from that number."""
     return f"{n:,}" if capacity == n else f"{n:,}, {amount_words(name, capacity)} in all"
 
 
 def _what_differs(names: list[str], one: ResultTables, other: ResultTables) -> str:
-    """Build the table of differences. What a result does not keep can be compared only by the ids of the scenarios."""
+    """Build the table of differences. Settings that a result does not keep are compared only by scenario ids."""
     is_same_policy = one.summary["provenance"]["policy"] == other.summary["provenance"]["policy"]
     settings = _settings(one, is_same_policy), _settings(other, is_same_policy)
     ids = [result.summary["provenance"].get("content_id") for result in (one, other)]
@@ -138,7 +138,7 @@ def numbers_of_both(one: ResultTables, other: ResultTables, of: Sequence[str] = 
 
 
 def shown_numbers(found: Table) -> list[list[str]]:
-    """Return the rows of :func:`numbers_of_both` in words, times with their units."""
+    """Format the rows of :func:`numbers_of_both`, times with their units."""
     rows = []
     for name, *values, ratio in zip(*(column.tolist() for column in found.values()), strict=True):
         shown = [shown_number(name, value) for value in values]
@@ -152,10 +152,10 @@ def _numbers(names: list[str], one: ResultTables, other: ResultTables) -> str:
 
 
 def paired_interval(first_us: np.ndarray, second_us: np.ndarray) -> Interval:
-    """Return the mean difference of the latency of the same jobs in two runs, with an interval by batch means.
+    """Return the mean difference of the latencies of the same jobs in two runs, with an interval by batch means.
 
-    Jobs that follow each other are dependent, batches of many are nearly not. All jobs count: batches differ in size by
-    one at most, and the mean is that of the jobs.
+    Successive jobs are dependent, but large batches of them are nearly independent. All jobs count: batch sizes differ
+    by at most one, and the mean is that of the jobs.
 
     Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.5.3.
     """
@@ -191,7 +191,7 @@ def _paired(both: list[dict[str, np.ndarray]], is_same: bool) -> str:
 
 
 def _queues(results: dict[str, ResultTables]) -> dict[str, Any]:
-    """Return the queues of both, in the same intervals."""
+    """Return the queues of both runs in the same intervals."""
     end_us = max(float(result.summary["makespan_us"]) for result in results.values())
     edges = np.linspace(0.0, end_us or 1.0, N_INTERVALS + 1)
     found = []

@@ -1,4 +1,4 @@
-"""The page of two sweeps: how their studies differ, and how the numbers differ at the points that both have."""
+"""The page of two sweeps: the differences of their studies, and of their numbers at common points."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ MAX_ROWS = 200  # pairs per number
 
 
 def two_sweeps_page(first: Path, second: Path) -> Content:
-    """Read the folders of two sweeps. Raises :class:`~vinesim.model.errors.InputError`."""
+    """Build the page of the sweeps in two folders. Raises :class:`~vinesim.model.errors.InputError`."""
     names = names_of(first, second)
     sweeps = [read_sweep(folder) for folder in (first, second)]
     settings = [_settings(folder) for folder in (first, second)]
@@ -62,8 +62,10 @@ def compared_sweeps(
     better: str | None = None,
     correction: Correction = "bonferroni",
 ) -> list[Comparison]:
-    """Compare two sweeps at the points that both have, in the wanted numbers that both have, by default those of a
-    page. The other arguments are as for :func:`~vinesim.studies.compare.compare`. Raises :class:`InputError`."""
+    """Compare two sweeps at their common points, in their common numbers among ``wanted`` (default: those of a page).
+
+    The other arguments are as for :func:`~vinesim.studies.compare.compare`. Raises :class:`InputError`.
+    """
     if wanted is None:
         wanted = first_numbers(*(name for sweep in sweeps for name in sweep.study.record))
     axes = [[name for axis in sweep.study.axes for name in axis.columns] for sweep in sweeps]
@@ -90,7 +92,7 @@ def compared_sweeps(
 
 
 def _by_labels(names: list[str], sweeps: list[Sweep]) -> str:
-    """Build the tables by user, size and so on from what both sweeps recorded; nothing if they share none."""
+    """Build the tables by user, size and other axes that both sweeps recorded; empty if there are none."""
     text, there = "", axes_of_jobs(sweeps[1].study.record)
     for axis in [axis for axis in axes_of_jobs(sweeps[0].study.record) if axis in there]:
         labelled = [by_label(sweep, axis) for sweep in sweeps]

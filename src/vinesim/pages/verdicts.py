@@ -1,4 +1,4 @@
-"""Which label of an axis is better, pair by pair: the comparisons that a sweep's page shows."""
+"""The pairwise comparisons of an axis's labels that a sweep's page shows."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,17 @@ from vinesim.report.rounding import rounded
 from vinesim.studies.compare import compare
 from vinesim.studies.sweep import read_sweep
 
-MAX_LABELS = 6  # of an axis of numbers
-MAX_NAMES = 12  # of an axis of names, such as policies
+MAX_LABELS = 6  # labels of an axis of numbers
+MAX_NAMES = 12  # labels of an axis of names, such as policies
 MAX_PAIRS = 3000  # on the page
 MAX_RUNS = 200_000  # of which the rows are read
 
 
 def verdicts(folder: Path, study: Study, names: list[str], confidence: float) -> list[dict[str, Any]]:
-    """Return the pairs of each axis with few labels in each of these numbers, as ``vinesim compare`` gives them. Axes
-    of names come first: readers ask more often which policy is better than which load."""
+    """Return the pairs of each axis with few labels, for each number, as ``vinesim compare`` gives them.
+
+    Axes of names come first: readers ask more often which policy is better than which load.
+    """
     if study.n_runs > MAX_RUNS:
         return []
     swept, n_pairs = read_sweep(folder), 0
@@ -60,7 +62,7 @@ def verdicts(folder: Path, study: Study, names: list[str], confidence: float) ->
 
 
 def _compared(study: Study) -> list[str]:
-    """Return the columns whose labels are compared: those of names, then those of numbers."""
+    """Return the columns whose labels are compared: first those of names, then those of numbers."""
     named, numeric = list[str](), list[str]()
     for axis in study.axes:
         for c, column in enumerate(axis.columns):

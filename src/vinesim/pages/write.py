@@ -1,4 +1,4 @@
-"""Write the page about a folder, of whichever kind it is, or about two of them."""
+"""Write the page of a run, a sweep or a plan, or of two runs or sweeps, from their folders."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Figures from tables."""
+"""Figures as PNG, SVG and PDF files, drawn by Matplotlib."""

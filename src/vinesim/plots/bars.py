@@ -24,17 +24,19 @@ from vinesim.plots.style import (
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-GROUP_WIDTH = 0.8  # relative to the distance between groups
-CHART_SHARE = 0.5  # of a figure's height, at least: the chart
-FREE_SHARE = 0.85  # of a figure's width, without the labels of its y axis
-SMALL_SHARE = 0.833  # of the size of the text: what Matplotlib takes for small
+GROUP_WIDTH = 0.8  # width of a group's bars relative to the distance between groups
+CHART_SHARE = 0.5  # the least share of a figure's height that is the chart
+FREE_SHARE = 0.85  # share of a figure's width without the labels of the y axis
+SMALL_SHARE = 0.833  # relative size of text that Matplotlib calls small
 CROWDED = 24  # with more bars than this, bars are narrow and their values vertical
 
 
 @dataclass(frozen=True)
 class Bars:
-    """One series: a value for each category [n]; ``low`` and ``high`` [n] bound its error bars. Values of stalled runs
-    are drawn hollow."""
+    """One series: a value for each category [n], with ``low`` and ``high`` [n] as the ends of error bars.
+
+    Values of stalled runs are drawn hollow.
+    """
 
     label: str
     values: Sequence[float]
@@ -96,18 +98,20 @@ def bar_figure(
 
 
 def _turned(inches: float, letters: int, look: Look) -> int | None:
-    """Return by how much values above bars are turned, degrees, so that none is wider than its bar, as the next bar may
-    be higher; None: they do not fit."""
+    """Return the angle of the values above bars, degrees, at which none is wider than its bar; None if none fits.
+
+    A wider value would run into the next bar, which may be higher.
+    """
     if inches > letters * _letter(look):
         return 0
     return 90 if inches > 2 * _letter(look) else None
 
 
 def _letter(look: Look) -> float:
-    """The width of a digit above a bar, inches; a line is about twice as high."""
+    """Return the width of a digit above a bar, inches; a line of text is about twice as high."""
     return 0.6 * SMALL_SHARE * look.points / 72
 
 
 def _value(value: float) -> str:
-    """Write a value in three digits, as many as can be distinguished in a chart."""
+    """Format a value with three digits; a chart shows no finer differences."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

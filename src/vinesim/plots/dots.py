@@ -1,4 +1,4 @@
-"""Dot plots: the runs of several cases, with their mean and its interval, so that a mean hides nothing."""
+"""Dot plots: every run of several cases, with the mean and its interval."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class DotsPanel:
 
 
 def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
-    """Draw the panels side by side; neighbours with equal rows share row names, and equal x labels share an axis."""
+    """Draw the panels side by side. Neighbours with equal rows share row names; equal x labels share an axis."""
     mpl = matplotlib()
     with mpl.rc_context(PLAIN.rc):
         from matplotlib.figure import Figure

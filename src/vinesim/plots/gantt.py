@@ -1,5 +1,7 @@
-"""The Gantt chart of a run: one row per unit, one bar for each stay of a task. Many units are drawn as groups, shaded
-by what was allocated of them."""
+"""The Gantt chart of a run: one row per unit, and one bar for each stay of a task on it.
+
+Many units are drawn as groups, shaded by their allocated share.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,15 +31,15 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 150  # with more units, groups are drawn
 MAX_BARS = 5000  # with more bars, groups are drawn
-FEW = 600  # up to this many bars have white edges, and their job's number where it fits
+FEW = 600  # up to this many bars have white edges, and the job's number where it fits
 NUMBER_POINTS = 6  # size of these numbers
-PALE = 0.45  # luminance of colours on which they are black
+PALE = 0.45  # luminance of colours above which numbers are black
 MAX_MARKS = 400  # up to this many arrivals are marked
 CELLS = 400  # intervals in a row of a group
-LEGEND = 12  # maximum kinds in the legend
+LEGEND = 12  # most task types or jobs in the legend
 ROW_INCHES, LEAST_INCHES, WIDTH_INCHES = 0.16, 2.4, 9.0
 LANE_POINTS, MOST_INCHES = 3.0, 24.0  # rows grow for tasks that run side by side, until the figure is as high as this
-FILLED = 0.82  # of a row by its bars
+FILLED = 0.82  # share of a row's height that its bars take
 CENTERED = {"ha": "center", "va": "center"}
 
 COLOR_BY = ("auto", "type", "job")
@@ -60,9 +62,8 @@ def draw_gantt(
 ) -> int:
     """Draw a result folder as a PNG, SVG or PDF file, by the name's suffix; return how many tasks are shown.
 
-    Of the time from ``from_us`` to ``to_us``: us, or a text such as ``3 h``, or a date if the run has dates.
-    ``color`` is type (the task type), job, or auto: by type if there are several. Raises
-    :class:`~vinesim.model.errors.InputError`.
+    The chart covers ``from_us`` to ``to_us``: us, texts such as ``3 h``, or dates if the run has dates. ``color`` is
+    type (the task type), job, or auto: by type if there are several. Raises :class:`~vinesim.model.errors.InputError`.
     """
     problems = suffix_problems(output)
     if color not in COLOR_BY:
@@ -109,7 +110,7 @@ def gantt_figure(
         else:
             closed = _mark_closed(axes, result.folder, units, x, (since_us, until_us))
             numbers = _draw_bars(figure, axes, bars, result.task_types, color, x, look, closed, span)
-        above = ROW_INCHES / row_inches  # rows for the arrivals
+        above = ROW_INCHES / row_inches  # height of the arrivals, in rows
         _mark_arrivals(axes, x(arrivals[(arrivals >= since_us) & (arrivals <= until_us)]), -0.4 - 0.45 * above)
         axes.set_yticks(range(len(rows)), [label for label, _ in rows])
         axes.tick_params(axis="y", length=0, labelsize=min(8.0, 72 * ROW_INCHES * 0.75))
@@ -140,7 +141,7 @@ def _rows(units: dict[str, np.ndarray], names: dict[int, str], places: PlaceName
 
 
 def _groups(units: dict[str, np.ndarray], names: dict[int, str], places: PlaceNames) -> list[tuple[str, np.ndarray]]:
-    """Return one row per type and rack, or per type if those are too many: its label and its units."""
+    """Return one row per type and rack, or per type if these are too many: its label and its units."""
     by_rack = [(int(rack), int(code)) for rack, code in zip(units["rack"], units["unit_type"], strict=True)]
     alone = len(set(by_rack)) > MAX_ROWS or len(set(units["rack"].tolist())) == 1
     keys = [(-1, code) for _, code in by_rack] if alone else by_rack
@@ -164,20 +165,21 @@ def _draw_bars(
     span: tuple[float, float],
 ) -> list[tuple[Any, float, float]]:
     """Draw a bar for each stay of a task on a unit: pale during the data transfer, with a cross at the end if an outage
-    interrupted it. Tasks on a unit at the same time share its row. ``more`` are what else the legend names.
+    interrupted it. Tasks on a unit at the same time share its row. ``more`` are further entries of the legend.
 
-    Return the numbers of jobs on the bars, with the width and height of what is seen of each bar on the axes."""
+    Returns the texts with job numbers, each with the visible width and height of its bar on the axes.
+    """
     by_job = color == "job" or (color == "auto" and len(task_types) == 1)
     kinds = bars["job"] if by_job else bars["task_type"]
     codes = np.unique(kinds)
     color_of = {int(code): COLORS[i % len(COLORS)] for i, code in enumerate(codes)}
     is_listed = not by_job or len(codes) <= LEGEND
-    rounds = len(HATCHES) if is_listed else 1  # hatches distinguish more kinds than there are colours
+    rounds = len(HATCHES) if is_listed else 1  # hatches distinguish more entries than there are colours
     hatch_of = {int(code): HATCHES[i // len(COLORS) % rounds] for i, code in enumerate(codes)}
     height = FILLED / bars["n_lanes"]
     low = bars["unit"] - FILLED / 2 + bars["lane"] * height
     began, ended = x(bars["begin_us"]), x(bars["end_us"])
-    there = np.fmin(x(bars["start_us"]), ended)  # NaN while data is in transfer: fmin then takes the end
+    there = np.fmin(x(bars["start_us"]), ended)  # NaN while data is in transfer; fmin then gives the end
     colors = [color_of[int(kind)] for kind in kinds]
     few = len(kinds) <= FEW
     style: dict[str, Any] = {"align": "edge", "linewidth": 0.4, "zorder": 3}
@@ -221,7 +223,7 @@ def _numbers(
     colors: list[str],
     hatches: list[str],
 ) -> list[tuple[Any, float, float]]:
-    """Write the number of each bar's job on the bar, of which ``seen`` [2, n] is from where to where."""
+    """Write the number of each bar's job on the bar; ``seen`` [2, n] are the ends of its visible part."""
     from matplotlib.colors import to_rgb
 
     ink = {color: "black" if np.dot((0.2126, 0.7152, 0.0722), to_rgb(color)) > PALE else "white" for color in COLORS}
@@ -236,8 +238,10 @@ def _numbers(
 
 
 def _keep_what_fits(figure: "Figure", axes: Any, numbers: list[tuple[Any, float, float]]) -> None:
-    """Remove the numbers that are larger than their bars, once the size of the axes is known; the title says of what
-    is left."""
+    """Remove the numbers that are larger than their bars, once the size of the axes is known.
+
+    If any are left, the title explains them.
+    """
     if not numbers:
         return
     figure.draw_without_rendering()
@@ -263,7 +267,7 @@ def _mark_closed(
         if begin == end or not rows.any():
             return None
         edges = np.flatnonzero(np.diff(rows, prepend=False, append=False))
-        for low, high in edges.reshape(-1, 2) - 0.5:  # of each run of rows
+        for low, high in edges.reshape(-1, 2) - 0.5:  # the first and last row of each consecutive group
             drawn = axes.broken_barh([(begin, end - begin)], (low, high - low), zorder=1, **style)
             if name:
                 axes.annotate(name, (begin, low), xytext=(2, -1), textcoords="offset points", **text)
@@ -294,7 +298,7 @@ def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def _load(
     bars: dict[str, np.ndarray], rows: list[tuple[str, np.ndarray]], capacity: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:
-    """Return [rows, intervals]: the allocated share of the capacity of a group's units."""
+    """Return [rows, intervals] the allocated share of the capacity of each row's units."""
     row_of = np.empty(1 + max(int(members.max()) for _, members in rows), np.int64)
     for row, (_, members) in enumerate(rows):
         row_of[members] = row
@@ -303,7 +307,7 @@ def _load(
     for row, (_, members) in enumerate(rows):
         mine = row_of[bars["unit"]] == row
         amount = bars["share"][mine] * capacity[bars["unit"][mine]]
-        # What was held up to each edge, from the sorted begins and ends, without a loop over bars and intervals.
+        # Sums up to each edge, from sorted starts and ends, avoid a loop over bars and intervals.
         up_to = _held_up_to(edges, begin[mine], amount) - _held_up_to(edges, end[mine], amount)
         load[row] = np.diff(up_to) / np.diff(edges) / capacity[members].sum()
     return np.maximum(0.0, load)

@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 DIVERGING = "PuOr_r"  # orange above 0, purple below: distinguishable with colour blindness
 SEQUENTIAL = "Blues"
 DARK = 0.62  # above this share of the largest absolute value, the text is white
-WIDTH_OF_LETTER = 0.6  # of the size of the font
+WIDTH_OF_LETTER = 0.6  # relative to the size of the font
 
 
 @dataclass(frozen=True)
 class HeatPanel:
-    """One map: ``values`` [rows, columns], half the width of each value's interval (NaN: none), and whose runs
-    stalled."""
+    """One map: ``values`` [rows, columns], half widths of their intervals (NaN: none), and which runs stalled."""
 
     title: str
     values: np.ndarray
@@ -83,7 +82,7 @@ def heat_figure(
         figure.supxlabel(f"{x_label}{note}", fontsize=look.rc["axes.labelsize"])
         bar = figure.colorbar(image, ax=grid.tolist(), pad=0.01, aspect=14)
         is_short = WIDTH_OF_LETTER * len(value_label) * float(look.rc["axes.labelsize"]) / 72 <= height
-        bar.set_label(value_label, loc="center" if is_short else "top")  # a longer one would leave the figure above
+        bar.set_label(value_label, loc="center" if is_short else "top")  # a longer one would extend beyond the figure
     return figure
 
 
@@ -94,6 +93,6 @@ def _text(value: float, half: float, is_difference: bool) -> str:
 
 
 def _whole(value: float) -> str:
-    """Round, with a sign and a true minus; 0 has no sign."""
+    """Format a rounded value with a sign, and with a true minus; 0 has no sign."""
     rounded = round(value)
     return "0" if rounded == 0 else f"{rounded:+d}".replace("-", "\N{MINUS SIGN}")

@@ -30,7 +30,7 @@ MANY_POINTS = 40  # lines with more points have no markers
 
 @dataclass(frozen=True)
 class Line:
-    """One series: x and y [n]; ``low`` and ``high`` [n] bound its band, such as a confidence interval.
+    """One series: x and y [n], with ``low`` and ``high`` [n] as the bounds of a band, such as a confidence interval.
 
     A stepped line keeps each y until the next x.
     """
@@ -152,7 +152,7 @@ def _set(axes: Any, which: str, axis: Axis) -> None:
 
 
 def _are_whole(panels: Sequence[Panel]) -> bool:
-    """Whether the lines have only whole numbers along the x axis: then no other should be marked."""
+    """Whether all x are whole numbers, so that no other should be marked on the axis."""
     return all(bool((np.asarray(line.x) == np.round(line.x)).all()) for panel in panels for line in panel.lines)
 
 

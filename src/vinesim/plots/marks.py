@@ -1,4 +1,4 @@
-"""Marks on a figure: values of the x axis to point out, such as a limit or a threshold."""
+"""Marks at values of the x axis of a figure, such as a limit or a threshold."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -81,7 +81,7 @@ def plot(
 
 
 def _check(output: Any, log: str, look: Look, dpi: float) -> None:
-    """Raise for options that are wrong whatever is drawn."""
+    """Raise :class:`InputError` for options that are invalid in every figure."""
     problems = [] if output is None else suffix_problems(output)
     if log not in LOG:
         problems.append(Problem("--log", "x, y or xy", repr(log)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Points:
-    """The runs of one kind: x and y [n], and which of them stalled, drawn hollow."""
+    """The runs of one series: x and y [n], and which of them stalled and are drawn hollow."""
 
     label: str
     x: np.ndarray

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 N_BINS = 60
-MAX_LINES = 10  # of the labels of an axis, those with the most jobs or tasks
+MAX_LINES = 10  # most lines of a figure: the labels of an axis with the most jobs or tasks
 N_INTERVALS = 200
-MAX_POINTS = 2000  # of a line; a longer one has all of its largest values, and the others evenly on a log axis
+MAX_POINTS = 2000  # of a line; a longer one keeps all of its largest values, and others evenly spaced on a log axis
 OVER_TIME = {
     "queue": Title("waiting tasks"),
     "utilization": Title("utilisation", "share"),
@@ -41,7 +41,7 @@ OF_A_SWEEP = ("panel", "where", "confidence")
 
 
 def run_figure(folders: Mapping[str, Path], wanted: Wanted) -> "Figure":
-    """Return the figure of one or several result folders by name. Raises :class:`InputError`."""
+    """Return the figure of one or several result folders, given by name. Raises :class:`InputError`."""
     wanted.check_kind(OF_RUNS, "runs")
     kind = wanted.kind or "tail"
     wanted.check_unused(kind, OF_A_SWEEP)
@@ -98,7 +98,7 @@ def _titled(panel: str, found: Mapping[str, Any], wanted: Wanted) -> str:
 
 
 def _sorted(result: ResultTables, times: Times, axis: str | None, run: str) -> dict[str, np.ndarray]:
-    """Return the times of a run in order, us, by the label of their line."""
+    """Return the sorted times of a run, us, by the label of their line."""
     columns = StoredColumns(result)
     values = times.values(columns)
     known = ~np.isnan(values)
@@ -115,19 +115,19 @@ def _curve(label: str, values: np.ndarray, is_tail: bool) -> Line:
     """Return the share above each value, or at most each value."""
     n = len(values)
     at, first = np.unique(values, return_index=True)
-    above = n - np.r_[first[1:], n]  # how many are larger
+    above = n - np.r_[first[1:], n]  # the number of larger values
     kept = _shown(above)
     at, above = at[kept], above[kept]
     if not is_tail:
         return Line(label, at, 1.0 - above / n, is_stepped=True)
-    share = np.where(above > 0, above, np.nan) / n  # nothing is above the largest: it has no place on a log axis
+    share = np.where(above > 0, above, np.nan) / n  # no values exceed the largest, and 0 has no place on a log axis
     if len(at) == 1:
-        share[0] = 1.0 / n  # all are alike: a line straight down
+        share[0] = 1.0 / n  # all values are equal: a vertical line
     return Line(label, np.r_[at[:1], at], np.r_[1.0, share], is_stepped=True)
 
 
 def _shown(above: np.ndarray) -> np.ndarray:
-    """Return which of the values in order are drawn, given how many are larger: all, or those of a long line."""
+    """Return which of the sorted values are drawn, given how many values are larger than each."""
     if len(above) <= MAX_POINTS:
         return np.arange(len(above))
     wanted = np.r_[0, np.geomspace(1, above[0], MAX_POINTS)]
@@ -164,7 +164,7 @@ def _timeline(results: Mapping[str, ResultTables], wanted: Wanted) -> "Figure":
     if wanted.by not in (None, by):
         raise InputError([Problem("--by", f"{by}, or nothing: one line for each run", repr(wanted.by))])
     clocks = {result.clock for result in results.values()}
-    clock = clocks.pop() if len(clocks) == 1 else Clock()  # runs of several dates are compared from their begins on
+    clock = clocks.pop() if len(clocks) == 1 else Clock()  # runs with different dates are aligned at their beginnings
     end_us = max(float(result.summary["makespan_us"]) for result in results.values())
     since_us, until_us = clock.window_us(wanted.from_us, wanted.to_us, end_us)
     x = times_of_runs(clock, since_us, until_us, wanted.x_unit, "--x-unit", wanted.x_label)
@@ -191,7 +191,7 @@ def _within(series: Series, from_us: float, to_us: float, x: Display, y: Display
 
 
 def _over_time(result: ResultTables, what: str, by_type: bool, run: str) -> Sequence[Series]:
-    """Return the means in equal intervals of the run."""
+    """Return the series of means in equal intervals of the run."""
     edges = np.linspace(0.0, float(result.summary["makespan_us"]), N_INTERVALS + 1)
     if what == "queue":
         types: list[tuple[int | None, str]] = [*result.task_types.items()] if by_type else [(None, run)]

@@ -50,8 +50,10 @@ def series_figure(
     has_dates: bool = False,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw the panels side by side with the same axes and one legend above them; ``limits`` are for the y axis. With
-    ``has_dates`` x is in days since 1970."""
+    """Draw the panels side by side with the same axes and one legend above them.
+
+    ``limits`` are those of the y axis. With ``has_dates``, x is in days since 1970.
+    """
     mpl = matplotlib()
     labels = list(dict.fromkeys(series.label for panel in panels for series in panel.series))
     with mpl.rc_context(look.rc):

@@ -26,8 +26,8 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++")
 
 PANEL_INCHES = (3.5, 2.6)  # width and height of one panel
-USUAL_INCHES = (4.9, 3.25)  # of a figure of one panel
-LEAST_SCALE, LEAST_TEXT = 0.45, 0.72  # of lines and marks, and of the text, in a small figure
+USUAL_INCHES = (4.9, 3.25)  # size of a figure with one panel
+LEAST_SCALE, LEAST_TEXT = 0.45, 0.72  # least scales of lines and marks, and of text, in a small figure
 LETTER_EM, HANDLE_EM = 0.55, 4.2  # widths in a legend: of a letter, of a line with the space around it
 DPI = 160
 RC: Mapping[str, Any] = {
@@ -51,12 +51,12 @@ RC: Mapping[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,  # TrueType: publishers refuse Matplotlib's default
 }
-MANY_DECADES = 500.0  # relative range of a logarithmic axis from which powers of 10 are enough
-HOLLOW = "hollow: stalled"  # what a legend says of marks of stalled runs
-SMALL = "small"  # of texts inside a chart, relative to the font size
+MANY_DECADES = 500.0  # a logarithmic axis with at least this relative range shows only powers of 10
+HOLLOW = "hollow: stalled"  # the legend's text for marks of stalled runs
+SMALL = "small"  # size of texts inside a chart, relative to the font size
 THICKNESSES = ("grid.linewidth", "lines.linewidth", "lines.markersize", "axes.linewidth")
 FONT_SIZES = tuple(name for name in RC if name.endswith("size") and name != "lines.markersize")
-NO_DATES: Mapping[str, Mapping[str, None]] = {  # so that the same figure gives the same bytes
+NO_DATES: Mapping[str, Mapping[str, None]] = {  # without these, equal figures would differ in their bytes
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -65,7 +65,7 @@ NO_DATES: Mapping[str, Mapping[str, None]] = {  # so that the same figure gives 
 
 @dataclass(frozen=True)
 class Look:
-    """What a user may change: width and height in inches, the size of the text in points, and the font's name."""
+    """The look of a figure that a user may set: width and height in inches, text size in points, and the font."""
 
     inches: tuple[float, float] | None = None  # None: as the figure needs
     font_points: float | None = None  # None: RC's, less in a small figure
@@ -73,7 +73,7 @@ class Look:
 
     @property
     def scale(self) -> float:
-        """How thick lines and how large marks are: less than 1 in a figure that is smaller than usual."""
+        """The relative size of lines and marks: less than 1 in a figure that is smaller than usual."""
         if self.inches is None:
             return 1.0
         own = min(mine / usual for mine, usual in zip(self.inches, USUAL_INCHES, strict=True))
@@ -81,7 +81,7 @@ class Look:
 
     @property
     def points(self) -> float:
-        """The size of the text."""
+        """The size of the text, points."""
         return RC["font.size"] * max(self.scale, LEAST_TEXT) if self.font_points is None else self.font_points
 
     @property
@@ -94,7 +94,7 @@ class Look:
         return rc
 
     def size(self, width: float, height: float) -> tuple[float, float]:
-        """Return the figure's size, inches: the user's, or else this one."""
+        """Return the figure's size, inches: the user's, otherwise this one."""
         return self.inches or (width, height)
 
 
@@ -141,7 +141,7 @@ def show_dates(axes: Any) -> None:
 
 
 def name_places(axes: Any, names: Sequence[str], inches: float, look: Look) -> None:
-    """Write names below the places 0, 1, 2, ... of the x axis, turned if one is wider than its ``inches``."""
+    """Write names below the positions 0, 1, 2, ... of the x axis; rotate them if one is wider than ``inches``."""
     axes.set_xticks(range(len(names)), names)
     em = look.rc["xtick.labelsize"] / 72
     if (1 + max(map(len, names), default=0)) * em * LETTER_EM > inches:
@@ -151,8 +151,7 @@ def name_places(axes: Any, names: Sequence[str], inches: float, look: Look) -> N
 
 
 def legend_above(figure: "Figure", handles: Sequence[Any], labels: Sequence[str], look: Look, least: int = 2) -> None:
-    """Draw a legend above the figure, with as many columns as its width has room for; none for fewer labels than
-    ``least``."""
+    """Draw a legend above the figure, in as many columns as fit; none for fewer labels than ``least``."""
     if len(labels) < least and HOLLOW not in labels:
         return
     em = look.rc["legend.fontsize"] / 72
@@ -163,7 +162,7 @@ def legend_above(figure: "Figure", handles: Sequence[Any], labels: Sequence[str]
 
 
 def handles_of(grid: Iterable[Any]) -> tuple[list[Any], list[str]]:
-    """Return the handle of each label in some axes, and the labels, in their order."""
+    """Return the legend handles of some axes and their labels, each label once, in order."""
     found: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -172,12 +171,12 @@ def handles_of(grid: Iterable[Any]) -> tuple[list[Any], list[str]]:
 
 
 def hollow_among(is_hollow: np.ndarray | None, values: Any) -> np.ndarray:
-    """[n]: which of the values are drawn hollow: numbers of stalled runs."""
+    """Return [n] which of the values are drawn hollow because their runs stalled."""
     return np.zeros(len(values), bool) if is_hollow is None else is_hollow & np.isfinite(values)
 
 
 def stalled_entry(axes: Any) -> None:
-    """Say in the legend what hollow marks are."""
+    """Add an entry to the legend that explains hollow marks."""
     axes.plot([], [], "o", color="#777777", markerfacecolor="white", label=HOLLOW)
 
 
@@ -196,8 +195,8 @@ def save(figure: "Figure", stem: str | os.PathLike[str]) -> list[Path]:
 def write(figure: "Figure", path: str | os.PathLike[str], dpi: float = DPI, look: Look = PLAIN) -> Path:
     """Write a PNG, SVG or PDF file, completely or not at all; the same figure gives the same bytes.
 
-    ``dpi`` is the resolution of a PNG file, ``look`` that with which it was drawn. Raises :class:`InputError` for other
-    suffixes.
+    ``dpi`` is the resolution of a PNG file, and ``look`` is the one that the figure was drawn with. Raises
+    :class:`InputError` for other suffixes.
     """
     if problems := suffix_problems(path):
         raise InputError(problems)
@@ -208,7 +207,7 @@ def write(figure: "Figure", path: str | os.PathLike[str], dpi: float = DPI, look
 
 
 def suffix_problems(path: str | os.PathLike[str]) -> list[Problem]:
-    """Return the problem with a file name that is not of a kind that can be written, if it has one."""
+    """Return the problem with a file name whose suffix is not supported; empty if it is."""
     if Path(path).suffix in NO_DATES:
         return []
     return [Problem(str(path), f"a name that ends in {', '.join(NO_DATES)}", Path(path).suffix or "none")]

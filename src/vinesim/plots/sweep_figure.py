@@ -42,17 +42,17 @@ class _Roles:
     titles: dict[str, Title]
 
     def text(self, column: str, label: Any) -> str:
-        """Write a label of an axis, with its unit if it is a number."""
+        """Format a label of an axis, with its unit if it is a number."""
         return label_text(self.titles[column], label)
 
     def name(self, column: str, label: Any) -> str:
-        """Write a label for a legend or over a panel: text says itself, a number needs its axis."""
+        """Format a label for a legend or a panel's title: a number is preceded by the name of its axis."""
         text = self.text(column, label)
         return text if isinstance(label, str) else f"{self.titles[column].words} {text}"
 
 
 def sweep_figure(sweep: Sweep, wanted: Wanted) -> "Figure":
-    """Return the figure of a sweep. Raises :class:`InputError` for what the sweep does not have."""
+    """Return the figure of a sweep. Raises :class:`InputError` for columns that the sweep lacks."""
     check_share("--confidence", wanted.confidence)
     wanted.check_kind(OF_SWEEPS, "a sweep")
     for name in axes_of_jobs(sweep.study.record):
@@ -78,7 +78,7 @@ def sweep_figure(sweep: Sweep, wanted: Wanted) -> "Figure":
 
 
 def _chosen(sweep: Sweep, wanted: Wanted) -> Table:
-    """Return the rows of the sweep that ``where`` leaves. Raises :class:`InputError`."""
+    """Return the rows of the sweep that ``where`` selects. Raises :class:`InputError`."""
     table = sweep.table
     if not table.n_rows:
         raise InputError([Problem("the sweep", "finished runs", "none")])
@@ -100,7 +100,7 @@ def _chosen(sweep: Sweep, wanted: Wanted) -> Table:
 
 
 def _equal(labels: np.ndarray, value: Any) -> np.ndarray:
-    """Return which labels are the value, which may be a text such as ``25 us``."""
+    """Return which labels equal the value, which may be a text such as ``25 us``."""
     if labels.dtype.kind == "f":
         try:
             number = float(value)
@@ -111,7 +111,7 @@ def _equal(labels: np.ndarray, value: Any) -> np.ndarray:
 
 
 def _roles(sweep: Sweep, table: Table, wanted: Wanted) -> _Roles:
-    """Return what is drawn over what: by default the first axis of numbers across, and a line for each of the next."""
+    """Return the roles of columns: by default, the first numeric axis is x, and the next axis gives the lines."""
     columns = list(sweep.study.columns)
     y = wanted.y or DEFAULT
     numbers_of(table, y)
@@ -147,7 +147,7 @@ def _axis_of(sweep: Sweep, column: str) -> tuple[str, ...]:
 
 
 def _check_all_said(sweep: Sweep, table: Table, roles: _Roles) -> None:
-    """Raise if an axis is left over whose labels would be averaged."""
+    """Raise :class:`InputError` if an axis has no role, so that its labels would be averaged."""
     used = {name for role in (roles.x, roles.by, roles.panel) if role for name in _axis_of(sweep, role)}
     left = [name for name in sweep.study.columns if name not in used and _n_labels(table, name) > 1]
     if left:
@@ -185,7 +185,7 @@ def _means(table: Table, x: str, y: str, confidence: float) -> tuple[list[Any], 
 
 
 def _stalled(table: Table) -> np.ndarray:
-    """[n] whether each run stalled."""
+    """Return [n] whether each run stalled."""
     if "exit_reason" not in table:
         return np.zeros(table.n_rows, bool)
     return np.asarray(table["exit_reason"] == ExitReason.STALLED)
@@ -279,7 +279,7 @@ def _heat(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
 
 
 def _points(table: Table, roles: _Roles, wanted: Wanted) -> "Figure":
-    """Draw a point for each run, where it has both numbers."""
+    """Draw a point for each run that has both numbers."""
     found = [
         (
             label,

@@ -8,7 +8,7 @@ from vinesim.model.titles import Title
 def times_of_runs(
     clock: Clock, since_us: float, until_us: float, unit: str | None, where: str, label: str | None = None
 ) -> Display:
-    """Return how an axis shows a part of a run: as dates, if they are known and no unit is wanted."""
+    """Return how an axis shows the times of a run: as dates if they are known and no unit is wanted."""
     if clock.start_s is None or unit is not None:
         return displayed(Title("time", "us"), [until_us - since_us], unit, where, label)
     day_us = UNITS["us"]["d"]

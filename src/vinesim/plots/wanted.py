@@ -1,4 +1,4 @@
-"""What a user asks of a figure: the words of ``vinesim plot`` and of ``vinesim.plot``, checked."""
+"""The options of a figure, as given to ``vinesim plot`` or ``vinesim.plot``, and their checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ LOG = ("", "x", "y", "xy")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A figure as it was asked for; None: the figure decides."""
+    """The requested options of a figure; None means the figure's default."""
 
     kind: str | None = None
     x: str | None = None
@@ -23,14 +23,14 @@ class Wanted:
     by: str | None = None
     panel: str | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
-    log: str = ""  # the axes that are logarithmic
+    log: str = ""  # the logarithmic axes
     x_unit: str | None = None
     y_unit: str | None = None
     x_label: str | None = None
     y_label: str | None = None
     title: str | None = None
     confidence: float = 0.95
-    from_us: float | str = 0.0  # us, or a text with a unit, or a date if the run has dates
+    from_us: float | str = 0.0  # us, a text with a unit, or a date if the run has dates
     to_us: float | str | None = None
     color: str = "auto"
     look: Look = field(default_factory=Look)
@@ -40,7 +40,7 @@ class Wanted:
         return "log" if axis in self.log else "linear"
 
     def check_kind(self, kinds: tuple[str, ...], of: str) -> None:
-        """Raise :class:`InputError` for a kind of figure that a sweep or a run does not have."""
+        """Raise :class:`InputError` for a kind of figure that does not exist for a sweep or a run."""
         if self.kind is not None and self.kind not in kinds:
             other = " It needs the folder of a sweep." if self.kind in OF_SWEEPS else ""
             other = " It needs the folders of runs." if self.kind in OF_RUNS else other
@@ -50,7 +50,7 @@ class Wanted:
             )
 
     def check_unused(self, kind: str, names: tuple[str, ...]) -> None:
-        """Raise :class:`InputError` for options that mean nothing in this kind of figure."""
+        """Raise :class:`InputError` for options that this kind of figure does not use."""
         plain = Wanted()
         problems = [
             Problem(

@@ -1,1 +1,1 @@
-"""A self-contained HTML page, and the one about a run."""
+"""Self-contained HTML pages, and the page of a run."""

@@ -1,4 +1,4 @@
-"""The part of a run's page that breaks its jobs down along every known axis."""
+"""The part of a run's page that breaks its jobs down by user, partition, size and the other axes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from vinesim.metrics.fairness import jain
 from vinesim.metrics.numbers import written
 from vinesim.report.markup import note, table
 
-MAX_ROWS = 24  # of a table, those with the most work
-COLUMNS = {  # column -> title and how it is written
+MAX_ROWS = 24  # rows of a table; labels with less work are left out
+COLUMNS = {  # column -> title and format
     "jobs": ("jobs", lambda n: f"{n:,}"),
     "finished": ("finished", lambda n: f"{n:,}"),
     "refused": ("refused", lambda n: f"{n:,}"),
@@ -42,18 +42,18 @@ EXPLAINED = (
 )
 
 
-COMPARED = ("wait_us", "wait_p99_us", "first_token_p99_us", "token_p99_us", "slowdown", "utilization")  # of two
+COMPARED = ("wait_us", "wait_p99_us", "first_token_p99_us", "token_p99_us", "slowdown", "utilization")  # of two runs
 
 
 def breakdown(result: ResultTables) -> str:
-    """Return a table for each axis with more than one label; nothing if none has."""
+    """Return a table for each axis with more than one label; empty if there is none."""
     found = _by_axis(result)
     text = "".join(_table(axis, rows) for axis, rows in found.items() if rows.n_rows > 1)
     return text and text + note(EXPLAINED)
 
 
 def breakdown_of_two(names: Sequence[str], one: ResultTables, other: ResultTables) -> str:
-    """Return a table for each axis of both runs on which either has more than one label; nothing if there is none."""
+    """Return a table for each common axis on which either run has more than one label; empty if there is none."""
     first, second = _by_axis(one), _by_axis(other)
     text = ""
     for axis in [axis for axis in first if axis in second]:
@@ -72,7 +72,7 @@ def breakdown_of_two(names: Sequence[str], one: ResultTables, other: ResultTable
 
 
 def compared_of(both: Sequence[Table]) -> list[str]:
-    """Return the numbers in which the labels of two runs or sweeps are compared, among the numbers that both have."""
+    """Return the numbers by which the labels of two runs or sweeps are compared, as far as both have them."""
     return [name for name in COMPARED if all(name in rows for rows in both)]
 
 
@@ -107,8 +107,10 @@ def title_of(axis: str) -> str:
 
 
 def evenness(rows: Table) -> str:
-    """Say how even the mean slowdowns of the groups are, apart from the jobs without a label; empty if fewer than two
-    have a mean slowdown."""
+    """Describe how even the mean slowdowns of the groups are; empty if fewer than two groups have one.
+
+    Jobs without a label do not count.
+    """
     known = rows["slowdown"][np.isfinite(rows["slowdown"]) & (rows[next(iter(rows))] != NONE)]
     return f"Jain's index of the mean slowdowns: {jain(known):.4g} (1: all are equal)." if len(known) > 1 else ""
 

@@ -1,4 +1,4 @@
-"""Distributions of times, binned and ranked."""
+"""Distributions of times as histograms and quantiles."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ PROBABILITIES = [*(i / 100 for i in range(100)), *(1 - 10 ** (-i / 5) for i in r
 
 
 class _Measured:
-    """The values of a time of a run, each of a task type; the code None means all types."""
+    """The values of one time in a run, with the task type of each. The code None stands for all types."""
 
     def __init__(self, times: Times, run: RunColumns):
         values, (task_type,) = times.values(run), run.of(times.table, "task_type")
@@ -32,7 +32,7 @@ class _Measured:
         return self._values if code is None else self._values[self._type == code]
 
     def ends(self) -> tuple[float | None, float | None, float | None]:
-        """Return the least value, the largest, and the least above 0; None where there is none."""
+        """Return the smallest value, the largest, and the smallest above 0; None where there is none."""
         if not len(self._values):
             return None, None, None
         low, high = float(self._values.min()), float(self._values.max())
@@ -41,17 +41,19 @@ class _Measured:
         return low, high, float(self._values[self._values > 0].min()) if high > 0 else None
 
     def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return bins from 0 to N_BINS - 1 that hold values, and how many; of the values' logarithms if ``least`` is
-        given, which stands for what is below it."""
+        """Return the indices of bins that hold values, and how many values each holds.
+
+        With ``least``, the bins are of logarithms, and smaller values count as ``least``.
+        """
         values = self._of(code)
         place = values if least is None else np.log(np.maximum(values, least))
         counts = np.bincount(np.clip(np.floor((place - low) / width).astype(np.int64), 0, N_BINS - 1))
         return np.flatnonzero(counts), counts[counts > 0]
 
     def quantiles(self, code: int | None) -> list[float]:
-        """Return the quantiles of PROBABILITIES; nothing without values."""
+        """Return the quantiles at PROBABILITIES; empty without values."""
         ordered = np.sort(self._of(code))
-        n = len(ordered)  # a rank that is whole but for rounding is that rank
+        n = len(ordered)  # a rank that is whole except for rounding is that rank
         return [float(ordered[max(0, math.ceil(n * p - 1e-9 * n) - 1)]) for p in PROBABILITIES] if n else []
 
 
@@ -59,7 +61,7 @@ _Group = tuple[_Measured, int | None, str]  # the code of the task type, None: a
 
 
 def distributions(result: ResultTables) -> dict[str, Any]:
-    """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
+    """Return histograms (linear and logarithmic) and quantiles of a stored run, overall and by task type; in us."""
     types = result.task_types
     found = times_with(result.has("tasks", "first_token_us")).values()
     run = StoredColumns(result)
@@ -76,7 +78,7 @@ def distributions_of(tables: Tables) -> dict[str, Any]:
 
 
 def distributions_of_runs(results: Mapping[str, ResultTables]) -> dict[str, Any]:
-    """Return the same for several stored runs by name, in equal bins; the groups are the runs."""
+    """Return histograms and quantiles of several stored runs by name, in the same bins; each run is a group."""
     common = times_with(all(run.has("tasks", "first_token_us") for run in results.values())).values()
     runs = {name: StoredColumns(run) for name, run in results.items()}
     found = (_distribution(t, [(_Measured(t, run), None, name) for name, run in runs.items()]) for t in common)
@@ -94,7 +96,7 @@ def _by_type(measured: _Measured, types: Mapping[int, str]) -> list[_Group]:
 
 
 def _distribution(times: Times, groups: Sequence[_Group]) -> dict[str, Any] | None:
-    """Return one measure; None if a run has no row with a value."""
+    """Return the histograms and quantiles of one time; None if a run has no values."""
     ends = [measured.ends() for measured in dict.fromkeys(measured for measured, _, _ in groups)]
     lows, highs = [low for low, _, _ in ends if low is not None], [high for _, high, _ in ends if high is not None]
     if len(lows) < len(ends) or len(highs) < len(ends):
@@ -122,15 +124,14 @@ def _distribution(times: Times, groups: Sequence[_Group]) -> dict[str, Any] | No
 
 
 def _bounds(low: float, high: float) -> list[float]:
-    """Return the ends of the bins; a single value gets a little room on each side."""
+    """Return the bounds of the bins; a single value gets some room on each side."""
     if high - low > 1e-9 * abs(high):
         return [low, high]
     return [0.95 * low, 1.05 * high] if high > 0 else [0.0, 1.0]
 
 
 def _counts(measured: _Measured, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
-    """Count the values in N_BINS equal bins, of their logarithms if ``least`` is given; the last bin includes its
-    end."""
+    """Count the values in N_BINS equal bins, or with ``least`` their logarithms; the last bin includes its end."""
     bins, n = measured.bins(code, bounds[0], (bounds[1] - bounds[0]) / N_BINS, least)
     counts = np.zeros(N_BINS, np.int64)
     counts[bins] = n

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-MOST_ROWS = 24  # of a table that is shown at once; a longer one scrolls
-LONG_CELL = 24  # letters of a cell that is not wrapped
-LONG = 10  # letters of a headline figure that are set in the usual size
+MOST_ROWS = 24  # rows of a table without scrolling
+LONG_CELL = 24  # letters of a cell before its text wraps
+LONG = 10  # letters of a headline figure in the usual size
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Content:
     styles: Sequence[str] = ()
     kicker: str = "VineSim report"
     closing: str = "This page is complete in itself: it loads nothing and sends nothing."
-    connects: bool = False  # to the server that it comes from
+    connects: bool = False  # whether it connects to its own server
 
 
 def table(
@@ -79,12 +79,12 @@ def facts(items: Iterable[tuple[str, str]]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a number with its noun: 1 run, 2 runs."""
+    """Format a number with its noun: 1 run, 2 runs."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def note(text: str) -> str:
-    """Build a remark below or above what it is about."""
+    """Build a remark next to what it is about."""
     return f'<p class="note">{escape(text)}</p>'
 
 

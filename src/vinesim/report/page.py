@@ -1,4 +1,4 @@
-"""Write a page as one file with text, style, scripts and data, which loads nothing from the network, by policy."""
+"""Write a page as one file with text, style, scripts and data. Its security policy forbids loading anything else."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ FIRST = ("base.js", "chart.js")
 def write_page(content: Content, output: str | Path) -> int:
     """Write a page; return its size in bytes. Raises :class:`~vinesim.model.errors.InputError` if it cannot be
     written."""
-    page = render(content).encode(errors="replace")  # names of files may not be text
+    page = render(content).encode(errors="replace")  # names of files may not be valid text
     with replacing(output) as draft:
         draft.write_bytes(page)
     return len(page)
@@ -51,14 +51,14 @@ def render(content: Content) -> str:
 
 
 def policy_of(page: str) -> str:
-    """Return the security policy of a page, for the header of a server; no other page may show it in a frame."""
+    """Return the security policy of a page as a server's header, which also forbids frames of other pages."""
     found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     assert found is not None
     return f"{found[1]}; frame-ancestors 'none'"
 
 
 def _policy(style: str, scripts: tuple[str, ...], connects: bool) -> str:
-    """Return the security policy: only what stands in the page, and what its own server answers if it ``connects``."""
+    """Return the security policy: only the page's own content, and, if it ``connects``, answers of its own server."""
     known = " ".join(f"'{_hash(script)}'" for script in scripts)
     own = " connect-src 'self';" if connects else ""
     return (
@@ -72,7 +72,7 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the name of an inline script or style in the page's security policy."""
+    """Return the hash by which the page's security policy names an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""The rack view: what was allocated of the units over time, in the finest cells that fit on a page."""
+"""The rack view: the allocated share of the units over time, in the finest cells that fit on a page."""
 
 import base64
 from collections.abc import Mapping
@@ -16,15 +16,16 @@ MAX_INTERVALS = 200
 
 
 def racks_of(run: Activity, type_order: Mapping[int, int], places: PlaceNames) -> dict[str, Any]:
-    """Return cells in (rack, shelf) order and what was allocated of them in equal intervals, as 8-bit fractions of
-    ``scale``: 1, or the maximum if units were over-committed. If it can differ, also how long they were active.
+    """Return cells in (rack, shelf) order, with their allocated shares in equal intervals and, if it can differ, their
+    active shares.
 
-    A cell is a unit; with more than MAX_CELLS units it is the units of a shelf, a rack, or several racks, without those
-    of types that run nothing.
+    Shares are 8-bit fractions of ``scale``, which is 1, or the maximum if units were over-committed. A cell is a unit;
+    with more than MAX_CELLS units it is a shelf, a rack, or several racks, without units of types that run nothing.
 
     Args:
-        type_order: position of each processor type's code in the page's list of types.
-        places: what people call the nodes and racks.
+        run: The activity of the run.
+        type_order: The position of each processor type's code in the page's list of types.
+        places: The names of the nodes and racks.
     """
     units = run.units
     level, cell = _cells(units["rack"], units["shelf"])
@@ -71,17 +72,17 @@ def racks_of(run: Activity, type_order: Mapping[int, int], places: PlaceNames) -
 
 
 def _mean(cell: np.ndarray, values: np.ndarray, weight: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the weighted mean of the units' values in each cell, of these sizes; 0 for a cell without size."""
+    """Return the weighted mean of the units' values in each cell; 0 if the total weight of a cell, ``sizes``, is 0."""
     return np.bincount(cell, values * weight) / np.where(sizes > 0, sizes, 1.0)
 
 
 def _in_8_bits(share: np.ndarray) -> str:
-    """Encode shares from 0 to 1 (apart from rounding) as bytes in base64."""
+    """Encode shares from 0 to 1 as bytes in base64; rounding errors are clipped."""
     return base64.b64encode(np.rint(255 * np.minimum(share, 1.0)).astype(np.uint8).tobytes()).decode("ascii")
 
 
 def _cells(rack: np.ndarray, shelf: np.ndarray) -> tuple[str, np.ndarray]:
-    """Return (what a cell is, [U] the cell of each unit) for units in (rack, shelf) order."""
+    """Return what a cell is, in words, and [U] the cell of each unit, for units in (rack, shelf) order."""
     if len(rack) <= MAX_CELLS:
         return "unit", np.arange(len(rack))
     new_rack = np.r_[True, rack[1:] != rack[:-1]]

@@ -34,7 +34,7 @@ MAX_PERIODS = 2000
 
 
 def run_page(folder: Path, error: str | None = None) -> Content:
-    """Read a result folder; ``error`` says how far off the model is.
+    """Build the page of the run in a result folder; ``error`` is a sentence about the error of the model.
 
     Raises :class:`~vinesim.model.errors.InputError`.
     """
@@ -91,7 +91,7 @@ def _lead(summary: dict[str, Any]) -> str:
 
 
 def _summary(result: ResultTables, counts: dict[str, int]) -> str:
-    """Build the summary: the numbers that the terminal shows too."""
+    """Build the summary, the numbers that the terminal also shows."""
     summary, clock = result.summary, result.clock
     latency, waits = summary["jobs"]["latency_us"], summary["jobs"].get("wait_us")
     headline = [
@@ -157,12 +157,12 @@ def _waits(waits: dict[str, float | None]) -> str:
 
 
 def _dates(clock: Clock, end_us: float) -> str:
-    """Say from when to when the run lasted, if that is known."""
+    """Describe when the run began and ended; empty if it has no dates."""
     return "" if clock.start is None else clock.span(0.0, end_us)
 
 
 def _not_finished(jobs: dict[str, Any]) -> str:
-    """Say why jobs did not finish; "" if all did."""
+    """Describe why jobs did not finish; empty if all did."""
     return ", ".join(f"{n:,} {words}" for words, n in not_finished(jobs, "left").items() if n)
 
 
@@ -223,7 +223,7 @@ def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _periods(result: ResultTables) -> dict[str, Any]:
-    """Return at most MAX_PERIODS rows; if there are more periods, neighbours are averaged."""
+    """Return at most MAX_PERIODS rows of the periods; if there are more, neighbouring periods are averaged."""
     n = result.rows("SELECT coalesce(sum(n_periods), 0) FROM periods")[0][0]
     stride = max(1, -(-int(n) // MAX_PERIODS))
     found = result.columns(

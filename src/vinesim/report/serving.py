@@ -1,4 +1,4 @@
-"""What a run's page says about serving engines."""
+"""The part of a run's page about serving engines."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SELECT count(tasks.start_us) FROM held JOIN tasks USING (task) WHERE held.outcom
 
 
 def serving_figures(serving: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the figures of the engines, from their part of the summary."""
+    """Return the headline figures of the engines, from their part of the summary."""
     times = {"p99 time to the first token": "first_token_us", "p99 time per output token": "token_us"}
     found = [
         (title, time_or_dash(serving[key]["p99"]), f"mean {time_or_dash(serving[key]['mean'])}")
@@ -34,7 +34,7 @@ def serving_figures(serving: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def token_rows(result: ResultTables, serving: dict[str, Any]) -> list[tuple[str, str, str, int]]:
-    """Return the rows of the times of tokens: title, part of the summary, key, and how many tasks have it."""
+    """Return the rows of token times: title, part of the summary, key, and the number of tasks that have the time."""
     titles = {"first token": "first_token_us", "per token": "token_us", "queue": "queue_us"}
     rows = [(title, "serving", key, n) for (title, key), n in zip(titles.items(), result.rows(_COUNTS)[0], strict=True)]
     if "transfer_us" in serving:

@@ -1,9 +1,9 @@
 """The tasks of a result on their units as a timeline: Chrome's trace events in JSON, which Perfetto opens.
 
-A rack is a process, a unit is a thread. Each stay of a task on a unit is a slice; if its data had to be transferred,
-the slice contains the transfer and the execution. A unit that a task held besides the one that it ran on has a slice
-with its ``part``. Tasks that share a unit at the same time get a thread each.
-Source: the Trace Event Format: complete events (X), counters (C), metadata (M); times in us.
+A rack is a process, and a unit is a thread. Each stay of a task on a unit is a slice; if its data had to be
+transferred, the slice contains the transfer and the execution. The slice of a further unit that a task held has its
+``part``. Tasks that share a unit at the same time get a thread each. Source: the Trace Event Format: complete events
+(X), counters (C), metadata (M); times in us.
 """
 
 import gzip
@@ -46,7 +46,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Written:
-    """Counts of what a timeline holds."""
+    """The counts of what a timeline contains."""
 
     n_tasks: int
     n_slices: int  # more than tasks if some were interrupted or moved, or held several units
@@ -56,7 +56,7 @@ class Written:
 
 @dataclass
 class _Lanes:
-    """The threads: for each unit, when each of its lanes becomes free, us."""
+    """The threads: for each unit, the time at which each of its lanes becomes free, us."""
 
     free_us: dict[int, list[float]] = field(default_factory=dict)
     rack: dict[int, int] = field(default_factory=dict)
@@ -84,9 +84,9 @@ def write_timeline(
     to_us: float | str | None = None,
     max_slices: int = MAX_SLICES,
 ) -> Written:
-    """Write what was on the units between two times; at most ``max_slices`` slices, those that began first.
+    """Write what ran on the units between two times: at most ``max_slices`` slices, the earliest first.
 
-    Both are in us, or texts such as ``3 h``, or dates if the run has dates. The file is compressed if its name ends in
+    Times are in us, or texts such as ``3 h``, or dates if the run has dates. The file is compressed if its name ends in
     ``.gz``. Raises :class:`~vinesim.model.errors.InputError`.
     """
     problems = [] if max_slices > 0 else [Problem("--limit", "at least 1", f"{max_slices}")]
@@ -149,7 +149,7 @@ def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen:
 
 
 def _waits_us(rows: Sequence[tuple[Any, ...]], runs: Mapping[int, Sequence[tuple[float, float]]]) -> list[float]:
-    """Return how long the task of each slice waited until its begin, given the runs of tasks that have several."""
+    """Return how long the task of each slice waited before the slice, us, given the runs of tasks that have several."""
     task, begin_us, eligible_us = (np.array([row[i] for row in rows]) for i in (0, 7, 12))
     earlier = [(i, *run) for i, one in enumerate(task.tolist()) for run in runs.get(one, ()) if run[0] < begin_us[i]]
     of, *times_us = np.array(earlier, np.float64).reshape(-1, 3).T
@@ -175,7 +175,7 @@ def _slices(
     if is_shared:
         args["percent_of_unit"] = round(100 * share, 3)
     if part:
-        args["part"] = part  # a unit that it held besides the one that it ran on
+        args["part"] = part  # a further unit that the task held
     if outcome != "finished":
         args[outcome] = True
     yield {

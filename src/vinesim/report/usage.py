@@ -24,12 +24,13 @@ FROM numbered GROUP BY "group", i // $stride ORDER BY k
 
 
 def usage(result: ResultTables, run: Activity, types: list[str], type_of_unit: np.ndarray) -> dict[str, Any]:
-    """Return the edges of at most MAX_INTERVALS intervals, us, and what was allocated in each, of all units and of each
-    type; if it can differ, also the share of the time during which they were active.
+    """Return the edges of at most MAX_INTERVALS intervals, us, and the allocated share in each, of all units and by
+    type; if it can differ, also the active share.
 
     Args:
-        run: the activity of the same run.
-        types: the names of the processor types in use.
+        result: The tables of the run.
+        run: The activity of the same run.
+        types: The names of the processor types in use.
         type_of_unit: [U] index into ``types``.
     """
     return (
@@ -40,7 +41,7 @@ def usage(result: ResultTables, run: Activity, types: list[str], type_of_unit: n
 def usage_of(
     run: Activity, types: list[str], type_of_unit: np.ndarray, n_intervals: int = MAX_INTERVALS
 ) -> dict[str, Any]:
-    """Return the same, computed from the tasks in equal intervals."""
+    """Return what :func:`usage` does, computed from the tasks in ``n_intervals`` equal intervals."""
     edges = np.linspace(0.0, run.end_us, n_intervals + 1)
     of_type: dict[Measure, np.ndarray] = {}
     for measure in run.measures:

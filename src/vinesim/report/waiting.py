@@ -1,4 +1,4 @@
-"""The part of a run's page that says why jobs waited: the queue, its tipping point, the causes, the slowest jobs."""
+"""The part of a run's page about waiting: the queue, its tipping point, the causes, and the slowest jobs."""
 
 from html import escape
 from typing import Any
@@ -21,10 +21,10 @@ from vinesim.report.markup import figures, note, table
 from vinesim.report.rounding import rounded
 
 N_INTERVALS = 200
-N_CAUSES = 40  # intervals in which causes are shown: they are estimated from a sample
+N_CAUSES = 40  # intervals of the chart of causes, few because causes are estimated from a sample
 MAX_TYPES = 8
 N_SLOWEST = 8
-MAX_LINES = 5  # about what happened while a job waited
+MAX_LINES = 5  # lines about what happened while a job waited
 _SLOW = """
 SELECT task, task_type, arrival_us, finish_us - arrival_us AS latency,
     (SELECT sum(coalesce(start_us, end_us) - begin_us) FROM held WHERE part = 0 AND task = tasks.task) AS data
@@ -121,8 +121,8 @@ def _slowest(result: ResultTables, record: ExplainRecord | None, jobs: list[int]
 
 
 def times_of(result: ResultTables, jobs: list[int]) -> list[tuple[Any, ...]]:
-    """Return, of the task of each job that finished last: its type, its arrival, its latency, and for how long it
-    waited, moved its data and ran, in all of its runs, us; None for what did not happen."""
+    """Return a row for the task of each job that finished last: its type, its arrival, its latency, and how long it
+    waited, transferred data and ran in all of its runs; in us, None for what did not happen."""
     wait_us, found = StoredColumns(result).task_wait_us(), []
     for job in jobs:
         task, code, arrival, latency, data = result.rows(_SLOW, {"job": job})[0]

@@ -1,1 +1,1 @@
-"""Many runs: studies are expanded, run, stored and compared."""
+"""Many runs: expand studies into runs, do the runs, store them and compare them."""

@@ -1,4 +1,4 @@
-"""Compute the numbers of a stored run again under other prices, powers or rates, from its tables, without a run."""
+"""Recompute the numbers of a stored run under other prices, powers or rates, from its tables, without a new run."""
 
 import hashlib
 import os
@@ -26,8 +26,8 @@ from vinesim.policies.registry import resolve
 from vinesim.result import Result
 from vinesim.studies.origin import read_origin
 
-_AFTER = ("electricity", "sampling_us")  # what the engine never sees
-_POWERS = ("power_w", "accounting")  # seen only while the periods of a batch policy are accounted for
+_AFTER = ("electricity", "sampling_us")  # settings that the engine never sees
+_POWERS = ("power_w", "accounting")  # settings that matter only to the accounting of a batch policy's periods
 _TYPE_POWERS = ("idle_power_w", "dynamic_power_w", "sleep_power_w", "power_curve_w")
 
 
@@ -40,7 +40,7 @@ def read_result(
 ) -> Result:
     """Return the result in a folder that ``vinesim run --out`` wrote, without running anything.
 
-    ``settings`` maps keys of the scenario to new values; ``changes`` says the same as texts, ``key=value``. Prices,
+    ``settings`` maps keys of the scenario to new values; ``changes`` are the same as texts, ``key=value``. Prices,
     powers, electricity, sampling and the start date can be changed. ``quantiles`` maps names in the summary to
     quantiles. Raises :class:`InputError` for a change that would affect what happens in a run, and for a folder that
     cannot be read.
@@ -66,8 +66,8 @@ def read_result(
 
 
 def check_change(was: Scenario, asked: Scenario, remedy: str, *, has_tables: bool = True) -> None:
-    """Raise :class:`InputError` if two scenarios differ in what decides what happens in a run; without its tables, also
-    if they differ in powers."""
+    """Raise :class:`InputError` if two scenarios differ in anything that affects what happens in a run. Without the
+    run's tables, powers count too."""
     with_powers = not has_tables or isinstance(resolve(asked.policy, asked.options), BatchPolicy)
     pairs = zip(_decisive(was, with_powers), _decisive(asked, with_powers), strict=True)
     if names := [name for (name, one), (_, other) in pairs if one != other]:
@@ -77,7 +77,7 @@ def check_change(was: Scenario, asked: Scenario, remedy: str, *, has_tables: boo
 
 
 def _decisive(scenario: Scenario, with_powers: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the parts of a scenario that decide what happens, as digests; powers do in a batch policy's periods."""
+    """Yield digests of the parts of a scenario that affect what happens in a run; powers only with a batch policy."""
     for item in fields(scenario):
         name = item.name
         if name in _AFTER or name not in counted(scenario) or (name in _POWERS and not with_powers):
@@ -87,7 +87,7 @@ def _decisive(scenario: Scenario, with_powers: bool) -> Iterator[tuple[str, byte
 
 
 def digest_of(value: Any) -> bytes:
-    """Return a hash of a part of a scenario."""
+    """Return a hash of a part of a scenario, equal for equal values."""
     digest = hashlib.sha256()
     feed(digest, value)
     return digest.digest()
@@ -102,6 +102,6 @@ def _unpriced(center: Datacenter, with_powers: bool) -> Datacenter:
 
 
 def _scenario(source: YamlSource, folder: Path) -> Scenario:
-    with warnings.catch_warnings():  # they were given when it was run
+    with warnings.catch_warnings():  # known, because the run had them
         warnings.simplefilter("ignore", InputWarning)
         return scenario_from(source, folder, check_policy=resolve)

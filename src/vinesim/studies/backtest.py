@@ -1,11 +1,10 @@
 """A back-test: compare the waits that a policy predicts with those that happened.
 
-The actual start of a job is in the attribute ``start_s``, and the time from which it could have started in
-``eligible_s``, both in seconds from the beginning of the workload. Any table may have them, as columns
-``attribute.start_s`` and ``attribute.eligible_s``; without the latter, a wait counts from the arrival. The policy runs
-several times with different seeds, so that the prediction has its own band, or once if every seed gives the same. If
-all actual starts are whole seconds, the log rounded them down, as Slurm's logs do, and the predicted starts are rounded
-down too.
+The actual start of a job is in the attribute ``start_s``, and the time at which it became eligible in ``eligible_s``,
+both in seconds from the beginning of the workload. Any table may have them, as columns ``attribute.start_s`` and
+``attribute.eligible_s``; without the latter, a wait counts from the arrival. The policy runs several times with
+different seeds, so that the prediction has its own band, or once if every seed gives the same. If all actual starts are
+whole seconds, the log rounded them down, as Slurm's logs do, and the predicted starts are rounded down too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,30 +27,30 @@ from vinesim.studies.eligible import eligible_s
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 MOST_FURTHEST = 10  # jobs shown
-NEAR = 0.1  # a group's mean may be this far outside the band
-ORDERED = ("CPUs", "hour", "day")  # what has an order of its own
-ROUNDING_S = 1e-6  # a start this close to a second is at it
+NEAR = 0.1  # a group's mean may lie this far outside the band, relative to its ends
+ORDERED = ("CPUs", "hour", "day")  # groupings whose labels have a natural order
+ROUNDING_S = 1e-6  # starts this close to a whole second count as whole seconds
 SIZES = (1, 2, 8, 32, 128, 512, np.inf)  # CPUs
 CPU = "CPU"  # the type of CPUs in imported scenarios
 
 
 @dataclass(frozen=True)
 class Backtest:
-    """J jobs that started in truth and in each of R runs; waits in s."""
+    """The waits of J jobs that really started, and that started in each of R runs; in s."""
 
     scenario: Scenario
     job: np.ndarray  # [J] index into the workload
     actual_s: np.ndarray  # [J]
     predicted_s: np.ndarray  # [R, J]
-    begin_s: np.ndarray  # [R, J] when they start first, s from the beginning
+    begin_s: np.ndarray  # [R, J] their first start, s from the beginning
     run_s: np.ndarray  # [J] from their first start to their last end, the median of the runs
-    n_actual: int  # jobs that started in truth
-    groups: dict[str, np.ndarray]  # [J] texts, by what they are grouped by
-    is_random: bool = True  # whether another seed gives another run; else there is one, which stands for all
+    n_actual: int  # jobs that really started
+    groups: dict[str, np.ndarray]  # [J] labels, by grouping
+    is_random: bool = True  # whether another seed gives another run; otherwise there is only one
 
     @property
     def mean_s(self) -> np.ndarray:
-        """[J] the mean of the runs."""
+        """[J] the mean predicted wait over the runs."""
         return np.asarray(self.predicted_s.mean(axis=0))
 
     @property
@@ -61,12 +60,12 @@ class Backtest:
 
     @property
     def error_of_one_s(self) -> float:
-        """The mean absolute error of a single run."""
+        """The mean absolute error of single runs."""
         return float(np.abs(self.predicted_s - self.actual_s).mean())
 
     @property
     def band_s(self) -> float:
-        """How far two runs are from one another: the mean absolute difference of a job's waits; NaN for one of many."""
+        """The mean absolute difference of a job's waits in two runs; 0 if the seed changes nothing, NaN for one run."""
         if not self.is_random:
             return 0.0
         n = len(self.predicted_s)
@@ -75,7 +74,7 @@ class Backtest:
 
     @property
     def floor_s(self) -> float:
-        """What the error would be if the truth were one more run: of each run, from the mean of the others."""
+        """The error of a perfect model: that of each run, as if it were the truth, against the mean of the others."""
         if not self.is_random:
             return 0.0
         n = len(self.predicted_s)
@@ -85,7 +84,7 @@ class Backtest:
         return float(np.abs(self.predicted_s - others).mean())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield actual and predicted means by group: sizes and times in their order, others with most jobs first."""
+        """Yield actual and predicted means by group: sizes and times in their order, others by number of jobs."""
         for by, words in self.groups.items():
             names, code, counts = np.unique(words, return_inverse=True, return_counts=True)
             if len(names) < 2:
@@ -102,7 +101,7 @@ class Backtest:
                 }  # fmt: skip
 
     def furthest(self) -> list[dict[str, Any]]:
-        """Return the jobs that are furthest off."""
+        """Return the jobs with the largest errors."""
         work, mean_s = self.scenario.workload, self.mean_s
         found = []
         for i in np.argsort(-np.abs(mean_s - self.actual_s), kind="stable")[:MOST_FURTHEST]:
@@ -113,14 +112,14 @@ class Backtest:
         return found
 
     def why(self, i: int) -> str:
-        """Say how a job is off."""
+        """Describe how the prediction of a job differs from its actual wait."""
         low, high, actual = self.predicted_s[:, i].min(), self.predicted_s[:, i].max(), self.actual_s[i]
         if low <= actual <= high:
             return f"runs differ: {low:,.0f} to {high:,.0f} s"
         return ("sooner" if high < actual else "later") + " in every run"
 
     def as_document(self) -> dict[str, Any]:
-        """Return all of it for programs."""
+        """Return everything as plain data, for JSON."""
         quantiles = {name: float(np.quantile(self.actual_s, q)) for name, q in QUANTILES.items()}
         predicted = {name: float(np.quantile(self.predicted_s, q)) for name, q in QUANTILES.items()}
         means = self.predicted_s.mean(axis=1)
@@ -145,21 +144,21 @@ class Backtest:
 
     @property
     def is_dated(self) -> bool:
-        """Whether the log says when it began; else its hours and days count from its beginning."""
+        """Whether the log has a start date; otherwise its hours and days count from its beginning."""
         return bool(start_s_of(self.scenario))
 
     @property
     def actual_start_s(self) -> np.ndarray:
-        """[J] when the jobs started."""
+        """[J] when the jobs really started, s from the beginning."""
         return np.array([float(text) for text in np.array(self.scenario.workload.words_of("start_s"))[self.job]])
 
     @property
     def predicted_start_s(self) -> np.ndarray:
-        """[J] when they start in the mean of the runs, counted from when they were eligible in truth."""
+        """[J] the time of eligibility in the log plus the mean predicted wait, s from the beginning."""
         return self.actual_start_s - self.actual_s + self.mean_s
 
     def trust(self) -> str:
-        """Say in a sentence for which questions the model is good."""
+        """Return a sentence about the questions that the model can answer."""
         mean_s = float(self.actual_s.mean())
         off = abs(float(self.predicted_s.mean()) - mean_s) / mean_s if mean_s else 0.0
         rows = list(self.rows())
@@ -185,9 +184,10 @@ def _grade(off: float, good: float, fair: float) -> str:
 def backtest(
     scenario: Scenario, n: int = 10, *, engine: Engine = "auto", on_run: Callable[[int], None] | None = None
 ) -> Backtest:
-    """Run the policy ``n`` times, or once if no run depends on the seed, and compare.
+    """Run the policy ``n`` times, or once if the seed changes nothing, and compare its waits with the actual ones.
 
-    Raises :class:`InputError` where no actual starts are known."""
+    Raises :class:`InputError` if no actual starts are known.
+    """
     work = scenario.workload
     starts = work.words_of("start_s")
     has = np.array([text != "" for text in starts])
@@ -223,7 +223,7 @@ def backtest(
 
 
 def begin_and_end_s(scenario: Scenario, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
-    """[J] and [J]: when each job starts first in a run, and when it ends last; not finite where it does not."""
+    """Return the first start and the last end of each job in a run, [J] each, s; not finite where there is none."""
     result = simulate(scenario, engine=engine)
     segments = Tables(scenario, result.outcome).segments
     first = scenario.workload.job_first
@@ -235,7 +235,7 @@ def begin_and_end_s(scenario: Scenario, engine: Engine) -> tuple[np.ndarray, np.
 
 
 def _waits_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.ndarray:
-    """[J] how long each job waits in a run, until it starts first; NaN: it does not."""
+    """Return [J] how long each job waits in a run before its first start, s; NaN if it never starts."""
     waits_s = begin_s - eligible_s(work, begin_s, end_s)
     return np.where(np.isfinite(waits_s), np.maximum(waits_s, 0.0), np.nan)
 
@@ -260,20 +260,20 @@ def _groups(scenario: Scenario) -> dict[str, np.ndarray]:
 
 
 def start_s_of(scenario: Scenario) -> float:
-    """Return when a log begins, s since 1970; 0: it has no date."""
+    """Return when a log begins, s since 1970; 0 if it has no date."""
     return Clock(scenario.start_date).start_s or float((scenario.options or {}).get("start_s", 0.0))
 
 
 def _place_by(by: str, names: np.ndarray, counts: np.ndarray) -> Callable[[int], tuple[int, str]]:
-    """Return by what groups are sorted."""
+    """Return the sort key of a group, given its number, for the grouping ``by``."""
     if by not in ORDERED:
         return lambda g: (-int(counts[g]), "")
-    first = [name.removeprefix("over ").split("-")[0] for name in names.tolist()]  # of 3-8, 3
+    first = [name.removeprefix("over ").split("-")[0] for name in names.tolist()]  # 3 for "3-8"
     return lambda g: (int(first[g]), str(names[g]))
 
 
 def cpus_of(work: Workload) -> np.ndarray:
-    """[J] CPUs of each job, or units where it takes no CPUs along with its GPUs; a whole node counts as 1."""
+    """Return [J] the CPUs of each job, or its units if it takes GPUs without CPUs; a whole node counts as 1."""
     demand = np.ones(work.n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
     units = demand * (1 if work.units is None else work.units)
     cpus = (work.companions or {}).get(CPU, np.zeros(work.n_tasks))
@@ -281,7 +281,7 @@ def cpus_of(work: Workload) -> np.ndarray:
 
 
 def owner_of(row: Mapping[str, Any]) -> str:
-    """Return whose a job is and where it queues, of a row of the jobs that are furthest off; nothing: not known."""
+    """Return the user and the queue of a job as text, given its row among the largest errors; empty if unknown."""
     return ", ".join(str(row[by]).strip() for by in ("user", "partition", "qos") if row.get(by))
 
 
@@ -294,7 +294,7 @@ def _size(n: float) -> str:
 
 
 def in_use(begin_s: np.ndarray, end_s: np.ndarray, weight: np.ndarray, edges_s: np.ndarray) -> np.ndarray:
-    """[E - 1] how much is in use in each interval, in the mean: of things with a beginning, an end and a weight."""
+    """Return [E - 1] the mean total weight in use in each interval between edges."""
     at = np.concatenate([begin_s, end_s])
     order = np.argsort(at, kind="stable")
     at, level = at[order], np.cumsum(np.concatenate([weight, -weight])[order])
@@ -303,11 +303,11 @@ def in_use(begin_s: np.ndarray, end_s: np.ndarray, weight: np.ndarray, edges_s: 
 
 
 def finite(value: float) -> float | None:
-    """Return a number for JSON, which has neither NaN nor infinity."""
+    """Return a number for JSON, with None for NaN and infinity, which JSON lacks."""
     return value if np.isfinite(value) else None
 
 
 def order_of(one: np.ndarray, other: np.ndarray) -> float:
-    """Return how alike two orders are: Spearman's rank correlation."""
+    """Return Spearman's rank correlation of two orders."""
     first, second = (np.argsort(np.argsort(values, kind="stable"), kind="stable") for values in (one, other))
     return float(np.corrcoef(first, second)[0, 1]) if len(one) > 1 else 1.0

@@ -25,14 +25,14 @@ SUFFIX = ".backtest.json"
 
 
 def record_file(data: Mapping[str, Any], folder: Path) -> Path | None:
-    """Return where the record of a scenario's document is, or would be; None if its workload is from no file."""
+    """Return the path of a scenario's record, whether it exists or not; None if no file has the workload."""
     part = data.get("workload")
     name = part.get("file") if isinstance(part, Mapping) else None
     return (folder / name).with_suffix(SUFFIX) if isinstance(name, str) else None
 
 
 def write_record(found: "Backtest", data: Mapping[str, Any], folder: Path) -> Path | None:
-    """Write the record, in place of an earlier one. Returns its file; None if the workload is from no file."""
+    """Write the record, replacing an earlier one, and return its file; None if no file has the workload."""
     file = record_file(data, folder)
     if file is None:
         return None
@@ -43,7 +43,7 @@ def write_record(found: "Backtest", data: Mapping[str, Any], folder: Path) -> Pa
 
 
 def read_record(data: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
-    """Return the record of a scenario's document; None if there is none, or the workload is another one by now."""
+    """Return the record for a scenario's document; None if there is none, or if the workload has changed since."""
     file = record_file(data, folder)
     if file is None or not file.is_file():
         return None
@@ -51,7 +51,7 @@ def read_record(data: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
         found = json.loads(read_bytes(file))
         is_same = found["workload"] == file_content(folder / data["workload"]["file"])
         return {name: found[name] for name in CARRIED} if is_same else None
-    except (ValueError, KeyError, TypeError, InputError):  # no record of this version
+    except (ValueError, KeyError, TypeError, InputError):  # not written by this version
         return None
 
 
@@ -70,12 +70,12 @@ def record_of_run(folder: Path) -> dict[str, Any] | None:
 
 
 def error_note(study: Study) -> str | None:
-    """Return the error of the model that the answers of a study have besides their intervals; None if unknown."""
+    """Return a sentence about the model's error, which a study's intervals do not include; None if it is unknown."""
     return note_of(record_of(study))
 
 
 def note_of(found: Mapping[str, Any] | None) -> str | None:
-    """Say what a record says, in a sentence; None without one."""
+    """Return a sentence about the error in a record; None without a record."""
     if found is None:
         return None
     actual_s, predicted_s = found["actual_s"]["mean"], found["predicted_s"]["mean"]

@@ -41,9 +41,9 @@ class Block:
 def blocks(study: Study, runs: Iterable[Run]) -> Iterator[Block]:
     """Divide the runs into blocks.
 
-    Runs that set everything but arrivals and seed alike are put together if the rest of the workload depends neither on
-    the arrivals nor, for different seeds, on the seed. The runs of a block are in their order; the runs of different
-    blocks may interleave. Raises :class:`InputError`, with the point, if a scenario is wrong.
+    Runs share a block if they differ only in arrivals and seed, and if neither affects the rest of the workload. A
+    block keeps the order of its runs; the runs of different blocks may interleave. Raises :class:`InputError`, with the
+    point, if a scenario is wrong.
     """
     rest = _Rest()
     alike: dict[str, list[Run]] = {}
@@ -54,7 +54,7 @@ def blocks(study: Study, runs: Iterable[Run]) -> Iterator[Block]:
 
 
 class _Rest:
-    """What a run sets besides arrivals, as text; computed once per point."""
+    """What a run sets besides arrivals, as text. It is computed once per point."""
 
     def __init__(self) -> None:
         self._settings: Mapping[str, Any] | None = None
@@ -73,7 +73,7 @@ def _is_of_arrivals(key: str) -> bool:
 
 
 def _blocks_of(study: Study, runs: list[Run]) -> Iterator[Block]:
-    """Divide runs that set everything but arrivals and seed alike into blocks."""
+    """Divide runs into blocks that differ at most in their arrivals and seeds into blocks of bounded size."""
     scenario = scenario_of(study, runs[0])
     by_arrivals, by_seeds = _what_fits(study, runs[0], scenario) if len(runs) > 1 else (False, False)
     groups: dict[int, list[Run]] = {}
@@ -87,7 +87,7 @@ def _blocks_of(study: Study, runs: list[Run]) -> Iterator[Block]:
 
 
 def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
-    """Whether other arrivals leave the rest of the workload unchanged, and whether other seeds do."""
+    """Whether the rest of the workload is independent of the arrivals, and whether it is independent of the seed."""
     part = scenario_source(study).changed(run.settings).data["workload"]
     moves_more = any(getattr(scenario.workload, name) is not None for name in POINTS)
     draws_estimates = bool(part.get("estimate_error"))
@@ -102,7 +102,7 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
 
 
 def _has_periods(study: Study, part: Mapping[str, Any]) -> bool:
-    """Whether the workload is a table with periods, whose arrivals are not one interval after another."""
+    """Whether the workload is a table with periods: its arrivals are not a sequence of independent intervals."""
     from vinesim.formats.scenario.workload_table import has_periods  # importing DuckDB takes 0.1 s
 
     return is_table(part["file"]) and has_periods(study.folder / part["file"], part.get("columns"))
@@ -124,7 +124,7 @@ def _block(study: Study, runs: list[Run], scenario: Scenario) -> Block:
 
 
 def _arrivals(study: Study, run: Run) -> Arrivals | None:
-    """Return the arrivals that a run sets; None if the workload has its own, or they are wrong."""
+    """Return the arrivals that a run sets; None if the workload has its own, or if the setting is wrong."""
     source = scenario_source(study).changed(run.settings)
     try:
         part = checked_part(source, ("arrivals",), ArrivalsPart, source.data.get("arrivals"))
@@ -136,11 +136,11 @@ def _arrivals(study: Study, run: Run) -> Arrivals | None:
 
 
 def _arrival_us(study: Study, run: Run, scenario: Scenario, arrivals: Arrivals | None, load: float) -> np.ndarray:
-    """Return when the jobs of a run arrive under this load, [J], us. Raises :class:`InputError`."""
+    """Return [J] when the jobs of a run arrive at this load, us. Raises :class:`InputError`."""
     times = None
     if arrivals is not None:
         with suppress(InputError):
             times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals")) / load
     if times is None or not (np.isfinite(times).all() and (times[1:] >= times[:-1]).all() and times[0] >= 0):
-        return scenario_of(study, run).workload.arrival_us  # the workload's own times, or a more detailed error
+        return scenario_of(study, run).workload.arrival_us  # its own times, or a more detailed error
     return times

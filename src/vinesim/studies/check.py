@@ -55,7 +55,7 @@ def check_points(study: Study, *, check_policy: PolicyCheck | None = None) -> in
 
 
 def _at(points: list[str], is_everywhere: bool) -> str:
-    """Name the first point that has a problem, and how many more; empty if all checked points have it."""
+    """Name the first point that has a problem and count the others; empty if all checked points have it."""
     if is_everywhere:
         return ""
     others = f" and {len(points) - 1} other points" if len(points) > 2 else f" and {points[1]}" if points[1:] else ""

@@ -1,7 +1,7 @@
 """Divide the runs of a study into chunks. A worker gets one chunk at a time, and one file holds one chunk.
 
-A chunk is a sequence of consecutive runs. Where it ends depends only on the study, not on the back-end, the workers or
-what is already done, so the same study gives the same files everywhere.
+A chunk is a sequence of consecutive runs. Its bounds depend only on the study, not on the back-end, the workers or the
+runs already done, so the same study gives the same files everywhere.
 """
 
 import hashlib
@@ -13,9 +13,9 @@ from vinesim.studies.expand import scenario_of
 from vinesim.studies.run import Run
 from vinesim.studies.seeds import Seeds
 
-CHUNK_S = 0.5  # approximate work per chunk: little to lose or wait for, but much compared with sending it to a worker
+CHUNK_S = 0.5  # seconds of work per chunk: little to lose or wait for, but much compared with sending it to a worker
 MAX_RUNS = 1000
-RUN_S, TASK_S = 0.5e-3, 1e-6  # approximate time of a run, and of each of its tasks
+RUN_S, TASK_S = 0.5e-3, 1e-6  # approximate seconds for a run, and for each of its tasks
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ def chunks(
 ) -> list[Chunk]:
     """Divide the runs into chunks of about half a second, 1 to 1000 runs each.
 
-    ``count`` knows the tasks of runs from an earlier call, and ``seeds`` which replications are equal: these take no
-    time, as a worker does only the first of a chunk. Raises :class:`InputError` if a workload cannot be
+    ``count`` keeps the number of tasks between calls. ``seeds`` tells which replications are equal: a worker does only
+    the first of them in a chunk, so the others count as free. Raises :class:`InputError` if a workload cannot be
     generated.
     """
     found: list[Chunk] = []
@@ -58,14 +58,14 @@ def chunk_of(runs: Sequence[Run]) -> Chunk:
 
 
 class TaskCount:
-    """Counts the tasks of a study's runs; the workload is generated once for each way to change it."""
+    """Counts the tasks of a study's runs. Each variant of the workload is generated only once."""
 
     def __init__(self, study: Study):
         self._study = study
         self._known: dict[str, int] = {}
 
     def of(self, run: Run) -> int:
-        """Return the number of tasks of a run, from the first run with the same workload settings."""
+        """Return the number of tasks of a run, taken from the first run with the same workload settings."""
         key = repr({name: value for name, value in run.settings.items() if _decides_tasks(name)})
         if key not in self._known:
             self._known[key] = scenario_of(self._study, run).workload.n_tasks

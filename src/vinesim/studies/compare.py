@@ -24,7 +24,7 @@ from vinesim.studies.labels import axes_of_jobs, by_label, how_to_record, number
 from vinesim.studies.points import check_columns, group, numbers_of
 from vinesim.studies.statistics import NOWHERE, Interval, check_share, mean_interval
 
-OF_ALL_JOBS = (  # the beginnings of numbers that also count the jobs which never finish, or depend on none
+OF_ALL_JOBS = (  # prefixes of numbers that cover jobs that never finish too, or that do not depend on jobs
     *("jobs.count", "jobs.started", "jobs.finished", "jobs.refused", "jobs.withdrawn", "tasks.finished"),
     *("deadlines.missed", "serving.missed", "serving.goodput_pct", "cost.purchase"),
 )
@@ -40,14 +40,14 @@ class Pair:
     second: Any
     first_mean: float  # over the matched replications, like everything below
     second_mean: float
-    difference: Interval  # corrected: its confidence is raised so that all intervals hold together
+    difference: Interval  # corrected: its confidence is raised so that all intervals hold simultaneously
     ratio: float  # second_mean / first_mean
     variance_ratio: float  # variance of the difference with independent runs / with the common random numbers
     p: float  # of the paired t test, uncorrected; NaN from one replication
     p_corrected: float  # corrected by the same rule as the interval
     significant: bool  # the interval excludes 0: p_corrected < 1 - confidence
     better: Any  # the better label; None if not significant, not comparable, or if no direction of the number is better
-    stalled: tuple[Any, ...]  # labels whose runs stalled, so that the number covers only a part of their jobs
+    stalled: tuple[Any, ...]  # labels with stalled runs: the number covers only a part of their jobs
     unmatched: tuple[str, ...]  # replications left out, and why
 
     @property
@@ -63,13 +63,13 @@ class Comparison:
     by: str
     of: str
     direction: str  # "lower" or "higher" is better; "" if neither is declared
-    confidence: float  # of all intervals together, or of each if they are not corrected
+    confidence: float  # of all intervals simultaneously, or of each one if they are not corrected
     correction: Correction
     n_comparisons: int  # pairs that have an interval, used for the correction
     pairs: tuple[Pair, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the pairs as plain mappings, ready for JSON."""
+        """Return the pairs as plain mappings, for JSON."""
         return [asdict(pair) for pair in self.pairs]
 
 
@@ -132,7 +132,7 @@ def direction_of(number: str) -> str:
 
 
 def paired_p(differences: np.ndarray) -> float:
-    """Return the two-sided p of Student's t test that the mean difference is 0; NaN for fewer than two differences."""
+    """Return the two-sided p value of Student's t test that the mean difference is 0; NaN below two differences."""
     n = len(differences)
     if n < 2:
         return math.nan
@@ -237,12 +237,12 @@ def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> P
 
 
 def _each(confidence: float, divisor: int) -> float:
-    """Return the confidence that each interval needs for all of them to hold together with the given one."""
+    """Return the confidence that each interval needs so that all hold simultaneously with the given confidence."""
     return confidence if divisor == 1 else 1 - (1 - confidence) / divisor
 
 
 def _variance_ratio(x: np.ndarray, y: np.ndarray) -> float:
-    """How many times as many runs it would take without common random numbers; NaN if nothing varies."""
+    """Return the factor on the number of runs needed without common random numbers; NaN if nothing varies."""
     if len(x) < 2:
         return NOWHERE
     apart, together = float(x.var(ddof=1) + y.var(ddof=1)), float((y - x).var(ddof=1))

@@ -1,4 +1,4 @@
-"""Damaged files in the folder of a sweep: find them by checksum, report them, set them aside so that runs repeat."""
+"""Damaged files in a sweep's folder: find them by checksum, report them, and set them aside so that runs repeat."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ def refuse_damage(folder: Path) -> None:
 
 
 def set_aside(folder: Path, damages: Sequence[Damage]) -> None:
-    """Move damaged files to their own folder, with a warning; the intact lines of a journal are kept."""
+    """Move damaged files to a folder of their own, with a warning. The intact lines of a journal are kept."""
     if not damages:
         return
     (folder / DAMAGED).mkdir(exist_ok=True)

@@ -1,11 +1,11 @@
-"""Compare what a folder holds with a repetition of its runs, bit for bit."""
+"""Compare a stored run with its repetition, bit for bit."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-OF_THE_MACHINE = ("engine", "engine_choice", "wall_s", "compile_s", "plan_s")  # of the provenance: no result
+OF_THE_MACHINE = ("engine", "engine_choice", "wall_s", "compile_s", "plan_s")  # in the provenance, but no results
 
 
 def of_tables(name: str, stored: Mapping[str, np.ndarray], again: Mapping[str, np.ndarray]) -> list[str]:
@@ -34,7 +34,7 @@ def of_documents(name: str, stored: Any, again: Any) -> list[str]:
 
 
 def of_summaries(stored: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
-    """Return the differences between two summaries, without the engine and the time that a run took."""
+    """Return the differences between two summaries, ignoring the engine and the wall time."""
     return of_documents("summary", *map(_results_only, (stored, again)))
 
 
@@ -44,7 +44,7 @@ def _results_only(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """[n] whether values are the same, bit for bit if they are numbers."""
+    """Return [n] whether values are equal, bit for bit if they are numbers."""
     if one.dtype != other.dtype or one.dtype.kind == "O":
         return np.array(
             [a == b or (a != a and b != b) for a, b in zip(one.tolist(), other.tolist(), strict=True)], bool

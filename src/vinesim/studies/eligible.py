@@ -1,17 +1,17 @@
-"""Find when each job of a run became eligible: it was submitted, its begin time had come, its dependencies were over.
+"""Find when each job of a run became eligible, which is when Slurm begins to count its wait.
 
-Slurm counts waits from then.
+A job is eligible once it is submitted, its begin time has come and its dependencies are met.
 """
 
 import numpy as np
 
 from vinesim.model.workload import Workload
 
-STARTED = ("after",)  # kinds of dependencies that wait for a start, not for an end
+STARTED = ("after",)  # types of dependencies that wait for a start, not for an end
 
 
 def eligible_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.ndarray:
-    """[J] s: when each job became eligible, given when jobs began first and ended in a run."""
+    """Return [J] when each job became eligible, s, given the first start and the end of all jobs in a run."""
     found = work.arrival_us / 1e6
     for j, text in enumerate(work.words_of("begin_s")):
         if text and text != "never":
@@ -36,7 +36,7 @@ def eligible_s(work: Workload, begin_s: np.ndarray, end_s: np.ndarray) -> np.nda
 def _throttled(
     work: Workload, members: dict[str, list[int]], found: np.ndarray, begin_s: np.ndarray, end_s: np.ndarray
 ) -> None:
-    """Let jobs of an array with a limit on how many run at once be eligible since fewer of it have run."""
+    """Delay the eligibility of jobs in throttled arrays until fewer jobs of the array run than its limit."""
     most = work.words_of("throttle")
     for array in {a for a, text in zip(work.words_of("array"), most, strict=True) if a and text.isdecimal()}:
         jobs = np.array(members[array])

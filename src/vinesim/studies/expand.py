@@ -16,7 +16,7 @@ __all__ = ["Block", "Points", "Run", "blocks", "expand", "scenario_of"]
 
 
 class Points:
-    """The points of a study by number, the first axis outermost; the ids of a point are computed when asked for."""
+    """The points of a study by number, the first axis outermost. The run ids of a point are computed on demand."""
 
     def __init__(self, study: Study):
         self.study = study
@@ -25,7 +25,7 @@ class Points:
 
     @property
     def files(self) -> Mapping[Path, str]:
-        """The hashes of the files that the runs so far depend on, by path, when their ids were computed."""
+        """The hashes, by path, of the files that all runs expanded up to now depend on."""
         return self._ids.files
 
     def positions(self, number: int) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class Points:
         return runs
 
     def all_runs(self, replications: int) -> list[Run]:
-        """Return that many replications of every point; see :func:`expand`."""
+        """Return this number of replications of every point; see :func:`expand`."""
         runs: list[Run] = []
         seen: dict[str, Mapping[str, Any]] = {}
         problems: list[Problem] = []

@@ -28,8 +28,8 @@ from vinesim.policies.documents import prepared
 from vinesim.policies.identity import policy_content
 from vinesim.workloads.registry import generators
 
-_NOT_COUNTED = ("description", "seed")  # the run's own seed counts
-_WITH_POLICY = ("policy", "options", "period")  # one section: what counts of one depends on the others
+_NOT_COUNTED = ("description", "seed")  # the seed of the run counts instead
+_WITH_POLICY = ("policy", "options", "period")  # one section: what counts in one depends on the others
 _IN_ORDER = "in order"
 
 
@@ -49,7 +49,7 @@ def run_id(
 
 
 def surroundings(warm_up: str | Mapping[str, float] | None, own_numbers: Sequence[Any] = ()) -> bytes:
-    """Return the digest of what all runs of a study share."""
+    """Return the digest of everything that all runs of a study share."""
     digest = hashlib.sha256()
     feed(digest, ["vinesim run", code_version(), warm_up, *own_numbers])
     return digest.digest()
@@ -96,7 +96,7 @@ class Content:
         return digest.digest()
 
     def _with_files(self, value: Any) -> Any:
-        """Return the value with the files that it names, at any depth, as what counts of them."""
+        """Return the value with each file that it names, at any depth, replaced by what identifies the file."""
         if isinstance(value, list):
             return [self._with_files(item) for item in value]
         if not isinstance(value, Mapping):
@@ -107,7 +107,7 @@ class Content:
         }
 
     def _file(self, name: str) -> list[Any]:
-        """Return what counts of a named file: its kind and its bytes."""
+        """Return what identifies a named file: its format and the hash of its bytes."""
         path = self.folder / name
         if path not in self._content:
             self.files[path] = file_content(path)
@@ -115,12 +115,12 @@ class Content:
         return self._content[path]
 
     def own_numbers(self, record: Sequence[str]) -> list[Any]:
-        """Return what counts of the functions that a study records: their names and the code of their files."""
+        """Return what identifies the functions that a study records: their names and the code of their files."""
         own = [split_file(name) for name in record]
         return [[rest.removeprefix(":"), self._code(self.folder / file)] for file, rest in own if file]
 
     def _generator(self, name: str) -> Any:
-        """Return what counts of a generator: its name, or the function's name and the code of its file."""
+        """Return what identifies a generator: its name, or the function's name and the code of its file."""
         file, rest = split_file(name)
         if file:
             return [rest.removeprefix(":"), self._code(self.folder / file)]
@@ -156,12 +156,12 @@ def _ordered(value: Any, name: str, is_workload: bool) -> Any:
     if isinstance(value, list):
         return [_ordered(item, "", is_workload) for item in value]
     if isinstance(value, int) and abs(value) > sys.float_info.max:
-        return str(value)  # wrong: reported by the scenario's own check
+        return str(value)  # invalid; the scenario's own check reports it
     return value
 
 
 class PointIds:
-    """Computes the digests of points by section, each section once for the positions that decide it."""
+    """Computes the digests of points by section. A section is hashed once for all points in which it is equal."""
 
     def __init__(self, source: YamlSource, folder: Path, settings: list[tuple[Mapping[str, Any], ...]]):
         """``settings`` are the settings of each axis, by position."""
@@ -174,11 +174,11 @@ class PointIds:
 
     @property
     def files(self) -> dict[Path, str]:
-        """The hashes of the files that the points so far name, by path."""
+        """The hashes, by path, of the files that all points computed up to now name."""
         return self._content.files
 
     def own_numbers(self, record: Sequence[str]) -> list[Any]:
-        """Return what counts of the functions that a study records."""
+        """Return what identifies the functions that a study records."""
         return self._content.own_numbers(record)
 
     def digests(self, positions: tuple[int, ...]) -> list[bytes]:

@@ -15,17 +15,17 @@ class Inputs:
     """The files of a study while a worker does some of its runs."""
 
     def __init__(self, files: Mapping[Path, str]):
-        """``files`` are their hashes when the sweep began, by path. Raises :class:`InputError` if one is different."""
-        self._stamps = {path: _stamp(path) for path in files}  # before they are read
+        """``files`` are the hashes when the sweep began, by path. Raises :class:`InputError` if one differs."""
+        self._stamps = {path: _stamp(path) for path in files}  # taken before the files are read
         _refuse([path for path, content in files.items() if _content(path) != content])
 
     def check(self) -> None:
-        """Raise :class:`InputError` if a file has been written or replaced since, even if it is the same again."""
+        """Raise :class:`InputError` if a file has been written or replaced since, even with the same contents."""
         _refuse([path for path, stamp in self._stamps.items() if _stamp(path) != stamp])
 
 
 def _stamp(path: Path) -> _Stamp:
-    """Return what changes whenever a file is written or replaced."""
+    """Return what changes whenever the file is written or replaced; None if it does not exist."""
     try:
         found = os.stat(path)
     except OSError:

@@ -32,7 +32,7 @@ class Journal:
             self._end_last_line(size)
 
     def _end_last_line(self, size: int) -> None:
-        """Complete a last line that lacks only its newline, or remove an incomplete one, before the next line."""
+        """Before a line is added, complete a last line that lacks only its newline, or remove an incomplete one."""
         end = os.pread(self._file, size, 0).rfind(b"\n") + 1
         if is_intact(os.pread(self._file, size - end, end)):
             os.write(self._file, b"\n")
@@ -44,7 +44,7 @@ class Journal:
         lines = [_line(run_id, {"record": self._record, "numbers": values}) for run_id, values in numbers.items()]
         lines += [_line(run_id, {"failed": message}) for run_id, message in failed.items()]
         data = b"".join(lines)
-        while data:  # a full disk may take part of it and refuse the rest
+        while data:  # a full disk may store a part of the line
             data = data[os.write(self._file, data) :]
 
     def __enter__(self) -> Self:
@@ -100,7 +100,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _take(line: bytes, into: Entries) -> bool:
-    """Add the contents of a line, if it is a line of a journal."""
+    """Add the contents of a line to ``into`` and return whether it is a valid line of a journal."""
     if not is_intact(line):
         return False
     try:

@@ -20,7 +20,7 @@ from vinesim.model.study import OWN_COLUMNS, Axis
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep
 
-_RUN_NUMBERS = {  # number of a label, of which no percentile -> that of a run of which the same is better
+_RUN_NUMBERS = {  # number of a label, without percentiles -> number of a run with the same better direction
     "wait_us": "jobs.wait_us",
     "latency_us": "jobs.latency_us",
     "slowdown": "jobs.bounded_slowdown",
@@ -47,7 +47,7 @@ def check_recorded(sweep: "Sweep", axes: list[str]) -> None:
 
 
 def how_to_record(axis: str) -> str:
-    """Return what a study needs for an axis of the jobs."""
+    """Return the remedy for an axis of the jobs that a study does not record."""
     return f"If it is of the jobs, the study has to record it: record: [{BY}{axis}]."
 
 
@@ -73,12 +73,12 @@ def by_label(sweep: "Sweep", axis: str) -> "Sweep":
 
 
 def number_of_a_label(number: str) -> str:
-    """Return the number of a run that is better in the same direction; for any other number, the name itself."""
+    """Return the number of a run with the same better direction; any other name is returned unchanged."""
     last = number.rpartition(".")[2] if number.startswith(BY) else number
     return _RUN_NUMBERS.get(re.sub(r"_p[0-9.]+_us$", "_us", last), number)
 
 
 def _order(label: str) -> tuple[float, str]:
-    """Sort classes of sizes and hours by their numbers, and names after them."""
+    """Return a sort key: sizes and hours by number, then names."""
     first = re.match(r"\d+", label)
     return (float(first[0]) if first else np.inf), label

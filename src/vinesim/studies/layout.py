@@ -15,7 +15,7 @@ Kinds = Mapping[str, type]  # types of the axes' columns: float, bool or str
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the axes, what `point` numbers, and which numbers were kept."""
+    """The columns of the axes, what the column ``point`` counts, and which numbers were kept."""
 
     kinds: Kinds
     points: str  # hash of the axes' labels in order: 16 hex digits
@@ -33,14 +33,16 @@ class Layout:
         return cls(kinds, hashlib.sha256(text.encode()).hexdigest()[:16], tuple(map(_recorded_name, study.record)))
 
     def header(self, chunk_id: str) -> str:
-        """Return what a part says about itself, as JSON; ``chunk_id`` is its name."""
+        """Return the header of the part of a chunk, as JSON."""
         own = {"chunk": chunk_id, "axes": [*self.kinds], "points": self.points, "record": [*self.record]}
         return json.dumps(own, separators=(",", ":"))
 
 
 def _recorded_name(name: str) -> str:
-    """Return what a word of ``record`` keeps; of a function of the user without the folder of its file, which may
-    have been copied: its code counts in the runs' ids."""
+    """Return an entry of ``record`` as the layout stores it.
+
+    A function loses the folder of its file, which may have been copied: the run ids cover its code.
+    """
     file, rest = split_file(name)
     return f"{Path(file).name}{rest}" if file else name
 
@@ -63,5 +65,5 @@ def _kind(labels: Sequence[Any]) -> type:
 
 
 def stored_label(label: Any, kind: type) -> Any:
-    """Return a label as a part stores it."""
+    """Convert a label to the type of its column."""
     return None if label is None else kind(label)

@@ -13,7 +13,7 @@ import numpy as np
 
 from vinesim.model.scenario import Scenario
 
-SELDOM_S = 86400.0  # between cycles of backfill that is as good as off
+SELDOM_S = 86400.0  # so long between backfill cycles that backfill is off in effect
 WEIGHTS = ("assoc", "job_size", "partition", "qos")
 LIMITS = re.compile(r"(grp|max)_")
 NO_NORMAL = {f"no_normal_{name}": False for name in ("assoc", "part", "qos", "tres")}
@@ -29,14 +29,14 @@ def without_each(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
 
 
 def without_all(scenario: Scenario) -> Scenario:
-    """Return the scenario without any of them."""
+    """Return the scenario without any of these mechanisms."""
     for switch in SWITCHES.values():
         scenario = switch(scenario) or scenario
     return scenario
 
 
 def _options(change: Callable[[Options], Options]) -> Callable[[Scenario], Scenario | None]:
-    """Return a switch that changes options of the policy ``slurm``; None where nothing changes."""
+    """Return a switch that changes options of the policy ``slurm``. The switch returns None if nothing changes."""
 
     def switch(scenario: Scenario) -> Scenario | None:
         if scenario.policy != "slurm":
@@ -49,12 +49,12 @@ def _options(change: Callable[[Options], Options]) -> Callable[[Scenario], Scena
 
 
 def _set(**values: Any) -> Callable[[Scenario], Scenario | None]:
-    """Return a switch that sets options where they are given and are not these."""
+    """Return a switch that sets options that the scenario gives with other values."""
     return _options(lambda options: {name: value for name, value in values.items() if name in options})
 
 
 def _attributes(*names: str) -> Callable[[Scenario], Scenario | None]:
-    """Return a switch that takes attributes from jobs; None where no job has them."""
+    """Return a switch that removes attributes from jobs. The switch returns None if no job has them."""
 
     def switch(scenario: Scenario) -> Scenario | None:
         work = scenario.workload
@@ -68,7 +68,7 @@ def _attributes(*names: str) -> Callable[[Scenario], Scenario | None]:
 
 
 def _without(outer: str, *keys: str) -> Callable[[Options], Options]:
-    """Return a change that takes keys out of all things with names, such as the tiers of partitions."""
+    """Return a change that removes keys from each entry of the mapping ``outer``, such as tiers from partitions."""
     return lambda options: {
         outer: {
             name: {word: value for word, value in one.items() if word not in keys}
@@ -97,7 +97,7 @@ def _cancellations(scenario: Scenario) -> Scenario | None:
 
 
 def _requests(names: str) -> Callable[[Scenario], Scenario | None]:
-    """Return a switch that takes words, ``a|b``, out of what jobs ask for; None where no job has them."""
+    """Return a switch that removes the words ``a|b`` from job requests. The switch returns None if no job has them."""
 
     def switch(scenario: Scenario) -> Scenario | None:
         work = scenario.workload

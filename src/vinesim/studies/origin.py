@@ -1,4 +1,4 @@
-"""Store in a folder what is needed to repeat its runs, here or on another machine.
+"""Store in a result folder what is needed to repeat its runs, here or on another machine.
 
 ``inputs/`` holds the files that a document names, and the modules next to code, under their original relative paths, so
 that relative names still work. ``origin.json`` lists them with their checksums, the command, and the versions. A file
@@ -37,23 +37,23 @@ from vinesim.model.version import code_version
 from vinesim.policies.code import file_content, imported, with_modules
 from vinesim.studies.backtest_record import record_file
 
-MOST_BYTES = 64 << 20  # of a file that is copied
-_OWN_PACKAGES = ("numpy", "numba")  # those that results depend on
+MOST_BYTES = 64 << 20  # the largest file that is copied
+_OWN_PACKAGES = ("numpy", "numba")  # packages that results depend on
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file that runs read: its name below the folder, or its absolute name if the document gives it like that."""
+    """A file that runs read: its name below the folder, or its absolute path if the document names it by that."""
 
     name: str
-    where: str  # the file that it is a copy of
+    where: str  # the file from which it was copied
     n_bytes: int
     sha256: str
     is_copied: bool
 
 
 class Origin:
-    """The files that a document names, and where each is in the folder."""
+    """The files that a document names, and the place of each in the folder."""
 
     def __init__(self, home: Path, files: Iterable[Path]):
         """Relative names in the document start from ``home``. A file that does not exist is left out."""
@@ -89,18 +89,18 @@ class Origin:
         return found
 
     def study(self, study: Study, folder: Path) -> Study:
-        """Return the study as it is to be kept in ``folder``; what its axes name absolutely stays where it is."""
+        """Return the study as stored in ``folder``. Files that its axes name by absolute path stay where they are."""
         own = inlined(study)
         data = renamed(own.scenario, (), self._name_from_home)
         return replace(own, scenario=data, folder=Path(os.path.abspath(folder)) / self.home)
 
     def write(self, folder: Path, what: str, command: Sequence[str], out: Path | None = None, **more: Any) -> None:
-        """Copy the files to ``folder`` and write ``origin.json``; ``out`` is its name in messages.
+        """Copy the files to ``folder`` and write ``origin.json``; messages call the folder ``out``.
 
         Files that are too large to be copied are named in a warning. Raises OSError.
         """
         if Path(os.path.abspath(folder)) in (self._root, *self._root.parents) and self._files:
-            return  # the folder's own files: nothing is to be added
+            return  # the files are in the folder already
         (folder / self.home).mkdir(parents=True, exist_ok=True)  # for names that begin with ../
         inputs = [self._copied(file, folder) for file in self._files]
         document = {
@@ -151,10 +151,10 @@ class Origin:
 def keeping(
     of: Callable[[], Mapping[str, Any]], home: Path, out: Path | None, what: str = "run", **more: Any
 ) -> Iterator[Callable[[Path], None]]:
-    """Provide a function that writes to a folder what a run or a back-test of the document needs, as the files are now.
+    """Provide a function that writes to a folder what a run or a back-test of the document needs.
 
-    ``of`` makes the document. The run may take hours, and files may be edited meanwhile. Without ``out`` nothing is
-    kept.
+    The files are kept as they are now, because a run may take hours and files may be edited in that time. ``of``
+    returns the document. Without ``out`` nothing is kept.
     """
     if out is None:
         yield lambda _: None
@@ -166,7 +166,9 @@ def keeping(
         origin.write(staged, what, sys.argv, out, **more)
         head = f"# Run it again:  vinesim {what} {out}\n"
         text = head + as_yaml(origin.document(document))
-        (staged / SCENARIO).write_bytes(text.encode("utf-8", "surrogateescape"))  # names as the file system has them
+        (staged / SCENARIO).write_bytes(
+            text.encode("utf-8", "surrogateescape")
+        )  # names of files need not be valid text
         yield partial(_copy, staged)
 
 
@@ -175,9 +177,9 @@ def _copy(staged: Path, folder: Path) -> None:
 
 
 def read_origin(folder: Path, what: str = "") -> dict[str, Any]:
-    """Return what ``origin.json`` says about a run, a sweep or a plan, after checking that every input is unchanged.
+    """Return the contents of ``origin.json`` of a run, a sweep or a plan, and check that every input is unchanged.
 
-    Raises :class:`InputError` with everything that is missing; other versions give a warning.
+    Raises :class:`InputError` that lists everything missing; other versions of packages give a warning.
     """
     file = folder / ORIGIN
     if not file.is_file():
@@ -227,7 +229,7 @@ def damaged_files(folder: Path) -> list[Path]:
 
 
 def _parsed(file: Path) -> dict[str, Any] | None:
-    """Return what an origin's file says; None if it is damaged, or another file."""
+    """Return the contents of an ``origin.json``; None if it is damaged, or something else."""
     data = read_bytes(file)
     try:
         found = json.loads(data) if is_intact(data) else None
@@ -241,7 +243,7 @@ def _inputs(found: Mapping[str, Any]) -> list[Input]:
 
 
 def _missing(folder: Path, given: Input) -> Problem | None:
-    """Return the problem with an input; None if it is there as it was."""
+    """Return the problem with an input; None if it exists unchanged."""
     file = folder / given.name
     expected = f"the file with SHA-256 {given.sha256[:16]}..., {given.n_bytes:,} bytes"
     remedy = "It was too large to be copied: put it there." if not given.is_copied else "Copy the whole folder again."
@@ -265,13 +267,13 @@ def _named(home: Path, parts: Iterable[Mapping[str, Any]]) -> list[Path]:
 
 
 def _records(home: Path, document: Mapping[str, Any]) -> list[Path]:
-    """Return where the error that a back-test of the document's jobs found would be."""
+    """Return the files with the error that back-tests of the document's jobs found; they may not exist."""
     file = record_file(document, home)
     return [] if file is None else [file]
 
 
 def _required(files: Iterable[Path]) -> dict[str, str]:
-    """Return the packages that the Python files import from elsewhere, with name and version for pip."""
+    """Return the third-party packages that the Python files import, as requirements for pip with their versions."""
     code = [file for file in files if file.suffix == ".py"]
     own = {file.stem for file in code} | {file.parent.name for file in code} | {"vinesim", *_OWN_PACKAGES}
     names = {name for file in code for name in imported(read_bytes(file))} - own - sys.stdlib_module_names

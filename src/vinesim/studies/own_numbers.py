@@ -31,7 +31,7 @@ from vinesim.studies.labels import axes_of_jobs
 from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.select_jobs import select_jobs
 
-N_JOBS = 100  # of the first run, on which the functions are tried before a sweep begins
+N_JOBS = 100  # jobs of the first run on which the functions are tried before a sweep begins
 _EXPECTED = "a number, a mapping of numbers, or a table whose first column has labels"
 
 
@@ -39,7 +39,7 @@ class OwnNumbers:
     """The functions that a ``record`` names, loaded once."""
 
     def __init__(self, record: Iterable[str], folder: Path, taken: Iterable[str] = ()):
-        """Run the code of their files, whose names are relative to ``folder``; names in ``taken`` are others' already.
+        """Run the code of the files, whose names are relative to ``folder``. Names in ``taken`` are not available.
 
         Raises :class:`InputError` for what is not a function in a file.
         """
@@ -69,7 +69,7 @@ class OwnNumbers:
         return bool(self._functions or self._axes)
 
     def tried(self, scenario: Scenario) -> Numbers:
-        """Return the numbers of a run of the scenario's first jobs, for their names; raises as :meth:`of` does."""
+        """Return the numbers of a run of the scenario's first jobs, to know their names. Raises as :meth:`of` does."""
         return self.of(simulate(_few_jobs(scenario))) if self else {}
 
     def of(self, result: Result) -> Numbers:
@@ -90,17 +90,17 @@ class OwnNumbers:
 
 
 def selection(record: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in a ``record`` that are VineSim's own; none of them means all."""
+    """Return the names in a ``record`` that are VineSim's own; if there are none, all numbers are recorded."""
     return tuple(name for name in record if not split_file(name)[0] and not name.startswith(BY))
 
 
 def functions(record: Iterable[str]) -> list[str]:
-    """Return the functions in files that a ``record`` names, as it names them."""
+    """Return the entries ``file.py:function`` of a ``record``."""
     return [name for name in record if split_file(name)[0]]
 
 
 def check_axes(record: Iterable[str], scenario: Scenario) -> None:
-    """Raise :class:`InputError` with every axis in a ``record`` that the jobs of a scenario lack."""
+    """Raise :class:`InputError` that lists every axis in a ``record`` that the jobs of a scenario lack."""
     tables = {"labels": labels_of(scenario.workload)}
     if problems := [found for axis in axes_of_jobs(record) if (found := wrong_axis(tables, axis))]:
         raise InputError([replace(problem, at=("record",)) for problem in problems])
@@ -136,7 +136,7 @@ def _numbers(name: str, value: Any) -> Iterable[tuple[str, float]]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return a table as a mapping from its labels to its numbers; anything else as it is."""
+    """Return a table as a mapping from its labels to its numbers; return anything else unchanged."""
     columns = value.to_dict("list") if hasattr(value, "to_dict") and not isinstance(value, Mapping) else value
     if not isinstance(columns, Mapping) or not all(isinstance(c, np.ndarray | list | tuple) for c in columns.values()):
         return {str(key): item for key, item in columns.items()} if isinstance(columns, Mapping) else columns

@@ -28,7 +28,7 @@ _HEADER = "vinesim"
 
 @dataclass(frozen=True)
 class Header:
-    """What a part says about itself."""
+    """The header of a part: its chunk and the meaning of its rows."""
 
     chunk: str
     axes: tuple[str, ...]
@@ -42,12 +42,12 @@ class Header:
         return cls(found["chunk"], tuple(found["axes"]), found["points"], tuple(found["record"]))
 
     def has_layout(self, layout: Layout) -> bool:
-        """Whether its rows have the meaning that the layout describes."""
+        """Whether the rows have the meaning that the layout describes."""
         return (self.axes, self.points, self.record) == (tuple(layout.kinds), layout.points, layout.record)
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the parts. Raises :class:`InputError` if their folder does not exist."""
+    """Return the files of the parts. Raises :class:`InputError` if their folder does not exist."""
     if not (folder / RUNS).is_dir():
         raise InputError([Problem(str(folder / RUNS), "the parts of a sweep", "no such folder: was it moved?")])
     return sorted((folder / RUNS).glob("*.parquet"))
@@ -74,7 +74,7 @@ def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layo
         return
     target = folder / RUNS / f"{chunk.id}.parquet"
     draft = draft_of(folder / journal.FOLDER / chunk.id)  # not among the parts, which are read by their pattern
-    for place in (draft, target):  # but not the sweep's folder: it may have been moved
+    for place in (draft, target):  # but do not create the sweep's folder: it may have been moved
         place.parent.mkdir(exist_ok=True)
     metadata = {_HEADER: layout.header(chunk.id), "checksum": BLANK}
     try:

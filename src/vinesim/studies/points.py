@@ -42,6 +42,6 @@ def check_columns(table: Mapping[str, Any], names: Iterable[str], where: str) ->
 
 
 def plain(label: Any) -> Any:
-    """Return a label as a Python value; missing is None, so that it equals itself."""
+    """Return a label as a Python value; a missing one is None, which, unlike NaN, equals itself."""
     value = label.item() if isinstance(label, np.generic) else label
     return None if value != value else value

@@ -1,4 +1,4 @@
-"""Try a policy on small generated scenarios: both engines, twice, and what it promises."""
+"""Try a policy on small generated scenarios, twice on both engines, and check what it declares."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ PROMISES = {
     "starts_in_order": "tasks start in order of arrival",
     "work_conserving": "no unit is idle while a task waits that could start on it",
 }
-ALIKE: Mapping[str, Any] = {  # every unit takes as long, so that what waits could have started on any of them
+ALIKE: Mapping[str, Any] = {  # all units are equally fast, so that a waiting task could have started on any of them
     "datacenter": {"racks": [{"units": {"GPU": 3}}]},
     "workload": {"generator": "identical", "options": {"n_jobs": N_JOBS, "tasks_per_job": 2}},
     "arrivals": {"poisson": {"mean": 20}},
@@ -44,13 +44,15 @@ class Checked:
 
     done: tuple[str, ...]
     faults: tuple[str, ...]
-    features: tuple[str, ...] = ()  # what it was also tried with, one at a time
-    left_out: tuple[str, ...] = ()  # what it does not take
+    features: tuple[str, ...] = ()  # features with which it was also tried, one at a time
+    left_out: tuple[str, ...] = ()  # features that it does not support
 
 
 def check(policy: Policy) -> Checked:
-    """Run a policy on all scenarios, on both engines, then with each feature that it takes. The check stops at the
-    first scenario with faults, as the others would mostly repeat them."""
+    """Run a policy on all scenarios, on both engines, then with each feature that it supports.
+
+    The check stops at the first scenario with faults, because others would mostly repeat them.
+    """
     done = ["the same tables in two runs with one seed"]
     if getattr(policy, "compiled", True):
         done.append("the same tables on both engines")
@@ -84,7 +86,7 @@ def _cases(policy: Policy, features: list[str]) -> Iterator[tuple[str, Scenario,
 
 
 def scenario_of(document: Mapping[str, Any], policy: Policy) -> Scenario:
-    """Return the scenario of a document with the policy; units have powers if it needs them."""
+    """Return the scenario of a document under the policy; units have powers if the policy needs them."""
     case = scenario_from(YamlSource.of({**document, "policy": policy}), Path())
     if not getattr(policy, "needs_power", False):
         return case
@@ -115,7 +117,7 @@ def _faults(scenario: Scenario, policy: Policy, is_plain: bool, on_both: bool) -
 
 
 def _differ(one: Result, other: Result) -> int:
-    """Return 1 + the first task whose unit or times differ, or 0 if all are equal."""
+    """Return the first task whose unit or times differ, plus 1; 0 if all are equal."""
     columns = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
     pairs = [(getattr(one.outcome, name), getattr(other.outcome, name)) for name in columns]
     is_other = np.any([(a != b) & ~((a != a) & (b != b)) for a, b in pairs], axis=0)
@@ -123,7 +125,7 @@ def _differ(one: Result, other: Result) -> int:
 
 
 def _kept_idle(scenario: Scenario, result: Result) -> int:
-    """Return a task that waited although a unit was idle, -1 if there is none; all units can run all tasks."""
+    """Return a task that waited although a unit was idle; -1 if there is none. All units can run all tasks."""
     work, outcome = scenario.workload, result.outcome
     arrival = np.repeat(work.arrival_us, np.diff(work.job_first))
     n_units = scenario.datacenter.n_units

@@ -1,4 +1,4 @@
-"""What a policy is tried with: users, gangs, outages and other features of scenarios."""
+"""The features of scenarios with which a policy is tried: users, gangs, outages and others."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -35,14 +35,14 @@ USERS = ("ann", "ben", "eve")
 class Feature:
     """A feature of a scenario, and how a policy shows that its rule depends on it."""
 
-    dress: Callable[[Scenario], Scenario]  # returns the scenario with the feature
-    declared: tuple[str, ...] = ()  # attributes that the author of the policy sets
+    dress: Callable[[Scenario], Scenario]  # adds the feature to a scenario
+    declared: tuple[str, ...] = ()  # attributes of the policy by which its author declares the feature
     queries: tuple[Any, ...] = ()
     groups: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
 
     def concerns(self, policy: Policy) -> bool:
-        """Whether the policy declares or reads something of it."""
+        """Whether the policy declares the feature or reads anything of it."""
         kind = type(policy)
         own = [vars(one) for one in kind.__mro__ if one.__module__ != Policy.__module__]
         return (
@@ -54,7 +54,7 @@ class Feature:
 
 
 def called_by(kind: type[Policy]) -> set[Any]:
-    """Return the queries that a policy's functions call themselves, not those that other queries call."""
+    """Return the queries that a policy's functions call directly, not through other queries."""
     functions = [one for one in functions_of_policy(kind) if one.__module__ != q.__name__]
     names = {name for one in functions for name in one.__code__.co_names}
     known = {value for one in functions for name, value in one.__globals__.items() if name in names and callable(value)}
@@ -62,7 +62,7 @@ def called_by(kind: type[Policy]) -> set[Any]:
 
 
 def with_feature(name: str, case: Scenario, policy: Policy) -> Scenario | None:
-    """Return the scenario with a feature; None if others of it exclude that, or the policy does not take it."""
+    """Return the scenario with a feature; None if its other features exclude it, or the policy does not support it."""
     try:
         more = FEATURES[name].dress(case)
         check_policy(more, policy)
@@ -73,15 +73,17 @@ def with_feature(name: str, case: Scenario, policy: Policy) -> Scenario | None:
 
 
 def alone(base: Scenario, policy: Policy) -> Iterator[tuple[str, Scenario]]:
-    """Yield each feature that the policy takes, and the scenario with it."""
+    """Yield each feature that the policy supports, and the scenario with it."""
     for name in FEATURES:
         if (case := with_feature(name, base, policy)) is not None:
             yield name, case
 
 
 def together(base: Scenario, policy: Policy, names: Iterable[str]) -> Iterator[tuple[list[str], Scenario]]:
-    """Yield scenarios with as many of these features at once as go together, of those that concern the policy: to
-    compile it takes seconds for each scenario."""
+    """Yield scenarios that combine the features that concern the policy, as many at once as go together.
+
+    Fewer scenarios save time: the policy is compiled for each, which takes seconds.
+    """
     left = [name for name in names if FEATURES[name].concerns(policy)]
     while left:
         case, chosen = base, list[str]()
@@ -98,12 +100,12 @@ def _with(case: Scenario, **columns: Any) -> Scenario:
 
 
 def _of_jobs(case: Scenario, *values: Any) -> np.ndarray:
-    """[J]: these values in turn."""
+    """Return [J] these values, repeated in turn."""
     return np.resize(np.array(values), case.workload.n_jobs)
 
 
 def _of_tasks(case: Scenario, *values: Any) -> np.ndarray:
-    """[N]: these values in turn."""
+    """Return [N] these values, repeated in turn."""
     return np.resize(np.array(values), case.workload.n_tasks)
 
 
@@ -130,7 +132,7 @@ def _data(case: Scenario) -> Scenario:
 
 
 def _dependencies(case: Scenario) -> Scenario:
-    """Of six jobs one waits for a later one, and one for two earlier ones."""
+    """Add dependencies: of every six jobs, one waits for a later one, and one for two earlier ones."""
     n = case.workload.n_jobs
     waits = [{1: [j + 2], 4: [j - 2, j - 1]}.get(j % 6, []) for j in range(n)]
     first = np.r_[0, np.cumsum([len(some) for some in waits])]

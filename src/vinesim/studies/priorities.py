@@ -19,7 +19,7 @@ WATCHED = (
     *("sibling_shares", "parent"),
 )
 Row = dict[str, Any]
-_decide = Slurm.decide  # under another name: what a policy calls is looked up
+_decide = Slurm.decide  # aliased, because the queries that a policy calls are found by name
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Priorities:
     """What ``sprio`` and ``sshare`` would print at a time, s after the beginning."""
 
     at_s: float
-    jobs: list[Row]  # pending ones, the most urgent first; a job is there once for each of its partitions
-    shares: list[Row]  # accounts and users, parents before what is in them
+    jobs: list[Row]  # pending jobs, most urgent first; a job has an entry for each of its partitions
+    shares: list[Row]  # accounts and users, parents before children
 
 
 def priorities_at(scenario: Scenario, at_s: float) -> Priorities:
-    """Run a scenario up to a time and look at the queue. Raises :class:`InputError` for another policy."""
+    """Run a scenario up to a time and read the queue. Raises :class:`InputError` for another policy."""
     policy = resolve(scenario.policy, scenario.options)
     if not isinstance(policy, Slurm):
         raise InputError([Problem(("policy",), "slurm, which has such priorities", str(scenario.policy))])
     seen = dict[str, np.ndarray]()
 
     class Watched(Slurm):
-        """The policy, looked at."""
+        """The policy ``slurm``, which also records its queue at one time."""
 
         @staticmethod
         def decide(model: Any, state: Any, view: Any) -> Any:
@@ -55,7 +55,7 @@ def priorities_at(scenario: Scenario, at_s: float) -> Priorities:
 
 
 def _jobs(policy: Slurm, scenario: Scenario, seen: dict[str, np.ndarray]) -> list[Row]:
-    """Return a row for each entry of the queue; what adds to a priority is weighted, as in ``sprio``."""
+    """Return a row for each entry of the queue; the parts of a priority are weighted, as in ``sprio``."""
     work = scenario.workload
     of_part = _prepared(replace(policy, priority_weight_tres={}), scenario)["part_share"]
     known = _prepared(policy, scenario)

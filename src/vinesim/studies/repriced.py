@@ -104,7 +104,7 @@ def costs_of(before: Scenario, scenario: Scenario, run: Numbers) -> Numbers:
 
 
 def check_prices(was: Scenario, asked: Scenario, remedy: str) -> None:
-    """Raise :class:`InputError` for what the rows do not decide."""
+    """Raise :class:`InputError` for changes whose effect the rows do not determine."""
     check_change(was, asked, remedy, has_tables=False)
     old = was.electricity.rates
     problems = [

@@ -1,4 +1,4 @@
-"""Convert the rows of a sweep, a run's place in the study and its numbers, to and from columns of Parquet files."""
+"""Convert the rows of a sweep, each a run's place in the study and its numbers, to and from Parquet columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ from vinesim.studies.run import Run
 def columns_of(runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds) -> dict[str, np.ndarray]:
     """Return the rows of the runs that have numbers, as columns.
 
-    The numbers' columns are in alphabetical order; those without any value are left out. So the columns depend only on
-    the runs.
+    Columns of numbers are in alphabetical order, and those without any value are left out, so that the columns depend
+    only on the runs.
     """
     done = [run for run in runs if run.run_id in numbers]
     columns: dict[str, np.ndarray] = {
@@ -77,7 +77,7 @@ def stored_places(files: Sequence[Path]) -> dict[str, tuple[int, int]]:
 
 
 def number_columns(table: Iterable[str], axes: Iterable[str]) -> list[str]:
-    """Return the columns of a table that are numbers of the runs rather than their place in the study."""
+    """Return the columns of a table that hold numbers of runs, as opposed to their place in the study."""
     return [name for name in table if name not in {*OWN_COLUMNS, *axes}]
 
 

@@ -11,7 +11,7 @@ from vinesim.model.errors import InputError
 class Run:
     """A run to do: the scenario's keys with their values at this point, and the seed."""
 
-    index: int  # in the expansion: points in order, the replications of each together
+    index: int  # in the expansion: points in order, the replications of each point consecutively
     point: Mapping[str, Any]  # column -> label
     settings: Mapping[str, Any]  # key of the scenario -> value
     replication: int  # from 0
@@ -22,7 +22,7 @@ class Run:
 
 
 def named(point: Mapping[str, Any]) -> str:
-    """Write a point for messages: ``policy=high, arrivals.iat=5``."""
+    """Format a point for messages: ``policy=high, arrivals.iat=5``."""
     texts = {column: f"{label:.12g}" if isinstance(label, float) else label for column, label in point.items()}
     return ", ".join(f"{column}={text}" for column, text in texts.items())
 

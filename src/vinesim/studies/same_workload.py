@@ -11,11 +11,11 @@ RESAMPLE = (
     "To draw blocks of the file for each seed, add to the scenario's workload: resample: {block: 1 d}, or a shorter "
     "block if the file covers less than two days."
 )
-FIXED_ARRIVALS = ("iat", "times", "file")  # that no seed changes
+FIXED_ARRIVALS = ("iat", "times", "file")  # arrivals that no seed changes
 
 
 def same_workload(study: Study) -> str | None:
-    """Return what to tell if replications of a point have the same jobs at the same times; None if they differ."""
+    """Return a note if all replications of a point have the same jobs at the same times; None if they differ."""
     if study.replications < 2 and study.until is None:
         return None
     source = scenario_source(study)

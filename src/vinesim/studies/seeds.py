@@ -14,16 +14,16 @@ from vinesim.policies.registry import depends_on_seed
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
 
-APART = ("options", "period", "horizon", "sampling", "accounting")  # settings that change no jobs, whatever they are
+APART = ("options", "period", "horizon", "sampling", "accounting")  # sections that never affect the jobs
 
 
 class Seeds:
-    """Knows whether the seed matters to a run; jobs are generated with two seeds for each way to set them."""
+    """Finds whether the seed matters to a run. Each variant of the workload is generated with two seeds to compare."""
 
     def __init__(self, study: Study):
         self._study = study
         self._known: dict[str, bool] = {}
-        self._has_random_jobs: dict[str, bool] = {}  # once some are, no others are tried
+        self._has_random_jobs: dict[str, bool] = {}  # once some differ, no others are tried
 
     def matter(self, run: Run) -> bool:
         """Return whether another seed may give another result at the run's point."""
@@ -36,11 +36,11 @@ class Seeds:
         try:
             scenario: Scenario = scenario_of(self._study, run)
             return depends_on_seed(scenario) or self._differ(run, scenario.workload)
-        except InputError:  # the run will say so
+        except InputError:  # the run will report it
             return True
 
     def _differ(self, run: Run, jobs: Workload) -> bool:
-        """Return whether a run's jobs differ with the seed; no policy changes that."""
+        """Whether a run's jobs differ with the seed, under any policy."""
         key = _without(run.settings, ("policy", *APART))
         if key not in self._has_random_jobs:
             others = scenario_of(self._study, replace(run, seed=run.seed + 1)).workload
@@ -49,7 +49,7 @@ class Seeds:
 
 
 def _without(settings: Mapping[str, Any], sections: tuple[str, ...]) -> str:
-    """Return the settings of all sections but these, as a text."""
+    """Return the settings, without those of these sections, as a text."""
     return repr({name: value for name, value in settings.items() if name.split(".")[0] not in sections})
 
 

@@ -21,36 +21,35 @@ from vinesim.studies.serving_run import MEASURES, measured_times, simulated_time
 
 LEAST_REQUESTS = 20
 LEAST_STEPS = 20
-MOST_SEEN = 1000  # requests: a fit simulates twice as many, some 300 times
-LEAST_US = (100.0, 1.0, 1.0, 0.001)  # a change of a coefficient that matters: its unit in the search
-CHANGES = (0.2, 0.05, 0.01, 0.001)  # of coefficients, for derivatives: one search after another, ever finer
-MOST_ROUNDS = 10  # of each
-LEAST_LEFT_OUT = 0.02  # by a profile, as a share of all times, where a search begins
+MOST_SEEN = 1000  # requests; a fit simulates twice this number about 300 times
+LEAST_US = (100.0, 1.0, 1.0, 0.001)  # a change of a coefficient that matters; the unit of the search
+CHANGES = (0.2, 0.05, 0.01, 0.001)  # relative steps for derivatives, of one search after another
+MOST_ROUNDS = 10  # of each search
+LEAST_LEFT_OUT = 0.02  # the least share of all times that searches assume a profile to leave unexplained
 DIGITS = 4  # of coefficients
 MOST_SPANS = 1000
-SEARCHES = 3  # from the best of all starts, as there are several minima
-SHORT = 0.1  # of the mean of a time, which is added to it
+SEARCHES = 3  # searches begin at the best of all starts, because there are several minima
+SHORT = 0.1  # this share of the mean time is added to each time
 
 
 @dataclass(frozen=True, eq=False)
 class ServingFit:
-    """A fitted time of a step, and how what follows from it compares with what was measured."""
+    """A fitted step time, and simulated and measured times for comparison."""
 
     step: StepTime
-    of: str  # what was measured: requests or steps
-    names: tuple[str, ...]  # of the M times that each of the N has
-    n_seen: int  # of the N, the first ones, whose times were used
+    of: str  # what was measured: "requests" or "steps"
+    names: tuple[str, ...]  # of the M times of each of the N requests or steps
+    n_seen: int  # the first of the N, whose times the fit used
     measured_us: np.ndarray  # [M, N]
     fitted_us: np.ndarray  # [M, N]
 
     @property
     def n(self) -> int:
-        """How many were measured."""
+        """The number of requests or steps measured, N."""
         return self.measured_us.shape[1]
 
     def statistics(self, *, seen: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the statistics [M, 4] of measured and of fitted times, for the requests seen by the fit or for the
-        others."""
+        """Return the statistics [M, 4] of measured and of fitted times: of what the fit saw, or of the rest."""
         part = slice(0, self.n_seen) if seen else slice(self.n_seen, None)
         return statistics(self.measured_us[:, part]), statistics(self.fitted_us[:, part])
 
@@ -97,7 +96,7 @@ def fit_requests(requests: Requests, engine: Batching, profile: StepProfile | No
 
 
 def _search(misses: Callable[[np.ndarray], np.ndarray], begin: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the least squares near a start, and the coefficients."""
+    """Return the smallest sum of squares found from a start, and its coefficients."""
     from scipy.optimize import least_squares
 
     cost, at = np.inf, begin
@@ -126,7 +125,7 @@ def fit_steps(steps: StepTimes) -> ServingFit:
 
 
 def _rounded(coefficients: np.ndarray) -> np.ndarray:
-    """Coefficients as a file has them; those too small to matter are 0."""
+    """Round coefficients as they are written to a file; those too small to matter become 0."""
     matters = coefficients > np.array(LEAST_US) / 1000
     return np.array([float(f"{value:.{DIGITS}g}") for value in np.where(matters, coefficients, 0.0)])
 
@@ -137,8 +136,8 @@ def _step(coefficients: np.ndarray, profile: StepProfile | None) -> StepTime:
 
 
 def starts(requests: Requests) -> list[np.ndarray]:
-    """Return coefficients where a search may begin: those of :func:`overlaps`, and the measured time between two tokens
-    divided in several ways.
+    """Return coefficients at which searches begin: those of :func:`overlaps`, and several ways to divide the measured
+    time between tokens.
 
     The tokens of prompts take a half or all of the shortest time to a first token; the time between tokens is made up
     of the base and what the sequences of a step, or the tokens in their memory, add to it.
@@ -160,10 +159,11 @@ def starts(requests: Requests) -> list[np.ndarray]:
 
 
 def overlaps(requests: Requests) -> np.ndarray:
-    """[4] us: coefficients by least squares on what ran between each request's first token and its last.
+    """Return [4] coefficients, us, by least squares on what ran between each request's first token and its last.
 
-    It took part in as many steps as it made tokens, unless it was put back. What else was in them the other requests
-    tell, each of which is taken to make its tokens evenly. Requests that are not known are not in it.
+    A request takes part in one step per token, unless it was put back. The contents of these steps are estimated from
+    the other requests, each of which is assumed to make its tokens at an even rate. Requests missing from the log are
+    not accounted for.
     """
     first, last, later = requests.first_token_us, requests.last_token_us, requests.output_tokens - 1.0
     span_us = np.maximum(last - first, 1e-9)
@@ -179,7 +179,7 @@ def overlaps(requests: Requests) -> np.ndarray:
 
 
 def _least_relative(table: np.ndarray, times_us: np.ndarray) -> np.ndarray:
-    """Return coefficients, 0 or more, with which rows of a table add up to times: least squares of relative errors."""
+    """Return non-negative coefficients with which ``table @ coefficients`` has the least squared relative errors."""
     from scipy.optimize import nnls
 
     relative = table / times_us[:, None]

@@ -20,8 +20,8 @@ STATISTICS = ("mean", "p50", "p90", "p99")
 
 
 def engine_with(settings: Mapping[str, Any], requests: Requests) -> Batching:
-    """Return an engine with these settings, whose steps take no known time yet; without the size of its memory, it
-    never fills. Raises :class:`InputError`."""
+    """Return an engine with these settings and placeholder step times. If the size of its memory is not given, it never
+    fills. Raises :class:`InputError`."""
     missing = [name for name in ("max_sequences", "max_batched_tokens") if name not in settings]
     if missing:
         remedy = "Or name the file of the engine's settings: --meta FILE.json."
@@ -35,13 +35,13 @@ def engine_with(settings: Mapping[str, Any], requests: Requests) -> Batching:
 
 
 def measured_times(requests: Requests) -> np.ndarray:
-    """[3, N] us of each request: from its arrival to its first token, per token after that (NaN: there are none), and
-    from its arrival to its last token."""
+    """Return [3, N] the measured times of each request, us: to its first token, per further token (NaN: it has none),
+    and to its last token."""
     return _times(requests, requests.first_token_us, requests.last_token_us)
 
 
 def simulated_times(requests: Requests, batching: Batching) -> np.ndarray:
-    """[3, N] the same times of the requests on a simulated engine. Raises :class:`InputError`."""
+    """Return [3, N] the times of :func:`measured_times` on a simulated engine, us. Raises :class:`InputError`."""
     n = len(requests.queued_us)
     name = "ENGINE"
     work = Workload(
@@ -70,7 +70,7 @@ def _times(requests: Requests, first_us: np.ndarray, last_us: np.ndarray) -> np.
 
 
 def statistics(times_us: np.ndarray) -> np.ndarray:
-    """[M, 4] the mean and percentiles of times [M, N], over the times that are known; NaN if none is."""
+    """Return [M, 4] the mean and percentiles of the known values of times [M, N]; NaN if there are none."""
     found = np.full((len(times_us), len(STATISTICS)), np.nan)
     for row, times in enumerate(times_us):
         known = times[np.isfinite(times)]

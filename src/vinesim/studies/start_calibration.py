@@ -16,15 +16,15 @@ import numpy as np
 from vinesim.formats.slurm.jobs import keys_of
 from vinesim.formats.slurm.site import Site
 
-SNAPSHOTS = 6  # earlier ones that are predicted
-WITHIN_S = 86400.0  # before the snapshot
-REPLICATIONS = 10  # of each
-LEAST = 30  # earlier forecasts whose starts are known, for an interval
-LEADS_S = (0.0, 120.0, 300.0, 600.0, 1200.0, np.inf)  # forecasts in the same range are alike
-CLOCKS_S = 30.0  # added to all lead times: the clocks of the daemons make short ones differ by that
-TAIL = 0.1  # the part of the starts before their interval, and behind it
+SNAPSHOTS = 6  # earlier snapshots that are predicted
+WITHIN_S = 86400.0  # seconds before the snapshot
+REPLICATIONS = 10  # simulations of each snapshot
+LEAST = 30  # earlier forecasts with known starts that an interval needs
+LEADS_S = (0.0, 120.0, 300.0, 600.0, 1200.0, np.inf)  # ranges of lead times in which forecasts are comparable
+CLOCKS_S = 30.0  # added to all lead times, s: the phases of the daemons' clocks shift short ones by this
+TAIL = 0.1  # the share of starts before the interval, and after it
 
-Times = dict[tuple[int, int | None], tuple[list[float], float]]  # of a job: all its starts, and when it left
+Times = dict[tuple[int, int | None], tuple[list[float], float]]  # by job: all its starts, and its end
 
 
 class Earlier(NamedTuple):
@@ -33,17 +33,17 @@ class Earlier(NamedTuple):
     low_s: np.ndarray
     median_s: np.ndarray
     high_s: np.ndarray
-    start_s: np.ndarray  # the true start, or until when the job has not started
-    is_known: np.ndarray  # False: it has not started
+    start_s: np.ndarray  # the actual start, or the time until which the job has not started
+    is_known: np.ndarray  # whether the job has started
 
     @property
     def n_known(self) -> int:
-        """Return of how many the start is known."""
+        """Return the number of forecasts whose actual start is known."""
         return int(self.is_known.sum())
 
 
 def earlier_times(site: Site, now_s: float) -> list[float]:
-    """Return the times of some snapshots of the day before another one, at even distances."""
+    """Return the times of snapshots in the day before ``now_s``, evenly spaced."""
     times = sorted(
         {one.time_s for one in site.queue if one.time_s is not None and now_s - WITHIN_S < one.time_s < now_s}
     )
@@ -53,7 +53,7 @@ def earlier_times(site: Site, now_s: float) -> list[float]:
 
 
 def times_by_job(site: Site) -> Times:
-    """Return when the jobs of the log started and left, s since 1970; infinite: it has not left."""
+    """Return when the jobs of the log started and ended, s since 1970; an end is infinite if it has not happened."""
     found: Times = {}
     for job in site.jobs.jobs:
         starts, end_s = [one.start_s for one in job.records if one.start_s is not None], job.records[-1].end_s
@@ -62,8 +62,8 @@ def times_by_job(site: Site) -> Times:
 
 
 def start_by(times: Times, name: str, after_s: float, now_s: float) -> tuple[float, bool] | None:
-    """Return the first start of a job after a time that is known by now, and True; or until when it has not started,
-    and False. None: the log does not have it."""
+    """Return (first start of a job after a time, True), as known at ``now_s``; or (time until which it has not started,
+    False). None if the log lacks the job."""
     found = [times[key] for key in keys_of(name) if key in times]
     starts = [at for starts, _ in found for at in starts if after_s < at <= now_s]
     if starts or not found:
@@ -72,10 +72,10 @@ def start_by(times: Times, name: str, after_s: float, now_s: float) -> tuple[flo
 
 
 def widened(ends_s: np.ndarray, earlier: Earlier) -> tuple[np.ndarray, np.ndarray]:
-    """Return intervals that would have held the starts of the earlier forecasts, and which ones were so judged.
+    """Return intervals wide enough to have contained the starts of earlier forecasts, and which could be judged.
 
-    ``ends_s`` (3, jobs): low, median and high, s after the snapshot. Where too few earlier forecasts have a lead time
-    like that of a job, those with shorter ones count too; where they are still too few, the interval stays.
+    ``ends_s`` [3, jobs] are low, median and high, s after the snapshot. If too few earlier forecasts have a lead time
+    comparable to a job's, those with shorter ones count too; if they are still too few, the interval stays.
     """
     found, is_judged = ends_s.copy(), np.zeros(ends_s.shape[1], bool)
     for place, (least_s, most_s) in enumerate(pairwise(LEADS_S)):
@@ -90,7 +90,7 @@ def widened(ends_s: np.ndarray, earlier: Earlier) -> tuple[np.ndarray, np.ndarra
 
 
 def _alike(earlier: Earlier, place: int) -> Earlier | None:
-    """Return the earlier forecasts of a range of lead times, and of shorter ones if they are too few; None: too few."""
+    """Return the earlier forecasts in a range of lead times, with shorter ones if needed; None if still too few."""
     for least_s in LEADS_S[place::-1]:
         taken = (earlier.median_s >= least_s) & (earlier.median_s < LEADS_S[place + 1])
         if earlier.is_known[taken].sum() >= LEAST:
@@ -99,7 +99,7 @@ def _alike(earlier: Earlier, place: int) -> Earlier | None:
 
 
 def _factors(alike: Earlier) -> tuple[float, float]:
-    """Return by what the two ends of intervals are multiplied: the low one by at most 1, the high one by at least 1."""
+    """Return the factors on the two ends of intervals: at most 1 for the low end, at least 1 for the high end."""
     n = alike.n_known
     tail = max(0.0, 1 - (1 - TAIL) * (n + 1) / n)
     ratios = [(alike.start_s + CLOCKS_S) / (end_s + CLOCKS_S) for end_s in (alike.low_s, alike.high_s)]
@@ -108,8 +108,7 @@ def _factors(alike: Earlier) -> tuple[float, float]:
 
 
 def _quantile(values: np.ndarray, is_known: np.ndarray, p: float) -> float:
-    """Return a quantile of values some of which are only known to be larger; the largest value, if the quantile lies
-    beyond it."""
+    """Return a quantile of right-censored values (Kaplan-Meier); at most the largest value."""
     order = np.argsort(values, kind="stable")
     left = np.cumprod(1 - is_known[order] / np.arange(len(values), 0, -1))
     reached = np.flatnonzero(1 - left > max(p - 1e-9, 0.0))
@@ -117,6 +116,6 @@ def _quantile(values: np.ndarray, is_known: np.ndarray, p: float) -> float:
 
 
 def joined(found: Iterator[Earlier]) -> Earlier:
-    """Return the forecasts of several snapshots as one table."""
+    """Concatenate the forecasts of several snapshots."""
     none = np.zeros((4, 0))
     return Earlier._make(np.concatenate(columns) for columns in zip((*none, none[0] > 0), *found, strict=True))

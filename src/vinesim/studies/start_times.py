@@ -48,19 +48,19 @@ FURTHER_PARTS = np.arange(0.05, 1.0, 0.1)
 
 @dataclass(frozen=True)
 class StartTime:
-    """When a pending job starts, s since 1970; infinite: not at all, as far as is known."""
+    """When a pending job is expected to start, s since 1970; infinite if it does not start in the forecast."""
 
     job: str  # its JobID
     user: str
     partition: str
     cpus: int
-    reason: str  # why it waits, by Slurm
+    reason: str  # Slurm's reason for its wait
     submit_s: float
     low_s: float
     median_s: float
     high_s: float
-    planned_s: float | None  # by Slurm, ``squeue --start``
-    calibrated: bool  # whether earlier forecasts judged the interval; else it is that of the draws
+    planned_s: float | None  # Slurm's own forecast, ``squeue --start``
+    calibrated: bool  # whether earlier forecasts calibrated the interval; otherwise it is that of the draws
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class StartTimes:
     time_s: float
     jobs: list[StartTime]
     n_running: int
-    n_past: int  # jobs whose use of their limits is known
+    n_past: int  # ended jobs, whose use of their limits is known
     n_replications: int
-    n_snapshots: int  # earlier ones that were predicted to calibrate the intervals
-    n_earlier: int  # forecasts of these whose true starts are known
+    n_snapshots: int  # earlier snapshots that were predicted to calibrate the intervals
+    n_earlier: int  # forecasts of these with known actual starts
     dropped: dict[str, int]  # jobs that are left out, by reason
 
     def as_document(self) -> dict[str, Any]:
-        """Return it for programs; null for never."""
+        """Return the forecasts as plain data, for JSON; None for never."""
         jobs = [
             {name: None if value == np.inf else value for name, value in vars(one).items()}
             | {"wait_s": None if one.median_s == np.inf else one.median_s - self.time_s}
@@ -141,7 +141,7 @@ class Simulations:
     n_runs: int = 0
 
     def ends(self, at_s: float | None, n: int, submit_until_s: float = np.inf) -> tuple[SiteSnapshot, np.ndarray]:
-        """Return a snapshot, and the low end, the median and the high end of each job in it, s after it."""
+        """Return a snapshot, and [3, jobs] the low end, median and high end of each start, s after the snapshot."""
         with tempfile.TemporaryDirectory() as made:
             found = write_snapshot(self.site, Path(made) / "queue.parquet", at_s, later=self.later)
             scenario = read_scenario(found.scenario)
@@ -159,7 +159,7 @@ class Simulations:
         return found, np.sort(np.array(begins), axis=0)[_ends(n)]
 
     def earlier(self, times: list[float], n: int, now_s: float) -> Iterator[Earlier]:
-        """Yield the forecasts of some snapshots, with the starts that are known by ``now_s``."""
+        """Yield the forecasts of snapshots at these times, with the starts known at ``now_s``."""
         known = times_by_job(self.site)
         for time_s in times:
             try:
@@ -174,7 +174,7 @@ class Simulations:
 
 
 def _ends(n: int) -> list[int]:
-    """Return which of ``n`` sorted draws are the ends of an interval that holds one more draw, and their middle.
+    """Return the indices of the low end, the middle and the high end of a prediction interval among ``n`` sorted draws.
 
     One more draw is as likely in each of the n + 1 gaps; with too few draws the interval is all that there are.
     """
@@ -190,8 +190,10 @@ def _three(values: np.ndarray) -> tuple[float, float, float]:
 def _with_other_later_jobs(
     work: Workload, n_queued: int, later_s: float, random: np.random.Generator, left_us: float = np.inf
 ) -> Workload:
-    """Let the jobs behind the queue begin at another moment of the time that they repeat, and go on with its start;
-    those are left out that come when nobody submits any more, after ``left_us``."""
+    """Rotate the arrivals of later jobs, which repeat the day before the snapshot, to begin at a random moment of it.
+
+    Jobs that would arrive after ``left_us``, when nobody submits any more, are left out.
+    """
     if later_s == 0.0:
         return work
     later_us = (work.arrival_us[n_queued:] - random.random() * later_s * 1e6) % (later_s * 1e6)
@@ -202,7 +204,7 @@ def _with_other_later_jobs(
 
 
 def _with_run_times(scenario: Scenario, parts: np.ndarray, random: np.random.Generator) -> Scenario:
-    """Draw how long each job still runs. One that would use its whole limit is killed by the policy."""
+    """Draw how long each job still runs. The policy kills a job that would use its whole limit."""
     work = scenario.workload
     assert work.estimate_us is not None
     limit_us = work.estimate_us[work.job_first[:-1]]
@@ -210,7 +212,7 @@ def _with_run_times(scenario: Scenario, parts: np.ndarray, random: np.random.Gen
     parts = np.sort(parts)
     passed = np.searchsorted(parts, ran_us / limit_us, side="right")
     drawn = passed + (random.random(work.n_jobs) * (len(parts) - passed)).astype(np.int64)
-    part = np.append(parts, 1.0)[drawn]  # one that has passed them all uses all
+    part = np.append(parts, 1.0)[drawn]  # a job that has passed all of them uses its whole limit
     over_us = float((scenario.options or {}).get("over_time_limit", 0.0)) * 60e6 + BEYOND_S * 1e6
     left_us = np.maximum(part * limit_us - ran_us, 1e6) + np.where(part >= 1.0, over_us, 0.0)
     return replace(scenario, workload=replace(work, operations=np.repeat(left_us, np.diff(work.job_first))))

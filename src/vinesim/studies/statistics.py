@@ -35,13 +35,12 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval."""
+        """(high - low) / 2."""
         return (self.high - self.low) / 2
 
     @property
     def relative_half_width(self) -> float:
-        """Half width / |estimate|: 0 if all values are equal, infinite if the estimate is 0, NaN without an
-        interval."""
+        """Half width / size of the estimate: 0 if all values are equal, infinite for an estimate of 0, NaN for none."""
         if self.half_width == 0:
             return 0.0
         return self.half_width / abs(self.estimate) if self.estimate else self.half_width * math.inf
@@ -64,8 +63,7 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Interval:
 
 
 def quantile_interval(values: Values, probability: float, confidence: float = 0.95) -> Interval:
-    """Return a quantile over replications with its distribution-free interval between two of the values (binomial
-    ranks).
+    """Return a quantile over replications with its distribution-free interval, by binomial ranks.
 
     The interval contains the true quantile with at least ``confidence``, whatever the distribution; with too few values
     (for a median, fewer than 6 at 95 %) there is none. For a quantile within a run (the p99 of its jobs), apply
@@ -117,7 +115,7 @@ def t_factor(confidence: float, freedom: int) -> float:
 
 
 def finite(values: Values) -> tuple[np.ndarray, int]:
-    """Return ([n] float64 of the finite values, how many are not finite); None counts as NaN."""
+    """Return [n] the finite values and the number of those that are not; None counts as NaN."""
     found = as_numbers("values", values)
     kept = found[np.isfinite(found)]
     return kept, len(found) - len(kept)

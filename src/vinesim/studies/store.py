@@ -29,7 +29,7 @@ from vinesim.studies.parts import RUNS, Header, headers, run_files, write_chunk
 from vinesim.studies.rows import stored_ids, stored_numbers
 
 _OWN = {RUNS, journal.FOLDER, DAMAGED, INPUTS.name, ORIGIN}
-KEPT = "kept"  # the journal of numbers that wait for their chunk after the study has grown
+KEPT = "kept"  # the name of the journal with rows of a smaller study, until their chunks of the grown study take them
 
 
 class Store:
@@ -68,7 +68,7 @@ class Store:
         self.part = {run_id: name for name, ids in stored_ids(run_files(folder)).items() for run_id in ids}
 
     def n_found(self, chunk: Chunk) -> int:
-        """Return how many runs of a chunk are finished, in a row or in a journal."""
+        """Return how many runs of a chunk are finished, whether in a part or in a journal."""
         return sum(run.run_id in self.part or run.run_id in self.known for run in chunk.runs)
 
     def missing(self, chunk: Chunk) -> bool:
@@ -80,7 +80,7 @@ class Store:
         ids = {run.run_id for run in chunk.runs}
         found = {run_id: self.known[run_id] for run_id in ids & self.known.keys()}
         names = {self.part[run_id] for run_id in ids & self.part.keys() - found.keys()}
-        if names:  # rows written with failed runs missing, or by another machine
+        if names:  # rows of a part that lacks failed runs, or that another machine wrote
             rows = stored_numbers([self.folder / RUNS / name for name in sorted(names)], self.layout.kinds)
             found |= {run_id: rows[run_id] for run_id in ids & rows.keys()}
         return found
@@ -90,7 +90,7 @@ class Store:
         return read_journals(self.folder, chunk.id).numbers
 
     def add(self, chunk: Chunk, numbers: Mapping[str, Numbers], failed: Mapping[str, str]) -> None:
-        """Write what a worker sent because it does not see this folder."""
+        """Write the results of a worker that does not see this folder."""
         with Journal(self.folder, chunk.id, self.layout.record) as lines:
             lines.add({}, failed)
             write_chunk(self.folder, chunk, numbers, self.layout, is_done=not failed)
@@ -112,7 +112,7 @@ class Store:
         return missing
 
     def _remove_doubles(self, parts: Sequence[Path]) -> None:
-        """Remove files all of whose rows are in a larger file, so that a query of all files counts each run once."""
+        """Remove files whose rows are all in a larger file, so that a query of all files counts each run once."""
         files = {file.name: file for file in parts}
         ids = stored_ids(list(files.values()))
         homes: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ class Store:
                 files[name].unlink(missing_ok=True)
 
     def _has_study(self, study: bytes) -> bool:
-        """Whether the folder has these bytes as its study; never for a sweep in memory."""
+        """Whether the study in the folder has exactly these bytes; never for a sweep in memory."""
         file = self.folder / STUDY
         return file.read_bytes() == study if file.exists() else False
 

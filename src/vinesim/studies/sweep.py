@@ -1,4 +1,4 @@
-"""Run a study: run everything that is not done yet on one of the back-ends, and keep it in a folder or in memory."""
+"""Run a study: do all runs that are not done yet on one of the back-ends, and keep them in a folder or in memory."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ class SweepProgress:
 
     n_done: int  # runs that are finished or failed, including those found in the folder
     n_found: int  # runs found in the folder at the beginning
-    n_runs: int  # runs of the study, as far as is known: `until` may add more
+    n_runs: int  # runs of the study known now; `until` may add more
     n_failed: int
 
 
@@ -57,7 +57,7 @@ class Sweep:
     study: Study
     failures: tuple[Failure, ...]
     n_runs: int  # requested
-    n_found: int  # of these, found in the folder
+    n_found: int  # of the requested runs, found in the folder
     folder: Path | None  # None: the rows are only in memory
     _rows: Table | None = None
 
@@ -190,7 +190,7 @@ def _possible_ids(points: Points, runs: Sequence[Run]) -> set[str]:
 
 
 def _corners(study: Study) -> Study:
-    """Return the study with only the first and last value of its numeric axes, which are checked before any run."""
+    """Return the study with only the first and last value of its numeric axes, for the check before any run."""
     return replace(study, axes=tuple(_ends(axis) for axis in study.axes))
 
 

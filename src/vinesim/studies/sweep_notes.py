@@ -16,7 +16,7 @@ from vinesim.studies.statistics import summarize_points
 from vinesim.studies.sweep import Sweep
 
 NOISE = 1e-9  # relative to the mean: rounding differences between equal values
-MOST_POINTS = 5  # named in a sentence
+MOST_POINTS = 5  # at most this many are named in a sentence
 
 
 class Stalled(NamedTuple):
@@ -28,7 +28,7 @@ class Stalled(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The point, and how many of its runs."""
+        """The point and how many of its runs stalled, in words."""
         return f"{named(self.point) or 'the scenario'}: {self.stalled:,} of {self.runs:,} runs"
 
 
@@ -53,7 +53,7 @@ def stalled_head(points: Sequence[Stalled]) -> str:
 
 
 def stalled_note(points: Sequence[Stalled]) -> str | None:
-    """Return what to tell of a sweep with stalled runs; None if it has none."""
+    """Return a note about the stalled runs of a sweep; None if it has none."""
     if not points:
         return None
     rest = len(points) - MOST_POINTS
@@ -71,7 +71,7 @@ def overload_note(sweep: Sweep) -> str | None:
 
 
 def equal_note(sweep: Sweep) -> str | None:
-    """Return what to tell of points whose replications are all equal; None if there are none."""
+    """Return a note about points whose replications are all equal; None if there are none."""
     table = sweep.table
     if not table.n_rows or not {"point", "replication"} <= set(table):
         return None
@@ -90,7 +90,7 @@ def equal_note(sweep: Sweep) -> str | None:
 
 
 def equal_words(is_equal: np.ndarray) -> str | None:
-    """Return what to say about points, [P], if the replications of some of them are all equal."""
+    """Return the note about points, given [P] whether all replications of each are equal; None if none are."""
     if not is_equal.any():
         return None
     where = "" if is_equal.all() else f" of {is_equal.sum():,} of {len(is_equal):,} points"
@@ -98,14 +98,14 @@ def equal_words(is_equal: np.ndarray) -> str | None:
 
 
 def notes_of(sweep: Sweep) -> list[str]:
-    """Return what a reader of comparisons within a sweep must know about it."""
+    """Return the notes that a reader of comparisons within a sweep needs."""
     stalled = stalled_note(stalled_points(sweep))
     notes = (stalled, overload_note(sweep), equal_note(sweep), same_workload(sweep.study), error_note(sweep.study))
     return [said for said in notes if said]
 
 
 def notes_of_both(sweeps: Mapping[str, Sweep]) -> list[str]:
-    """Return what a reader must know about two sweeps, by their names; what holds for both comes once."""
+    """Return the notes on two sweeps by name; a note that applies to both appears once."""
     found = {name: notes_of(sweep) for name, sweep in sweeps.items()}
     said = dict.fromkeys(note for notes in found.values() for note in notes)
     of = {note: [name for name, notes in found.items() if note in notes] for note in said}

@@ -34,7 +34,7 @@ def next_round(points: Points, counts: dict[int, int], table: Table) -> list[Run
 
 
 def _values(of: str, table: Table, counts: Mapping[int, int]) -> Mapping[int, list[float]]:
-    """Return the number in the replications that count so far, by point; rows of later rounds may exist already."""
+    """Return the number in the replications that count up to now, by point; rows of later rounds may exist already."""
     values: dict[int, list[float]] = {number: [] for number in counts}
     column = table[of] if of in table else np.full(table.n_rows, np.nan)
     for number, replication, value in zip(table["point"].tolist(), table["replication"].tolist(), column, strict=True):
@@ -44,6 +44,6 @@ def _values(of: str, table: Table, counts: Mapping[int, int]) -> Mapping[int, li
 
 
 def _is_known(values: np.ndarray, width: float, confidence: float) -> bool:
-    """Whether the interval is narrow enough, or there is nothing to measure."""
+    """Whether the interval is narrow enough, or nothing can be measured."""
     interval = mean_interval(values, confidence)
     return interval.n == 0 or interval.relative_half_width <= width

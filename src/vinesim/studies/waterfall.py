@@ -12,17 +12,17 @@ from vinesim.model.scenario import Scenario
 from vinesim.studies.backtest import Backtest, backtest, finite
 from vinesim.studies.mechanisms import without_all, without_each
 
-NEARER = 0.7  # a job whose error falls to this share of it without a mechanism is nearer without it
+NEARER = 0.7  # if a job's error falls to this share of it without a mechanism, the job is nearer without it
 
 
 @dataclass(frozen=True)
 class Step:
-    """A back-test without a mechanism."""
+    """The outcome of a back-test without one mechanism."""
 
     name: str
     error_s: float  # the mean absolute error of the mean of the runs
-    mean_s: float  # the mean wait that is predicted
-    error_of_s: dict[int, float]  # of each job by its index
+    mean_s: float  # the mean predicted wait
+    error_of_s: dict[int, float]  # the error of each job, by its index
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Waterfall:
     """The error with all mechanisms, without each, and without any."""
 
     found: Backtest
-    steps: list[Step]  # the one that contributes most first
+    steps: list[Step]  # by decreasing contribution
     none: Step
 
     @property
     def unexplained_s(self) -> float:
-        """The error that is left beyond what a perfect model would have."""
+        """The error beyond that of a perfect model, s."""
         floor_s = self.found.floor_s
         return max(0.0, self.found.error_s - (0.0 if np.isnan(floor_s) else floor_s))
 
@@ -52,7 +52,7 @@ class Waterfall:
         return best.name
 
     def words(self) -> str:
-        """Say what is left unexplained."""
+        """Return a sentence about the unexplained error."""
         floor_s = self.found.floor_s
         perfect = "" if np.isnan(floor_s) else f", in a perfect model by about {floor_s:.0f} s"
         return (

@@ -1,4 +1,4 @@
-"""Do a worker's work: the missing runs of one chunk. It is the same on every back-end, and without one."""
+"""The work of a worker: do the missing runs of one chunk. It is the same on every back-end and without one."""
 
 import pickle
 import socket
@@ -45,7 +45,7 @@ class WorkItem:
     """A chunk to do, with everything that a worker on another machine needs."""
 
     chunk: Chunk
-    known: Mapping[str, Numbers]  # its finished runs
+    known: Mapping[str, Numbers]  # numbers of its finished runs
     study: bytes  # pickled: sent by value and unpickled once per process; or a name that this process knows
     files: Mapping[Path, str]  # the hashes of the files that the study names
     folder: str
@@ -60,7 +60,7 @@ class Done:
 
     numbers: Mapping[str, Numbers] | None = None  # of its finished runs by id; None if the worker has written them
     failed: Mapping[str, str] = field(default_factory=dict)  # messages by run id
-    refused: Problem | None = None  # why the worker could do nothing, and could not do any other chunk
+    refused: Problem | None = None  # why this worker can do no chunk at all
     warnings: tuple[str, ...] = ()  # for the user
 
 
@@ -82,7 +82,7 @@ def _work(item: WorkItem) -> Done:
     if item.version != code_version():
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
         return Done(refused=Problem(where, f"VineSim {item.version}", code_version(), remedy))
-    with _ONE_AT_A_TIME, redirect_stdout(sys.stderr):  # policies print too, and a worker has its caller's output
+    with _ONE_AT_A_TIME, redirect_stdout(sys.stderr):  # policies may print, and a worker shares its caller's output
         try:
             return _write(item) if Path(item.folder, item.token).exists() else _send(item)
         except OSError as wrong:
@@ -114,13 +114,13 @@ def _write(item: WorkItem) -> Done:
 def _valid_results(
     item: WorkItem, study: Study, found: Mapping[str, Numbers]
 ) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
-    """Yield numbers and failures of the runs that are not found yet, each of them by what their ids stand for.
+    """Yield numbers and failures of the missing runs, making sure that each run is the one that its id identifies.
 
-    Raises :class:`InputError` if a file or the code that the ids cover is not as it was when the sweep began.
+    Raises :class:`InputError` if a file or code that the ids cover has changed since the sweep began.
     """
     missing = [run for run in item.chunk.runs if run.run_id not in found]
     inputs = Inputs(item.files)
-    twins = dict[int, list[Run]]()  # by point: replications of which one stands for all
+    twins = dict[int, list[Run]]()  # by point: replications that are identical
     for run in missing:
         if not run.is_random:
             twins.setdefault(run.point_number, []).append(run)
@@ -163,7 +163,7 @@ def _study(name: bytes) -> Study:
 
 
 def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
-    """Yield numbers and failures of the runs, as they are found; a block that fails is repeated run by run."""
+    """Yield numbers and failures of the runs as they finish; a block that fails is repeated run by run."""
     left = {run.run_id: run for run in runs}
     policies = Policies(OwnNumbers.of_study(study))
     try:
@@ -182,7 +182,7 @@ def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers]
 
 
 def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[str, Numbers]]:
-    """Yield the numbers of the runs of a block: at once if the engine does them in one call, else run by run."""
+    """Yield the numbers of the runs of a block: in one call if the engine can do that, otherwise run by run."""
     n_runs = len(block.runs)
     scenario = policies.put_into(block.scenario) if n_runs > 1 else block.scenario
     policy: Any = scenario.policy
@@ -203,7 +203,7 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
 
 
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
-    """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
+    """Return the numbers of one run; ``scenario`` is the run's, if it has been built already."""
     scenario = policies.put_into(scenario or scenario_of(study, run))
     with same_folder():
         result = simulate(scenario, warm_up=study.warm_up)
@@ -230,7 +230,7 @@ class Policies:
 
 
 def _check_ids(study: Study, runs: list[Run]) -> None:
-    """Check that a run of each policy has its id here too, which covers the code of packages that are installed here.
+    """Check that a run of each policy gets the same id on this machine: ids cover the code of installed packages.
 
     Policies that are objects came with the study. Raises :class:`InputError`.
     """

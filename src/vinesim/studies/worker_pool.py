@@ -129,7 +129,7 @@ class WorkerPool:
         )
 
     def _take(self, chunk: Chunk, done: Done) -> None:
-        for text in sorted({*done.warnings} - self._warned):  # each worker may say the same
+        for text in sorted({*done.warnings} - self._warned):  # each worker may report the same
             self._warned.add(text)
             warnings.warn(text, InputWarning, stacklevel=2)
         with self._writing():
@@ -141,13 +141,12 @@ class WorkerPool:
         self.store.record_chunk(chunk, done.failed)
 
     def _goes_alone(self, item: WorkItem) -> bool:
-        """Whether no other work item may be in progress, so that a worker's death shows which one caused it."""
+        """Whether the item must run alone, so that a worker's death shows which item caused it."""
         assert self._backend is not None
         return item.n_deaths >= MAX_DEATHS - 1 and not self._backend.blames_exactly
 
     def _again(self, item: WorkItem) -> list[WorkItem]:
-        """Return what to try after a worker's death: the chunk once more, and after the next death its runs one by
-        one."""
+        """Return what to try after a worker's death: the chunk again, after the next death its runs one by one."""
         n_deaths = item.n_deaths + 1
         if n_deaths < MAX_DEATHS - 1:
             return [replace(item, n_deaths=n_deaths)]
@@ -159,7 +158,7 @@ class WorkerPool:
 
 
 def _is_guilty(item: WorkItem) -> bool:
-    """Whether one more death of a worker is too many, because only this run can be the cause."""
+    """Whether only this run can have caused the worker deaths, and there have been too many."""
     return len(item.chunk.runs) == 1 and item.n_deaths + 1 >= MAX_DEATHS
 
 

@@ -27,17 +27,15 @@ KINDS = ("constant", "poisson", *BY_CV, "list")
 class Arrivals:
     """The arrival process. The first job arrives at 0, except in a list.
 
-    Source: VineSim report, section 5.2.1: a constant inter-arrival time (IAT); the others are options.
+    Source: VineSim report, section 5.2.1 (constant inter-arrival times); the other processes are VineSim's.
     """
 
     kind: str = "constant"
-    iat_us: float = 7.0  # inter-arrival time, or its mean, us; a list ignores it
-    times_us: (
-        Sequence[float] | np.ndarray
-    ) = ()  # [J] for a list: when each job arrives, us, increasing (equal times allowed)
+    iat_us: float = 7.0  # inter-arrival time or its mean, us; unused by a list
+    times_us: Sequence[float] | np.ndarray = ()  # [J] for a list: the arrival times, us, not decreasing
     cv: float = 1.0  # coefficient of variation of the inter-arrival times, where the kind has one
-    states: States | None = None  # between which the rate changes at random
-    cycle: Cycle | None = None  # that the rate follows
+    states: States | None = None  # random states of the rate
+    cycle: Cycle | None = None  # a cycle of the rate
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -66,14 +64,14 @@ class Arrivals:
             if len(self.times_us) != n_jobs:
                 raise InputError([Problem(("arrival_us",), f"{n_jobs} times, one per job", f"{len(self.times_us)}")])
             return np.asarray(self.times_us, np.float64)
-        with np.errstate(over="ignore"):  # the workload rejects infinite times
+        with np.errstate(over="ignore"):  # infinite times are rejected by the workload
             times = self._steady(n_jobs, rng)
             if self.states is not None:
                 times = self.states.moved(times, rng.spawn(1)[0])
             return times if self.cycle is None else self.cycle.moved(times)
 
     def _steady(self, n_jobs: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the times before the rate changes."""
+        """Return [J] the arrival times at a steady rate, before states and cycle move them."""
         if self.kind == "constant":
             return np.arange(n_jobs) * self.iat_us
         gaps = rng.exponential(self.iat_us, n_jobs) if self.kind == "poisson" else self._gaps().draw(n_jobs, rng)

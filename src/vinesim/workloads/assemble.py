@@ -1,4 +1,4 @@
-"""Build the columns of a workload from what a generator decides for each job."""
+"""Build the columns of a workload from the choices of a generator for each job."""
 
 import math
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def assemble(
 ) -> Workload:
     """Build a workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J].
 
-    ``operations`` is per task: one number for all, or [N], like ``demand``. ``application`` is [J]. ``preferred`` is
+    ``operations`` and ``demand`` are per task: one number for all, or [N]. ``application`` is [J]. ``preferred`` is
     the name of a processor type, None or UNSPECIFIED for any. Arrivals and placement use their own random streams,
     so that a change in one does not affect the other.
     """

@@ -13,7 +13,7 @@ from vinesim.workloads.setting import Setting
 
 
 def affinity() -> np.ndarray:
-    """Operations per us [A B C D, TASK]: all 1, so that a task's operations are its time in us on any server."""
+    """Return the operations per us [A B C D, TASK], all 1: a task's operations are its time in us on any server."""
     return np.ones((len(SERVER_TYPES), 1))
 
 

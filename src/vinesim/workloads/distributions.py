@@ -1,8 +1,8 @@
-"""Distributions of sizes and of the times between arrivals, each by parameters that a person would give.
+"""Distributions of sizes and of times between arrivals, given by parameters that people know, such as the mean.
 
 ``draw`` inverts the distribution function, so that one stream of uniform numbers gives comparable values under other
-parameters (common random numbers); ``Gamma`` and ``Hyperexponential`` draw directly, as their inverse is slow. Source
-of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 1994.
+parameters (common random numbers). ``Gamma`` and ``Hyperexponential`` draw directly, because their inverses are slow.
+Source of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 1994.
 """
 
 import math
@@ -22,11 +22,11 @@ MIN_CV = 0.001
 
 
 class Distribution(ABC):
-    """A distribution of numbers of 0 or more."""
+    """A distribution of non-negative numbers."""
 
     @abstractmethod
     def quantile(self, share: np.ndarray) -> np.ndarray:
-        """Return the value below which each share (0 to 1, 1 excluded) of the distribution lies."""
+        """Return the quantile of each share, which is at least 0 and below 1."""
 
     @property
     @abstractmethod
@@ -38,7 +38,7 @@ class Distribution(ABC):
         return self.quantile(rng.random(n))
 
     def scipy(self) -> Any:
-        """Return the same distribution of ``scipy.stats``, for densities and tails."""
+        """Return this distribution as one of ``scipy.stats``, for densities and tails."""
         raise NotImplementedError
 
 
@@ -114,7 +114,7 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class Exponential(Distribution):
-    """Without memory; its coefficient of variation is 1."""
+    """The exponential distribution, which is memoryless; its coefficient of variation is 1."""
 
     mean: float
 
@@ -139,7 +139,7 @@ class Exponential(Distribution):
 
 @dataclass(frozen=True)
 class Gamma(OfMean):
-    """Sums of exponential times for a ``cv`` below 1, burstier than exponential above 1; its tail is exponential."""
+    """More regular than exponential for a ``cv`` below 1, burstier above 1; its tail is exponential."""
 
     mean: float
     cv: float
@@ -219,7 +219,7 @@ class Lognormal(OfMean):
 
     @property
     def median(self) -> float:
-        """The value that half of them exceed."""
+        """The median of the distribution."""
         return self.mean / math.sqrt(1 + self.cv**2)
 
     def quantile(self, share: np.ndarray) -> np.ndarray:
@@ -237,7 +237,7 @@ class Lognormal(OfMean):
 
 @dataclass(frozen=True)
 class Hyperexponential(OfMean):
-    """Exponential with one of two means, each of which brings half of the total ("balanced means"); ``cv`` above 1."""
+    """Exponential with one of two means, each of which makes up half of the total ("balanced means"); ``cv`` > 1."""
 
     mean: float
     cv: float
@@ -254,7 +254,7 @@ class Hyperexponential(OfMean):
         return self.mean / (2 * self.share), self.mean / (2 * (1 - self.share))
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Return ``n`` independent values; quicker than the inverse."""
+        """Return ``n`` independent values; this is faster than the inverse."""
         is_small = rng.random(n) < self.share
         return rng.standard_exponential(n) * np.where(is_small, *self.means)
 
@@ -263,7 +263,7 @@ class Hyperexponential(OfMean):
         return self.scipy().ppf(share)
 
     def scipy(self) -> "TwoExponentials":
-        """Return it as a mixture of two of ``scipy.stats.expon``."""
+        """Return it as a mixture of two exponential distributions."""
         return TwoExponentials(self.share, *self.means)
 
 
@@ -348,8 +348,10 @@ class Empirical(Distribution):
 
 @dataclass(frozen=True)
 class TwoExponentials:
-    """An exponential time of mean ``small`` with probability ``share``, else of mean ``large``: the methods that a
-    distribution of ``scipy.stats`` has, which has no mixtures."""
+    """An exponential time of mean ``small`` with probability ``share``, otherwise of mean ``large``.
+
+    It has the methods of a ``scipy.stats`` distribution, because that package has no mixtures.
+    """
 
     share: float
     small: float

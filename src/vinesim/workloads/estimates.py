@@ -1,4 +1,4 @@
-"""Scheduler's estimates of run times with a given error."""
+"""Estimates of run times, as a scheduler gets them, with a given error."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def with_error(
 
 
 def mean_times(work: Workload, center: Datacenter, affinity: np.ndarray, overhead_us: np.ndarray | None) -> np.ndarray:
-    """[N] us: execution time of each task, as the mean over the deployed processor types that can run it."""
+    """Return [N] the mean execution time of each task over the deployed processor types that can run it, us."""
     codes = np.unique(center.unit_type)
     type_of_task = np.repeat(work.job_task_type, np.diff(work.job_first))
     total, n = np.zeros(work.n_tasks), np.zeros(work.n_tasks)

@@ -1,5 +1,4 @@
-"""A description of a log of jobs by distributions: when the jobs arrive, how large they are, and how far the
-distributions are from the log."""
+"""Describe a log of jobs by distributions of arrivals and sizes, and measure how far these are from the log."""
 
 import math
 from collections.abc import Sequence
@@ -17,23 +16,23 @@ from vinesim.workloads.modulation import DAY_US, Cycle, cycle_of
 GAPS = ("exponential", *BY_CV, "on_off")
 LAGS = (1, 2, 5, 10, 100)
 LEAST_JOBS = 20
-_CHANCE = 0.001  # that hours or days differ by that much if they are alike, below which there is a cycle
+_CHANCE = 0.001  # below this probability that equal hours or days would differ so strongly, there is a cycle
 US_PER_YEAR = 8766 * US_PER_HOUR
-LONGEST_US = 150 * US_PER_YEAR  # 150 years: what a fit takes grows with the hours of the log
+LONGEST_US = 150 * US_PER_YEAR  # 150 years: the time for a fit grows with the hours of the log
 LEAST_DAYS = 3
 LEAST_WEEKS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class LogFit:
-    """What fits a log. ``daily`` and ``weekly`` are relative rates from the first arrival on; () is no cycle."""
+    """A fitted log. ``daily`` and ``weekly`` are relative rates from the first arrival on; () means no cycle."""
 
     n_jobs: int
     span_us: float
-    n_ties: int  # arrivals at the time of the one before
-    gaps: Sequence[Fitted]  # the times between arrivals, at a steady rate; best first, but before all mmpp, if it fits
+    n_ties: int  # arrivals at the same time as the previous one
+    gaps: Sequence[Fitted]  # times between arrivals, at a steady rate; an mmpp that fits first, then the best first
     gap_correlations: dict[int, float]  # lag -> autocorrelation of these times
-    chance_correlation: float  # largest that chance alone explains, 95 %
+    chance_correlation: float  # the largest autocorrelation that chance explains, 95 %
     daily: tuple[float, ...]
     weekly: tuple[float, ...]
     sizes: Sequence[Fitted]  # best first; () if the log has none
@@ -43,7 +42,7 @@ class LogFit:
 
     @property
     def is_correlated(self) -> bool:
-        """Whether the times between arrivals depend on each other, as independent times do not."""
+        """Whether the times between arrivals are correlated more strongly than chance explains."""
         return max(self.gap_correlations.values()) > max(0.02, 2 * self.chance_correlation)
 
 
@@ -80,7 +79,7 @@ def fit_log(arrival_us: np.ndarray, sizes: np.ndarray | None = None, user: np.nd
 
 
 def check_span(arrival_us: np.ndarray, last: str = "the log") -> None:
-    """Raise :class:`InputError` for increasing arrivals that no log has; ``last`` is where the last one is."""
+    """Raise :class:`InputError` if the arrivals span more than 150 years; ``last`` says where the last one is."""
     span_us = arrival_us[-1] - arrival_us[0] if len(arrival_us) else 0.0
     if not span_us <= LONGEST_US:
         expected = f"an arrival within {LONGEST_US / US_PER_YEAR:.0f} years of the first"
@@ -89,7 +88,7 @@ def check_span(arrival_us: np.ndarray, last: str = "the log") -> None:
 
 
 def _bursts(fit: LogFit, gaps: np.ndarray) -> Fitted | None:
-    """Return the process of two states that has such times between arrivals; None if it is far from them."""
+    """Return a process of two states fitted to these times between arrivals; None if it does not fit."""
     with without_warnings():
         process = fit_mmpp(gaps, fit.gap_correlations)
         if process is None:
@@ -99,7 +98,7 @@ def _bursts(fit: LogFit, gaps: np.ndarray) -> Fitted | None:
 
 
 def autocorrelations(values: np.ndarray) -> dict[int, float]:
-    """Return the autocorrelation at each lag that is less than a quarter of the values; 0 for equal values."""
+    """Return the autocorrelation at each lag below a quarter of the number of values; 0 if all values are equal."""
     centred, n = values - values.mean(), len(values)
     variance = float((centred**2).mean())
     return {
@@ -135,14 +134,14 @@ def _counts(times: np.ndarray, length_us: float, n: int) -> np.ndarray:
 def _differ(counts: np.ndarray) -> bool:
     from scipy import stats
 
-    columns = np.sqrt(counts).T  # of nearly equal variance, for counts
+    columns = np.sqrt(counts).T  # square roots of counts have nearly equal variances
     if (columns.max(axis=1) == columns.min(axis=1)).all():  # every cycle is the same
         return bool(counts.min() < counts.max())
     return bool(stats.f_oneway(*columns).pvalue < _CHANCE)
 
 
 def _relative(counts: np.ndarray) -> tuple[float, ...]:
-    """Return the mean of each column, relative to that of all; never 0, as more cycles might bring arrivals."""
+    """Return the mean of each column relative to that of all; never 0, because further cycles might have arrivals."""
     means = (counts.sum(axis=0) + 0.5) / len(counts)
     return tuple(float(f"{mean:.3g}") for mean in means / means.mean())
 

@@ -1,4 +1,4 @@
-"""Distributions fitted to a sample by maximum likelihood, and how far each is from it."""
+"""Fit distributions to a sample by maximum likelihood, and measure how far each is from it."""
 
 import math
 import warnings
@@ -24,7 +24,7 @@ from vinesim.workloads.distributions import (
 )
 
 TAILS = (0.5, 0.9, 0.99, 0.999)
-MAX_SAMPLE = 100_000  # values that the parameters are fitted to; evenly chosen from a larger sample
+MAX_SAMPLE = 100_000  # values used for fitting; evenly chosen from a larger sample
 POOR = 0.05  # Kolmogorov-Smirnov distance above which a fit is called poor
 
 
@@ -42,8 +42,8 @@ class Fitted:
 def fit_distributions(values: np.ndarray, names: tuple[str, ...]) -> list[Fitted]:
     """Return the fitted distributions of these names, best first by Akaike's criterion.
 
-    Values of 0, which most of them do not have, count as half of the smallest positive one. A sample of equal values is
-    a constant.
+    Values of 0, which are outside most of the distributions, count as half of the smallest positive one. A sample of
+    equal values is a constant.
     """
     values = np.sort(np.asarray(values, np.float64))
     if values[0] == values[-1]:
@@ -65,7 +65,7 @@ def fit_distributions(values: np.ndarray, names: tuple[str, ...]) -> list[Fitted
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Let numbers overflow and vanish without a warning: such fits are far from the sample, and are left out."""
+    """Suppress warnings about overflow and underflow: such fits are far from the sample and are left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield
@@ -77,7 +77,7 @@ def positive(values: np.ndarray) -> np.ndarray:
 
 
 def judged(name: str, distribution: Distribution, n_parameters: int, values: np.ndarray) -> Fitted:
-    """Return how far a distribution with ``n_parameters`` fitted parameters is from increasing values above 0."""
+    """Compare a distribution that has ``n_parameters`` fitted parameters with a sorted sample of positive values."""
     same = distribution.scipy()
     aic = 2.0 * n_parameters - 2.0 * float(same.logpdf(values).sum())
     share, n = same.cdf(values), len(values)
@@ -130,9 +130,10 @@ def _hyperexponential(x: np.ndarray) -> tuple[Distribution, int] | None:
 
 @dataclass(frozen=True)
 class OnOffGaps(Distribution):
-    """Times between the arrivals of a Poisson process that is on and off in turn: an interrupted Poisson process.
+    """Times between arrivals of an interrupted Poisson process, which is on and off in turn.
 
-    They are independent, and exponential with one of two means. Source: Kuczura, Bell System Technical Journal, 1973.
+    The times are independent, and exponential with one of two means. Source: Kuczura, Bell System Technical Journal,
+    1973.
     """
 
     mean: float
@@ -141,14 +142,14 @@ class OnOffGaps(Distribution):
 
     @classmethod
     def of(cls, gaps: TwoExponentials) -> "OnOffGaps":
-        """Return the process whose gaps these are."""
+        """Return the process that has these times between arrivals."""
         one, two = 1 / gaps.small, 1 / gaps.large
         rate = gaps.share * one + (1 - gaps.share) * two
         to_on = one * two / rate
         return cls(gaps.share * gaps.small + (1 - gaps.share) * gaps.large, 1 / (one + two - rate - to_on), 1 / to_on)
 
     def scipy(self) -> TwoExponentials:
-        """Return the distribution of the gaps."""
+        """Return the distribution of the times."""
         to_off, to_on = 1 / self.on, 1 / self.off
         rate = (self.on + self.off) / self.on / self.mean
         total = rate + to_off + to_on

@@ -1,4 +1,4 @@
-"""A mix of kinds of jobs, each with its own arrivals, sizes and demands."""
+"""A mix of several kinds of jobs, each with its own arrivals, sizes and demands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,11 +25,11 @@ class JobKind:
 
 
 def job_mix(setting: Setting, *, n_jobs: int, kinds: list[JobKind]) -> Workload:
-    """The first ``n_jobs`` jobs of several kinds that arrive side by side, each as the generator ``jobs`` makes them.
+    """The first ``n_jobs`` jobs of several kinds with independent arrivals; the generator ``jobs`` makes each kind.
 
-    Each kind is an application of its name (with several users, one for each). Its arrivals are given as a scenario's
-    section ``arrivals``, the rest as options of ``jobs``, with the data. Kinds have their own random streams: a kind
-    that is added or changed leaves the times and sizes of the others as they are.
+    The name of a kind becomes its application; with several users, there is one application for each. Its arrivals are
+    given like a scenario's section ``arrivals``, everything else as options of ``jobs``, data included. Each kind has
+    its own random streams, so adding or changing a kind leaves the times and sizes of the others unchanged.
     """
     check_counts(n_jobs=n_jobs)
     names = [kind.name for kind in kinds]
@@ -56,7 +56,7 @@ def _times(kind: JobKind, n_jobs: int, seed: int) -> np.ndarray:
 
 def _part(setting: Setting, kind: JobKind, times: np.ndarray, seed: int) -> Workload:
     """Return the jobs of one kind."""
-    from vinesim.workloads.registry import GENERATORS  # which has this generator too
+    from vinesim.workloads.registry import GENERATORS  # here, because the registry imports this module
 
     options = {**kind.options, "n_jobs": len(times), "arrivals": Arrivals("list", times_us=times)}
     try:

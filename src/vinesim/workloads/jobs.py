@@ -32,10 +32,10 @@ def jobs(
 
     ``sizes`` are the operations of a task, the same for all tasks of a job; a time means us on a unit of speed 1.
     ``tasks_per_job`` is rounded up to a whole number of 1 or more. ``task_type`` is the scenario's first by default.
-    ``demand`` is of a unit's capacity. With several users each is an application; user k has a share in proportion to k
-    to the power of -``user_skew``. A user's jobs follow each other in sessions of ``jobs_per_session`` jobs on average
-    (geometric). Sizes of one user and of one session are alike: the correlations are those of their normal scores
-    (Gaussian copula), which leaves the distribution of all sizes as it is.
+    ``demand`` is a part of a unit's capacity. With several users, each is an application; the share of user k is
+    proportional to k to the power of -``user_skew``. A user's jobs come in sessions of ``jobs_per_session`` jobs on
+    average (geometric). Sizes within a user and within a session are correlated: the correlations are those of normal
+    scores (Gaussian copula), so the distribution of all sizes does not change.
     """
     check_counts(n_jobs=n_jobs)
     _check(n_users, user_skew, jobs_per_session, user_correlation, session_correlation)
@@ -99,7 +99,7 @@ def _users(n_jobs: int, n_users: int, skew: float, rng: np.random.Generator) -> 
 
 
 def _sessions(user: np.ndarray, jobs_per_session: float, rng: np.random.Generator) -> np.ndarray:
-    """Return the session of each job, [J] int64: numbers that no two users share."""
+    """Return the session of each job, [J] int64. No two users share a session number."""
     order = np.argsort(user, kind="stable")
     is_first = rng.random(len(user)) < 1.0 / jobs_per_session
     is_first[1:] |= user[order][1:] != user[order][:-1]
@@ -110,7 +110,7 @@ def _sessions(user: np.ndarray, jobs_per_session: float, rng: np.random.Generato
 
 
 def _normal_shares(score: np.ndarray) -> np.ndarray:
-    """Return the distribution function of the standard normal, below 1."""
+    """Return the standard normal distribution function, kept below 1."""
     from scipy.special import ndtr
 
     return np.minimum(ndtr(score), np.nextafter(1.0, 0.0))

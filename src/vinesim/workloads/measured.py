@@ -14,16 +14,16 @@ MAX_JOBS = 10_000_000
 
 @dataclass(frozen=True)
 class Measured:
-    """Times of T task types on P processor types, us; each task type has one for at least one processor type."""
+    """Measured times, us, of T task types on P processor types; each task type has at least one."""
 
     processor_types: tuple[ProcessorType, ...]
     task_types: tuple[TaskType, ...]
-    time_us: np.ndarray  # [P, T] of one operation; NaN: cannot run, or was not measured
-    spread: np.ndarray | None = None  # [T] standard deviation of a time divided by its mean
+    time_us: np.ndarray  # [P, T] times of one operation; NaN: cannot run, or was not measured
+    spread: np.ndarray | None = None  # [T] standard deviation of a time / its mean
 
     @property
     def affinity(self) -> np.ndarray:
-        """[P, T] operations per us; 0 = cannot run."""
+        """[P, T] operations per us; 0 if it cannot run."""
         return np.nan_to_num(1.0 / self.time_us)
 
 
@@ -40,11 +40,11 @@ def measured_jobs(
 ) -> Workload:
     """Draw jobs of one task each, from all measured task types with equal probability, in a Poisson process.
 
-    A job has one operation or, with a ``median_us``, as many as take a lognormal time on its fastest processor type;
-    ``sd`` is that of the time's logarithm. ``times_us`` holds the resulting times. ``load`` is the arrival rate of the
-    jobs as a share of what ``nodes`` units of each type can do together, if each type gets the same mix of jobs.
-    ``is_noisy`` multiplies the true times by a lognormal factor with mean 1 and the measured spread, which no scheduler
-    knows. Raises :class:`InputError`.
+    A job has one operation or, with ``median_us``, a number of operations that takes a lognormal time on its fastest
+    processor type; ``sd`` is the standard deviation of that time's logarithm. ``times_us`` of the workload holds the
+    resulting times. ``load`` is the arrival rate as a share of what ``nodes`` units of each type can do, if each type
+    gets the same mix of jobs. ``is_noisy`` multiplies the true times by a lognormal factor with mean 1 and the measured
+    spread, which no scheduler knows. Raises :class:`InputError`.
     """
     _check(n_jobs, nodes, load, median_us, sd, seed)
     kind = stream(seed, "types").integers(0, len(measured.task_types), n_jobs)
@@ -58,7 +58,7 @@ def measured_jobs(
     gaps = stream(seed, "arrivals").exponential(1.0 / (load * per_us), n_jobs)
     factor = None
     if is_noisy and measured.spread is not None:
-        variance = np.log1p(measured.spread[kind] ** 2)  # that of the factor's logarithm
+        variance = np.log1p(measured.spread[kind] ** 2)  # of the factor's logarithm
         factor = np.exp(stream(seed, "noise").normal(-0.5 * variance, np.sqrt(variance)))
     return Workload(
         job_task_type=kind,

@@ -1,5 +1,4 @@
-"""The times between arrivals of a Poisson process whose rate changes between states (MMPP), and such a process that has
-given ones.
+"""The times between arrivals of a Markov-modulated Poisson process (MMPP), and a fit of such a process to given times.
 
 Source: Fischer, Meier-Hellstern, The MMPP cookbook, 1993.
 """
@@ -13,19 +12,19 @@ import numpy as np
 
 from vinesim.workloads.distributions import Distribution, TwoExponentials
 
-SHARES = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99])  # at which the distribution functions are compared
+SHARES = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99])  # quantiles at which the distribution functions are compared
 
 
 @dataclass(frozen=True)
 class MmppGaps(Distribution):
-    """Times between the arrivals of a process with a mean and relative rates and mean stays of its states."""
+    """Times between arrivals of a process, given its mean and, for each state, the relative rate and mean stay."""
 
     mean: float
     rates: tuple[float, ...]
     stay: tuple[float, ...]  # in the unit of the mean
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rates, the state that an arrival sees, and the generator of the time to the next arrival."""
+        """Return the rates, the distribution of states at an arrival, and the generator of the time to the next."""
         rates, stay = np.array(self.rates, np.float64), np.array(self.stay, np.float64)
         rates = rates / ((rates * stay).sum() / stay.sum()) / self.mean
         n = len(rates)
@@ -51,7 +50,7 @@ class MmppGaps(Distribution):
     def scipy(self) -> TwoExponentials:
         """Return the distribution of the times, for two states."""
         _, seen, generator = self._parts()
-        values, vectors = (found.real for found in np.linalg.eig(-generator))  # they are real: NumPy 2.5 says complex
+        values, vectors = (found.real for found in np.linalg.eig(-generator))  # real, but NumPy 2.5 returns complex
         weights = (seen @ vectors) * np.linalg.solve(vectors, np.ones(2))
         quick = int(np.argmax(values))
         return TwoExponentials(float(weights[quick]), 1 / float(values[quick]), 1 / float(values[1 - quick]))
@@ -62,10 +61,10 @@ class MmppGaps(Distribution):
 
 
 def fit_mmpp(gaps: np.ndarray, correlations: Mapping[int, float]) -> MmppGaps | None:
-    """Return the process of two states with the mean of the times and, as nearly as can be (least squares), their
-    variation, quantiles and autocorrelations.
+    """Return the process of two states that fits times between arrivals best; None if none fits.
 
-    None if there is no such process near, as for times that vary less than exponential ones.
+    Its mean is that of the times; its variation, quantiles and autocorrelations are fitted by least squares. No process
+    fits times that vary less than exponential ones.
     """
     from scipy.optimize import least_squares
 

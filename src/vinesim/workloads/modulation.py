@@ -1,7 +1,7 @@
 """Arrival rates that change: at random between states, or in a cycle of days and weeks.
 
-Both turn the times of a process with a steady rate into the times of one whose rate changes, around the same mean rate:
-a time is moved to where the integral of the new rate reaches it.
+Both transform the times of a process with a steady rate into those of a process with a changing rate and the same mean:
+each time moves to the point at which the integral of the new rate reaches it.
 """
 
 import math
@@ -14,13 +14,15 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.time import US_PER_HOUR
 
 DAY_US = 24 * US_PER_HOUR
-MOST_STAYS = 10_000_000  # or 10 an arrival, if that is more
+MOST_STAYS = 10_000_000  # the most changes of state, unless 10 per arrival are more
 
 
 @dataclass(frozen=True)
 class States:
-    """A Markov process of two states or more: each has a relative rate and a mean stay (exponential). From a state any
-    other follows with equal probability. Source: Fischer, Meier-Hellstern, The MMPP cookbook, 1993."""
+    """A Markov process of two or more states, each with a relative rate and an exponential stay of a given mean.
+
+    Each other state follows with equal probability. Source: Fischer, Meier-Hellstern, The MMPP cookbook, 1993.
+    """
 
     rates: Sequence[float]  # relative to each other
     stay_us: Sequence[float]  # mean time in each state, us
@@ -38,7 +40,7 @@ class States:
             raise InputError(problems)
 
     def moved(self, times_us: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Move increasing times from 0; the first state is one that an arrival sees, so that the process is steady."""
+        """Transform increasing times that start at 0. The first state is drawn as seen by an arrival."""
         rates, stay = np.asarray(self.rates, np.float64), np.asarray(self.stay_us, np.float64)
         rates = rates / ((rates * stay).sum() / stay.sum())
         n_states, seen = len(rates), rates * stay / (rates * stay).sum()
@@ -59,7 +61,7 @@ class States:
         return np.interp(times_us, np.concatenate(work), np.concatenate(time))
 
 
-LEAST_RATE = 1e-12  # of the largest one: a part of a cycle with less has no arrivals, and numbers overflow
+LEAST_RATE = 1e-12  # of the largest rate: parts of a cycle with less would have no arrivals, and numbers would overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Cycle:
     begin_us: np.ndarray  # [R], from 0, increasing
     rates: np.ndarray  # [R]
     length_us: float
-    start_us: float = 0.0  # where in the cycle the first job arrives
+    start_us: float = 0.0  # the time in the cycle at which the first job arrives
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.rates) & (self.rates >= 0)).all() or not self.rates.any():
@@ -93,7 +95,7 @@ class Cycle:
         return np.append(self.begin_us, self.length_us), steps * (self.length_us / steps[-1])
 
     def moved(self, times_us: np.ndarray) -> np.ndarray:
-        """Move times, from 0, of a process with a steady rate to those of one that follows the cycle."""
+        """Transform the times, from 0, of a process with a steady rate to those of one that follows the cycle."""
         edges, integral = self._integral()
         start = self.start_us % self.length_us
         work = times_us + float(np.interp(start, edges, integral))
@@ -101,7 +103,7 @@ class Cycle:
         return np.maximum(n_cycles * self.length_us + np.interp(rest, integral, edges) - start, 0.0)
 
     def steadied(self, times_us: np.ndarray) -> np.ndarray:
-        """Undo :meth:`moved`: the times at which the process would be with a steady rate."""
+        """Invert :meth:`moved`: return the times that the process would have at a steady rate."""
         edges, integral = self._integral()
         start = self.start_us % self.length_us
         n_cycles, rest = np.divmod(times_us + start, self.length_us)
@@ -119,8 +121,10 @@ def cycle_of(daily: Sequence[float] = (), weekly: Sequence[float] = (), start_us
 
 
 def cycle_of_counts(begin_us: np.ndarray, counts: np.ndarray) -> Cycle:
-    """Return the cycle of a series: the number of events from each time to the next; the last interval is as long as
-    the one before it, and then the series repeats. The rates are events per us."""
+    """Return the cycle of a series of counts, each the number of events from its time to the next one.
+
+    The last interval is as long as the one before it, and then the series repeats. Rates are events per us.
+    """
     steps = np.diff(begin_us)
     steps = np.append(steps, steps[-1])
     if not np.any(counts):

@@ -17,7 +17,7 @@ TIMES_US = np.array([[500.0, 750.0, 100.0], [300.0, 500.0, 10.0], [100.0, 2400.0
 
 
 def affinity() -> np.ndarray:
-    """Operations per us [PHI DFE GPU CPU, SGJ RGJ NGJ]; a kernel is one operation, a CPU runs none."""
+    """Return the operations per us [PHI DFE GPU CPU, SGJ RGJ NGJ]; a kernel is one operation, and CPUs run none."""
     return from_times(TIMES_US)
 
 

@@ -1,4 +1,4 @@
-"""The options of generators: their types, and what a value must be."""
+"""The options of generators: their types and the check of their values."""
 
 import inspect
 import types
@@ -26,7 +26,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What a value must be, for messages."""
+        """The expected value, in words for messages."""
         names = {int: "a whole number", float: "a number", str: "a name", bool: "true or false"}
         if self.type in names:
             return names[self.type]
@@ -56,11 +56,11 @@ class Option:
 
     @property
     def is_by_name(self) -> bool:
-        """Whether the value is a distribution for each of some names."""
+        """Whether the value is a mapping of names to distributions."""
         return self.type in (dict[str, Distribution], dict[str, Distribution] | None)
 
     def accept(self, value: Any) -> Any:
-        """Return the value in the option's type; TypeError if it has another type."""
+        """Convert the value to the option's type. Raises TypeError if that is impossible."""
         return _accept(self.type, value)
 
 

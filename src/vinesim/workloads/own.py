@@ -1,4 +1,4 @@
-"""Generators of the user's own: a function in a Python file, or in an installed package."""
+"""Custom generators: a function in a Python file, or in an installed package."""
 
 import inspect
 import os
@@ -54,7 +54,7 @@ def _loaded(spec: str, path: Path, name: str, _state: tuple[Any, ...]) -> Genera
 
 
 def own_generator(name: str, made: Any, path: Path | None = None) -> GeneratorSpec:
-    """Return a function, or a :class:`GeneratorSpec` of the user's own, as a generator of that name.
+    """Return a user's function or :class:`GeneratorSpec` as a generator with this name.
 
     Raises :class:`InputError` if its parameters are not those of a generator.
     """
@@ -81,7 +81,7 @@ def own_generator(name: str, made: Any, path: Path | None = None) -> GeneratorSp
 
 
 def _guarded(make: Callable[..., Any], name: str, path: Path | None) -> Callable[..., Workload]:
-    """Return the function so that its errors, and results of a wrong type, become :class:`InputError`."""
+    """Wrap a function so that its errors, and results of a wrong type, become :class:`InputError`."""
 
     def made(setting: Any, **options: Any) -> Workload:
         try:

@@ -13,12 +13,12 @@ from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
-Nodes = Sequence[tuple[int, int]] | np.ndarray  # (rack, shelf) of each
+Nodes = Sequence[tuple[int, int]] | np.ndarray  # (rack, shelf) of each node
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Bytes of each task's data, and the nodes it may lie on; ``rack`` None means any of them."""
+    """The bytes of each task's data, and the nodes that may hold it; without ``rack``, any node may."""
 
     data_bytes: float = 0.0
     nodes: Nodes = ((0, 0),)
@@ -56,7 +56,7 @@ def nodes_of(datacenter: Datacenter) -> list[tuple[int, int]]:
 
 
 def distinct_nodes(rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
-    """Return each (rack, shelf) once, in order, [n, 2] int32. Both are 0 or more."""
+    """Return the distinct (rack, shelf) in order, [n, 2] int32. Both are 0 or more."""
     n_shelves = int(shelf.max(initial=0)) + 1
     code = distinct(rack.astype(np.int64) * n_shelves + shelf)  # for millions, pairs take twenty times as long
     return np.stack(np.divmod(code, n_shelves), axis=1).astype(np.int32)

@@ -34,19 +34,19 @@ GRID = {"BT": (12, 24), "LU": (12, 33), "SP": (12, 36)}  # n of n x n x n
 ROWS, NONZEROS = (1400, 7000), (7, 8)  # CG
 PAIRS = (24, 25)  # EP: log2
 KERNELS = {"BT": 14, "CG": 130, "EP": 1, "LU": 20, "SP": 18}  # launches per iteration; assumed, CG: 25 x 5 + 5
-GPU_EFFICIENCY = {"SP.W": 0.3}  # share of the sustained speed, else 1; assumed: the paper calls it better on a CPU
+GPU_EFFICIENCY = {"SP.W": 0.3}  # share of the sustained speed, otherwise 1; assumed: the paper calls it better on a CPU
 LONGER = (1, 2, 4)  # multiples of the iterations of Table 3: 30 jobs, of which the two longest are left out
 GROUPS = {"A": (76, 3, 6, 7), "B": (28, 1, 12, 15)}  # jobs, most executions per job, cores, SMs
 N_BASE = 28
 
 
 def affinity() -> np.ndarray:
-    """[P, T] all 1: every type can run every benchmark; the measured times say how fast."""
+    """Return [P, T] all 1: every type can run every benchmark, and the measured times give the speeds."""
     return np.ones((len(PROCESSOR_TYPES), len(TASK_TYPES)))
 
 
 def operations(benchmark: str, size: int) -> float:
-    """Operations of one run, as the NAS benchmarks 3 count them; ``size`` 0 is class S, 1 class W."""
+    """Return the operations of one run, as the NAS benchmarks 3 count them; ``size`` 0 is class S, 1 class W."""
     if benchmark == "EP":
         return 2.0 ** (PAIRS[size] + 1)
     steps = ITERATIONS[benchmark][size]
@@ -73,7 +73,7 @@ class Costs:
 
 
 def computing_us(task_type: int, longer: int, costs: Costs) -> np.ndarray:
-    """[P] us: one run of a benchmark on each processor type, without the fixed cost."""
+    """Return [P] the time of one run of a benchmark on each processor type, us, without the fixed cost."""
     benchmark, size = BENCHMARKS[task_type // 2], task_type % 2
     is_gpu = np.array(["sms" in p.attributes for p in PROCESSOR_TYPES])
     efficiency = costs.gpu_efficiency.get(TASK_TYPES[task_type].name, costs.gpu_efficiency.get(benchmark, 1.0))
@@ -150,8 +150,8 @@ def rbss_nas(
 
 
 def _jobs(executions: int, costs: Costs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the jobs of a group, before the longest are left out: task type, executions in a row, and computing time
-    [., P] of one execution."""
+    """Return all jobs of a group, the longest included: task type, consecutive executions, and computing time [., P] of
+    one execution."""
     base = [(kind, computing_us(kind, longer, costs)) for kind in range(len(TASK_TYPES)) for longer in LONGER]
     base = sorted(base, key=lambda job: float(job[1].mean()))[:N_BASE]
     rows = [(kind, n, us) for n in range(1, executions + 1) for kind, us in base]

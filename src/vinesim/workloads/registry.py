@@ -84,13 +84,13 @@ def generators() -> Mapping[str, GeneratorSpec]:
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             found.setdefault(entry.name, own_generator(entry.name, entry.load()))
-        except Exception as wrong:  # one broken package must not affect the others
+        except Exception as wrong:  # a broken package must not affect the others
             warnings.warn(f"generator {entry.name} of an installed package: {wrong}", InputWarning, stacklevel=2)
     return found
 
 
 def known_generator(name: Any, folder: Path) -> GeneratorSpec | None:
-    """Return the generator of that name; None if there is none that can be used."""
+    """Return the generator of that name; None if there is none, or it cannot be used."""
     try:
         return generator(name, folder)
     except (InputError, TypeError):

@@ -1,7 +1,7 @@
 """When requests arrive: a random process whose rate follows a profile or a series of counts.
 
-A profile is the expected number of requests up to each of its times, linear in between. The process runs at rate 1
-in that number, and its points are mapped back to time; so every process takes every profile.
+A profile is the expected number of requests up to each of its times, linear in between. The process runs at rate 1 on
+the scale of expected requests, and its points are mapped back to time, so every process works with every profile.
 """
 
 import math
@@ -20,8 +20,11 @@ SHAPES = ("rectangular", "triangular")
 
 @dataclass(frozen=True)
 class Process:
-    """``poisson``; ``batch_poisson``: bursts of a geometric number, ``burst`` on average; ``gamma``: times between
-    requests with the coefficient of variation ``cv``."""
+    """A process of requests: ``poisson``, ``batch_poisson`` or ``gamma``.
+
+    With ``batch_poisson``, requests arrive in bursts of a geometric number, ``burst`` on average. With ``gamma``, the
+    times between requests have the coefficient of variation ``cv``.
+    """
 
     kind: str = "poisson"
     burst: float = 1.0
@@ -60,8 +63,10 @@ def _renewals(expected: float, cv: float, rng: np.random.Generator) -> np.ndarra
 
 @dataclass(frozen=True)
 class Spikes:
-    """``count`` spikes at random times: during a width the rate is the normal one times a height, both uniform. A
-    triangular spike rises to its height and falls again."""
+    """``count`` spikes at random times. During a spike, the rate is the normal rate times the spike's height.
+
+    Heights and widths are uniform between their bounds. A triangular spike rises to its height and falls again.
+    """
 
     count: int = 0
     height: tuple[float, float] = (1.25, 1.5)
@@ -81,8 +86,10 @@ class Spikes:
             raise InputError(problems)
 
     def profile(self, rate: float, duration_us: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return times (us) and the expected requests up to each, for a normal rate (requests per us). Overlapping
-        spikes add up; spikes are cut off at the end."""
+        """Return times, us, and the expected requests up to each, for a normal rate in requests per us.
+
+        Overlapping spikes add up; spikes are cut off at the end.
+        """
         at, added = [0.0, duration_us], [0.0, 0.0]
         for _ in range(self.count):
             width = rng.uniform(*self.width_us)
@@ -113,8 +120,10 @@ def at_profile(profile: tuple[np.ndarray, np.ndarray], process: Process, rng: np
 
 
 def profile_of_counts(begin_us: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the profile of a series: ``counts`` requests are expected from each time to the next; the last interval is
-    as long as the one before it."""
+    """Return the profile of a series of counts, each the requests expected from its time to the next one.
+
+    The last interval is as long as the one before it.
+    """
     if len(begin_us) != len(counts) or len(begin_us) < 2:
         raise InputError([Problem(("series",), "two times or more, and a count for each", f"{len(begin_us)}")])
     for what, values, wrong in (

@@ -9,21 +9,23 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
 from vinesim.workloads.distributions import Distribution
 
-TokenCounts = tuple[np.ndarray, np.ndarray]  # of the prompts and of the answers of the requests of a log
+TokenCounts = tuple[np.ndarray, np.ndarray]  # tokens of the prompts, and of the answers, of a log's requests
 MOST_TOKENS = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """How many tokens the requests of each application have. The counts of a log are drawn in pairs, so that a long
-    prompt keeps its answer."""
+    """The token counts of each application's requests.
+
+    Those of a log are drawn as pairs, so that each prompt keeps its answer.
+    """
 
     input_tokens: Mapping[str, Distribution]
     output_tokens: Mapping[str, Distribution]
     of_log: Mapping[str, TokenCounts]
 
     def check(self, applications: list[str]) -> None:
-        """Raise :class:`InputError` unless each application has counts from one source, and all of them are used."""
+        """Raise :class:`InputError` unless each application has one source of counts, and every source is used."""
         problems = []
         for name in applications:
             by_log = name in self.of_log
@@ -58,7 +60,7 @@ def tokens_of(
     tokens: Mapping[str, TokenCounts] | None,
     applications: list[str],
 ) -> Tokens | None:
-    """Return the tokens that options describe; None if they describe none. Raises :class:`InputError`."""
+    """Return the token counts that options describe; None if they describe none. Raises :class:`InputError`."""
     if not (input_tokens or output_tokens or tokens):
         return None
     found = Tokens(input_tokens or {}, output_tokens or {}, tokens or {})
@@ -67,5 +69,5 @@ def tokens_of(
 
 
 def whole_tokens(counts: np.ndarray) -> np.ndarray:
-    """Return counts of tokens as whole numbers, 1 or more."""
+    """Round counts of tokens to whole numbers, 1 or more."""
     return np.clip(np.rint(counts), 1, MOST_TOKENS).astype(np.int64)

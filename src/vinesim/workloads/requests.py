@@ -18,7 +18,7 @@ from vinesim.workloads.setting import Setting
 from vinesim.workloads.shared_prefixes import prefixes_of
 from vinesim.workloads.symphony_applications import DAY_S, REQUESTS_A_DAY, SIZES
 
-Series = tuple[np.ndarray, np.ndarray]  # times in us, and the requests from each to the next
+Series = tuple[np.ndarray, np.ndarray]  # times, us, and the number of requests from each to the next
 
 
 def requests(
@@ -52,16 +52,16 @@ def requests(
 ) -> Workload:
     """Generate the requests of several applications, each with its own rate, sizes and spikes.
 
-    Any application of the scenario can have a rate. Its ``task_type`` is that of its name, unless the option names
-    another one; with ``copies`` there are several of each, as SEARCH, SEARCH_2. ``rates`` are requests per second,
-    multiplied by ``scale``; by default those of the Symphony paper. Sizes are uniform between low and high, 1 by
-    default. The true times vary by a lognormal factor; ``noise`` is the standard deviation of its logarithm. A
-    ``series`` of an application replaces its rate and spikes. Requests to language models have ``input_tokens`` and
-    ``output_tokens``, each from a distribution by application, or both from the requests of a log, ``tokens``; then
-    they have neither sizes nor ``noise``. ``prefixes`` is the number of different beginnings of prompts of an
-    application, such as system prompts. Each request has one of them, the i-th with a weight of 1 / i^``prefix_zipf``,
-    and its prompt is longer by the ``prefix_tokens`` of the prefix. Source: Symphony paper, section V-A; ``process``,
-    ``burst``, ``noise``, tokens and the number of spikes are not in it.
+    Any application of the scenario can have a rate. Its task type is the one with its name, unless ``task_type`` gives
+    another one. With ``copies``, there are several of each application, such as SEARCH and SEARCH_2. ``rates`` are
+    requests per second, multiplied by ``scale``; by default those of the Symphony paper. Sizes are uniform between low
+    and high, 1 by default. The true times vary by a lognormal factor; ``noise`` is the standard deviation of its
+    logarithm. A ``series`` of an application replaces its rate and spikes. Requests to language models have
+    ``input_tokens`` and ``output_tokens``, each from a distribution by application, or both from the requests of a log,
+    ``tokens``; they then have neither sizes nor ``noise``. ``prefixes`` is the number of different beginnings of an
+    application's prompts, such as system prompts. Each request has one of them, the i-th with a weight of
+    1 / i^``prefix_zipf``, and its prompt is longer by the ``prefix_tokens`` of the prefix. Source: Symphony paper,
+    section V-A; ``process``, ``burst``, ``noise``, tokens and the number of spikes are not in it.
     """
     names = [t.name for t in setting.task_types]
     given = _rates(rates, series, names)
@@ -196,7 +196,7 @@ def _merged(
     else:
         tasks = n_members[code]
         first = np.concatenate(([0], np.cumsum(tasks)))
-        begin = np.concatenate(([0], np.cumsum(np.repeat(n_members, counts))))[order]  # of each request in `hidden`
+        begin = np.concatenate(([0], np.cumsum(np.repeat(n_members, counts))))[order]  # index of each in `hidden`
         hidden = hidden[np.repeat(begin - first[:-1], tasks) + np.arange(first[-1])]
         sizes = np.repeat(sizes, tasks)
     n_tasks = int(first[-1])

@@ -1,4 +1,4 @@
-"""A log as a sample: other workloads with the same jobs, by drawing blocks of time with replacement.
+"""Resample a log: make other workloads of its jobs by drawing blocks of time with replacement.
 
 Source: Zakay, Feitelson, Workload resampling for performance evaluation of parallel job schedulers, 2014; the blocks of
 time are those of Kuensch's block bootstrap, 1989.
@@ -17,11 +17,12 @@ MOST_BLOCKS = 10_000_000
 
 
 def resampled(work: Workload, block_us: float, session_gap_us: float, rng: np.random.Generator) -> Workload:
-    """Return a workload made of blocks of ``block_us`` of this one, as many as it has whole ones.
+    """Return a workload made of drawn blocks of ``block_us``, the same number as this workload has whole ones.
 
-    A job belongs to the block in which its session begins: the jobs of one application (all jobs, if there are none)
-    that follow each other within ``session_gap_us``. So sessions stay whole, and what happens within a block stays
-    together. Jobs of sessions that begin after the last whole block are left out. Raises :class:`InputError`.
+    A session is a series of jobs of one application (of all jobs, if there are no applications) that follow each other
+    within ``session_gap_us``. A job belongs to the block in which its session begins, so sessions and the events within
+    a block stay together. Jobs of sessions that begin after the last whole block are left out. Raises
+    :class:`InputError`.
     """
     return _of_blocks(work, block_us, session_gap_us, lambda n: rng.integers(0, n, n))
 
@@ -29,7 +30,7 @@ def resampled(work: Workload, block_us: float, session_gap_us: float, rng: np.ra
 def repeated(
     work: Workload, n_times: float, block_us: float, session_gap_us: float, rng: np.random.Generator
 ) -> Workload:
-    """Return the whole blocks of this workload, and after them as many drawn ones as make it ``n_times`` as long.
+    """Return the whole blocks of this workload, followed by drawn ones until it is ``n_times`` as long.
 
     Blocks are those of :func:`resampled`. Raises :class:`InputError`.
     """
@@ -41,7 +42,7 @@ def repeated(
 
 
 def _of_blocks(work: Workload, block_us: float, session_gap_us: float, choose: Callable[[int], np.ndarray]) -> Workload:
-    """Return the blocks that are chosen from the ``n`` whole ones, one after the other."""
+    """Return a workload of the blocks that ``choose(n)`` selects from the n whole ones, in sequence."""
     times = work.arrival_us - work.arrival_us[0]
     least_us = times[-1] / MOST_BLOCKS
     if block_us < least_us:

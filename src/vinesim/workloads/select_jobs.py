@@ -9,14 +9,14 @@ import numpy as np
 from vinesim.model.dependencies import chosen
 from vinesim.model.workload import COLUMNS, FAMILIES, Workload
 
-POINTS = [name for name, one in COLUMNS.items() if one.is_point and name != "arrival_us"]  # each belongs to an arrival
+POINTS = [name for name, one in COLUMNS.items() if one.is_point and name != "arrival_us"]  # they move with arrivals
 
 
 def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray, part: np.ndarray | None = None) -> Workload:
-    """Return the jobs with these indices, in this order and as often as they occur, :func:`arriving` then.
+    """Return the jobs with these indices, in this order and with repetitions, at new arrival times (:func:`arriving`).
 
-    A job waits for the chosen jobs among those that it waited for: if ``part`` says which part of the choice each job
-    belongs to, only for those of its own part.
+    A job still depends on those of its dependencies that are chosen too; with ``part``, which gives the part of the
+    choice that each job belongs to, only on those of its own part.
     """
     counts = np.diff(work.job_first)[jobs]
     first = np.concatenate(([0], np.cumsum(counts)))
@@ -39,20 +39,22 @@ def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray, part: 
 
 
 def arriving(work: Workload, arrival_us: np.ndarray) -> Workload:
-    """Return the workload with other arrivals. Deadlines and withdrawals move with them."""
+    """Return the workload with other arrivals; deadlines and withdrawals move with them."""
     moved: dict[str, Any] = _moved(vars(work), work.arrival_us, arrival_us)
     return replace(work, arrival_us=arrival_us, **moved)
 
 
 def _moved(columns: Mapping[str, Any], old_us: np.ndarray, arrival_us: np.ndarray) -> dict[str, np.ndarray]:
     given = [name for name in POINTS if columns.get(name) is not None]
-    return {name: arrival_us + (columns[name] - old_us) for name in given}  # so rounded, none is before its arrival
+    return {
+        name: arrival_us + (columns[name] - old_us) for name in given
+    }  # rounded like this, none comes before its arrival
 
 
 def merged(parts: Sequence[Workload]) -> Workload:
-    """Return the generated jobs of all parts in the order of arrival; applications of different parts are different.
+    """Return the generated jobs of all parts in the order of arrival; the parts share no applications.
 
-    The columns must be those that every generator makes, besides demands and applications.
+    The workloads must have only the columns that every generator makes, and demands and applications.
     """
     times = np.concatenate([part.arrival_us for part in parts])
     order = np.argsort(times, kind="stable")
@@ -60,7 +62,7 @@ def merged(parts: Sequence[Workload]) -> Workload:
 
 
 def _side_by_side(parts: Sequence[Workload]) -> Workload:
-    """Return the jobs of all parts, one part after the other, all arriving at 0."""
+    """Concatenate the jobs of all parts, all arriving at 0."""
     n_before = np.concatenate(([0], np.cumsum([part.n_tasks for part in parts])))
     n_named = np.concatenate(([0], np.cumsum([len(part.application_names) for part in parts])))
     has_demand = any(part.demand is not None for part in parts)

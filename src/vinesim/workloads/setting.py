@@ -28,11 +28,11 @@ class Setting:
             raise InputError([Problem(("seed",), "an integer from 0 to 2^63 - 1", f"{self.seed}")])
 
     def sizes(self) -> np.random.Generator:
-        """Return the random stream for what a generator draws itself; arrivals and placement have their own."""
+        """Return the random stream for a generator's own draws; arrivals and placement have their own streams."""
         return stream(self.seed, "sizes")
 
     def common(self) -> dict[str, Any]:
-        """Return the arguments that ``assemble`` takes from the setting."""
+        """Return the arguments of ``assemble`` that come from the setting."""
         return {
             "arrivals": self.arrivals,
             "placement": self.placement,

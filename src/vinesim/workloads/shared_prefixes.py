@@ -1,4 +1,4 @@
-"""Beginnings of prompts that generated requests share, such as system prompts or documents."""
+"""Prefixes of prompts that generated requests share, such as system prompts or documents."""
 
 import math
 from collections.abc import Mapping
@@ -17,8 +17,10 @@ MOST_PREFIXES = 1_000_000
 
 @dataclass(frozen=True)
 class Prefixes:
-    """How many prefixes the requests of each application have, how long each is, and how unequally they are used: the
-    i-th of them with a weight of 1 / i^zipf."""
+    """The number and lengths of each application's prefixes, and how unequally they are used.
+
+    The i-th prefix has a weight of 1 / i^zipf.
+    """
 
     counts: Mapping[str, float]
     tokens: Mapping[str, Distribution]
@@ -27,8 +29,8 @@ class Prefixes:
     def added(
         self, drawn: tuple[np.ndarray, ...], name: str, i: int, seed: int, own: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the tokens of prompts and answers of the i-th application with its prefixes, and these: their numbers
-        and tokens. ``own`` names its random streams."""
+        """Return the tokens of prompts (prefixes included) and answers of the i-th application, and each request's
+        prefix and its tokens. ``own`` names the application's random streams."""
         prompt, answer = drawn
         n, count = len(prompt), int(self.counts.get(name, 0))
         if not count:
@@ -45,8 +47,10 @@ def prefixes_of(
     zipf: float,
     applications: list[str],
 ) -> Prefixes | None:
-    """Return the prefixes that options describe, of applications whose requests have tokens; None if they describe
-    none. Raises :class:`InputError`."""
+    """Return the prefixes that options describe, for applications whose requests have tokens; None if there are none.
+
+    Raises :class:`InputError`.
+    """
     if not counts and not tokens:
         return None
     found = Prefixes(counts or {}, tokens or {}, zipf)

@@ -8,7 +8,7 @@ from vinesim.model.workload import Workload
 from vinesim.workloads.assemble import assemble, check_counts
 from vinesim.workloads.setting import Setting
 
-SMALL, MEDIUM = (1, 20), (21, 200)  # tasks per job, both ends included
+SMALL, MEDIUM = (1, 20), (21, 200)  # tasks per job, inclusive
 
 
 def sized(

@@ -1,4 +1,4 @@
-"""What a generator is: a function with keyword options, and what it declares about itself."""
+"""The definition of a generator: a function with keyword options, and its properties."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -37,26 +37,26 @@ class GeneratorSpec:
     affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
     overhead: Callable[[], np.ndarray] | None = None  # us before a task computes [P, T]
     applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
-    takes_task_types: bool = False  # takes the scenario's task types in place of its own
+    takes_task_types: bool = False  # uses the scenario's task types instead of its own
     own_arrivals: bool = False  # generates the arrival times itself
     is_random: bool = True  # draws from the seed, apart from arrivals and places of data
-    in_batches: bool = False  # a job is one period's batch, and the inter-arrival time the period
-    arrivals_apart: bool = False  # the arrivals decide nothing but the column arrival_us
+    in_batches: bool = False  # a job is the batch of one period, and the inter-arrival time is the period
+    arrivals_apart: bool = False  # the arrivals affect only the column arrival_us
 
     @property
     def summary(self) -> str:
-        """What it generates, in one sentence."""
+        """The generated workload in one sentence."""
         return (inspect.getdoc(self.make) or "").split("\n")[0]
 
     @property
     def options(self) -> dict[str, Option]:
-        """Its own options and the common ones, by name."""
+        """The generator's own options and the common ones, by name."""
         parameters = list(inspect.signature(self.make).parameters.values())[1:]
         own = {p.name: Option(p.name, p.annotation, p.default) for p in parameters}
         return own | {option.name: option for option in (() if self.own_arrivals else COMMON)}
 
     def depends_on_seed(self, options: Mapping[str, Any], nodes: Nodes) -> bool:
-        """Whether the seed decides more than the arrival times; ``nodes`` are those that may hold data."""
+        """Whether the seed affects more than the arrival times; ``nodes`` are those that may hold data."""
         has_data = options.get("data_bytes", 0.0) != 0.0
         return self.is_random or Placement(float(has_data), nodes, options.get("data_rack")).is_random
 
@@ -69,8 +69,11 @@ class GeneratorSpec:
         task_types: Sequence[TaskType] | None = None,
         processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     ) -> Workload:
-        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data; ``task_types`` those of the
-        scenario, by default the built-in ones. Raises :class:`InputError`."""
+        """Generate the workload. Raises :class:`InputError`.
+
+        ``nodes`` are the (rack, shelf) that may hold data. ``task_types`` are the scenario's, by default the built-in
+        ones.
+        """
         values = self._check(options or {})
         common = {o.name: values.pop(o.name, o.default) for o in COMMON}
         arrivals = common["arrivals"]
@@ -82,7 +85,7 @@ class GeneratorSpec:
         return self.make(setting, **values)
 
     def _task_types(self, given: Sequence[TaskType] | None) -> Sequence[TaskType]:
-        """Return the task types that it makes tasks of."""
+        """Return the task types of the generated tasks."""
         if self.task_types is None or (given is not None and self.takes_task_types):
             return TASK_TYPES if given is None else given
         return self.task_types

@@ -37,7 +37,7 @@ def applications(options: Mapping[str, Any]) -> tuple[Application, ...]:
     """Return the four applications, repeated by the generator's option ``copies``, with loads times its ``scale``."""
     copies, scale = options.get("copies", 1), options.get("scale", 1.0)
     if not (isinstance(copies, int) and isinstance(scale, int | float) and 0 < scale < np.inf):
-        return APPLICATIONS  # the generator reports the wrong options
+        return APPLICATIONS  # the generator itself reports wrong options
     return tuple(
         replace(a, name=a.name if copy == 0 else f"{a.name}_{copy + 1}", average_load=a.average_load * scale)
         for copy in range(max(1, min(copies, 100_000)))
@@ -46,10 +46,10 @@ def applications(options: Mapping[str, Any]) -> tuple[Application, ...]:
 
 
 def affinity() -> np.ndarray:
-    """Return size per us [E5620x2 C2050, SEARCH VIDEO SQL OPTION]."""
+    """Return the size done per us [E5620x2 C2050, SEARCH VIDEO SQL OPTION]."""
     return 1.0 / TIME_OF_SIZE_US
 
 
 def overhead() -> np.ndarray:
-    """Return the us before a request, or a leader with its followers, computes; the same shape."""
+    """Return the time before a request, or a leader with its followers, computes, us; shape as :func:`affinity`."""
     return OVERHEAD_US.copy()

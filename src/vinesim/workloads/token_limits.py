@@ -11,13 +11,13 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.speed_curves import ANY_TASK
 from vinesim.model.workload import Workload
 
-SHOWN = 20  # applications in a message
+SHOWN = 20  # at most this many applications in a message
 
 
 def with_token_limit(work: Workload, column: str, limits_us: Mapping[str, float]) -> Workload:
-    """Return the workload with a column of limits, us, by application; ``*`` is for all applications not named.
+    """Return the workload with a column of limits, us, by application; ``*`` stands for all applications not named.
 
-    Requests without a limit have none. Raises :class:`InputError` for unknown names, and if there are no tokens.
+    Raises :class:`InputError` for unknown names, and if the requests have no tokens.
     """
     if work.input_tokens is None:
         remedy = "Give the workload input_tokens and output_tokens."

@@ -1,1 +1,1 @@
-"""Cluster files: what a live cluster consists of."""
+"""Cluster files, which describe a live cluster."""

@@ -1,4 +1,4 @@
-"""The cluster file's document: a scenario's keys for types, applications and policy, and those of a live cluster."""
+"""The keys of a cluster file: those of a scenario for types, applications and policy, and those of a live cluster."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,9 +9,9 @@ from vinesim.formats.scenario.values import Count, Index, Name, Positive, Positi
 from vinesim.formats.scenario.workload_parts import ApplicationPart
 from vinesim.formats.source.parts import Part
 
-NODE_NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"  # what Ray takes as a label, and a folder's name
+NODE_NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"  # valid as a label in Ray and as the name of a folder
 NODE_NAME_IN_WORDS = "1 to 63 letters, digits, '.', '_' and '-', the first and the last a letter or digit"
-UnitCount = Annotated[int, Field(ge=1, le=4096)]  # a process for each of them
+UnitCount = Annotated[int, Field(ge=1, le=4096)]  # each of them is a process
 
 
 class NodePart(Part):

@@ -1,4 +1,4 @@
-"""Turn a cluster file (YAML) into a :class:`~vinesim.model.cluster.Cluster`, or report everything wrong with it."""
+"""Convert a cluster file (YAML) to a :class:`~vinesim.model.cluster.Cluster`, or report everything wrong with it."""
 
 import importlib.util
 import os
@@ -20,8 +20,8 @@ from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT
 
-OF_PROGRAMS = ("manager", "supervisor")  # whose logs have these names
-CheckPolicy = Callable[..., object]  # of a policy, its options and the engine
+OF_PROGRAMS = ("manager", "supervisor")  # reserved: the names of logs
+CheckPolicy = Callable[..., object]  # checks a policy, its options and the engine
 
 
 def read_cluster(
@@ -71,7 +71,7 @@ def read_cluster(
 
 
 def _names(source: YamlSource, document: ClusterDocument, bad: set[str], folder: Path) -> Names | None:
-    """The types by code, read like those of a scenario file."""
+    """Return the types by code, read like those of a scenario file."""
     if {"processor_types", "task_types"} & bad:
         return None
     tasks = document.task_types or list(dict.fromkeys(a.task_type or a.name for a in document.applications))
@@ -113,7 +113,7 @@ def _nodes(source: YamlSource, document: ClusterDocument, names: Names | None) -
 
 
 def expected_name(name: str) -> str | None:
-    """Return what a node's name must be; None if it is right."""
+    """Return what a node's name must be, in words; None if it is valid."""
     if not re.fullmatch(NODE_NAME, name):
         return NODE_NAME_IN_WORDS
     return f"a name other than {' and '.join(OF_PROGRAMS)}" if name in OF_PROGRAMS else None

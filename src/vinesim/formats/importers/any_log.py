@@ -15,19 +15,21 @@ from vinesim.workloads.fit_log import check_span
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """What a log says about its J jobs."""
+    """The arrivals, sizes and users of the J jobs of a log."""
 
     arrival_us: np.ndarray  # [J], increasing
-    sizes: np.ndarray | None = None  # [J]; None: the log has none
-    is_time: bool = True  # sizes are us; else operations
+    sizes: np.ndarray | None = None  # [J]; None if the log has none
+    is_time: bool = True  # whether sizes are times, us; otherwise they are operations
     user: np.ndarray | None = None  # [J] codes
     n_tasks: np.ndarray | None = None  # [J]
-    demand: np.ndarray | None = None  # [J]; NaN where one slot is meant
+    demand: np.ndarray | None = None  # [J]; NaN stands for one slot
 
 
 def read_log(path: Path, time: str | None = None) -> Log:
-    """Read a log by the end of its name: .swf or .swf.gz; .csv or .parquet, a workload's table; or a CSV file whose
-    column ``time`` holds seconds or dates. Raises :class:`InputError`."""
+    """Read a log whose format follows from its suffix: .swf, .swf.gz, or .csv and .parquet for a workload's table.
+
+    With ``time``, it is a CSV file, and that column holds seconds or dates. Raises :class:`InputError`.
+    """
     if time is not None:
         return Log(read_request_times(path, time)[0])
     if ".swf" in path.suffixes:

@@ -12,7 +12,7 @@ import numpy as np
 from vinesim.formats.source.csv_rows import csv_records
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
-LAST_S = 253402300800  # the end of the year 9999, in s since 1970: larger numbers are no seconds
+LAST_S = 253402300800  # the end of the year 9999, s since 1970; larger numbers are not seconds
 LOG = "If each line is one request, make a series of it with vinesim import requests."
 
 
@@ -27,7 +27,7 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
         if len(row) > 2:
             found = f"{len(row)} fields"
             problems.append(Problem(f"{path}:{number}:1", "two fields, a time and a count", found, LOG))
-            break  # another kind of file
+            break  # not a series of counts
         time, count = to_time_us(row[0]), _count(row[1] if len(row) > 1 else "")
         if time is None and number == 1:
             continue  # the header

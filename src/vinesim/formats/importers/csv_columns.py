@@ -1,4 +1,4 @@
-"""Find out what the cells of each column hold: numbers, dates, clocks, sizes or other texts, and how large."""
+"""Find out what the cells of each column hold (numbers, dates, clocks, sizes or other texts) and their magnitudes."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 from dataclasses import dataclass
@@ -7,29 +7,29 @@ from vinesim.formats.scenario.workload_cells import amount_of
 from vinesim.formats.scenario.workload_forms import clock_us, kubernetes_cores, point_us, slurm_bytes
 from vinesim.formats.source.table_source import TableSource
 
-MOSTLY = 0.5  # of the filled cells: what a column holds; the rows with other cells are dropped
-ENDS = (0.05, 0.95)  # quantiles between which a column's times are: some cells may be wrong
+MOSTLY = 0.5  # share of the filled cells that decides what a column holds; rows with other cells are dropped
+ENDS = (0.05, 0.95)  # quantiles taken as the range of a column's times, because some cells may be wrong
 _ZONE = r"'(Z|[+-]\d\d(:?\d\d)?|UTC|[A-Za-z]+/[A-Za-z_]+)\s*$'"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the log, and what its filled cells hold."""
+    """A column of the log, and statistics of its filled cells."""
 
     name: str
     n_filled: int
     n_rows: int
-    numbers: int  # cells that are numbers, and so on
-    low: float  # of the numbers, the quantiles ENDS
+    numbers: int  # numbers of cells that are numbers, and so on
+    low: float  # the quantiles ENDS of the numbers
     high: float
-    low_above_0: float  # the lower one of those above 0, which may stand for nothing
-    median: float  # of those above 0
+    low_above_0: float  # the lower quantile of positive numbers, as 0 may stand for a missing value
+    median: float  # the median of positive numbers
     largest: float
     wholes: int
     shares: int  # above 0 and below 1
     dates: int
     zoned: int  # dates with a time zone
-    dates_us: float  # between the quantiles ENDS
+    dates_us: float  # the span of dates between the quantiles ENDS
     clocks: int
     clock_us: float  # their median
     sizes: int  # numbers with a unit of memory
@@ -39,21 +39,21 @@ class Column:
     example: str
 
     def is_mostly(self, n_cells: int) -> bool:
-        """Whether that number of its filled cells is most of them."""
+        """Whether this number of cells is at least half of the filled ones."""
         return n_cells >= MOSTLY * self.n_filled
 
     @property
     def is_number(self) -> bool:
-        """Whether it holds numbers."""
+        """Whether the column holds numbers."""
         return self.is_mostly(self.numbers)
 
 
 def columns_of(source: TableSource, rows: str = "true") -> list[Column]:
-    """Return the columns of a table, in its order, by the rows that meet a condition in SQL."""
+    """Return the columns of a table, in its order, with statistics over the rows that satisfy an SQL condition."""
     found = []
     for name, cell in source.columns.items():
         date, text, clock = point_us("date", cell), f"{cell}::VARCHAR", clock_us(cell)
-        number = f"(CASE WHEN NOT contains({text}, '_') THEN TRY_CAST({cell} AS DOUBLE) END)"  # 10_3 is a job's number
+        number = f"(CASE WHEN NOT contains({text}, '_') THEN TRY_CAST({cell} AS DOUBLE) END)"  # 10_3 may be a job's id
         low, high = (f"coalesce(quantile_cont({number}, {share}) FILTER (isfinite({number})), 0)" for share in ENDS)
         above_0 = f"FILTER ({number} > 0 AND isfinite({number}))"
         earliest, latest = (f"quantile_cont({date}, {share}) FILTER ({date} >= 0)" for share in ENDS)

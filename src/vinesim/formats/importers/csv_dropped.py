@@ -1,4 +1,4 @@
-"""Find the rows of a log that are not jobs, and say why."""
+"""Find the rows of a log that are not jobs, and the reasons."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from vinesim.model.tokens import COUNTS
 
 STEP = r"^\d+([_+]\d+)?\.[a-z0-9]+$"  # such as 1001.batch, as Slurm numbers the steps of a job
 UNEVEN = "an empty line, or more or fewer cells than the header"
-UNREADABLE = {  # by our name of the column
+UNREADABLE = {  # by VineSim's name of the column
     "arrival_us": "no time of arrival that can be read",
     TIME_ANYWHERE: "no duration that can be read, or an end before the start",
 }
@@ -33,7 +33,7 @@ MOST = {
 
 
 def steps_of(source: TableSource) -> str:
-    """Return the SQL condition of the rows that are steps of a job with its own row."""
+    """Return an SQL condition that selects steps whose job has its own row."""
     steps = []
     for name, cell in source.columns.items():
         if named(name).stem == "job_id":
@@ -45,7 +45,7 @@ def steps_of(source: TableSource) -> str:
 
 
 def empty_of(source: TableSource) -> str:
-    """Return the SQL condition of the rows without cells, which also stand for lines with too many or too few."""
+    """Return an SQL condition that selects rows without values, among them lines with too many or too few cells."""
     return " AND ".join(f"{cell} IS NULL" for cell in source.columns.values())
 
 
@@ -59,8 +59,8 @@ def sorted_out(
 ) -> tuple[ImportReport, str]:
     """Return the report with the dropped rows, and the SQL condition that the kept rows satisfy.
 
-    A row is dropped for the first reason that it gives; ``first_line`` is the line of the first row.
-    Raises :class:`InputError` if none is left.
+    A row is dropped for the first reason that applies; ``first_line`` is the line of the first row. Raises
+    :class:`InputError` if no row is left.
     """
     reasons = {"a step of a job that has its own line": [steps], UNEVEN: [empty]}
     number = {

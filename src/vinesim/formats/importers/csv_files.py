@@ -1,4 +1,4 @@
-"""Open a log with a row per job as a table: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
+"""Open a log with one row per job as a table: CSV, tab-separated text, JSON Lines or Parquet, plain or gzip."""
 
 import csv
 import json
@@ -16,13 +16,13 @@ from vinesim.formats.source.table_source import TableSource, open_table, other_l
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
 AS_CSV, JSON_LINES, PARQUET = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), ".parquet"
-MOST_UNEVEN = 0.1  # share of the lines that may have another number of cells
+MOST_UNEVEN = 0.1  # at most this share of the lines may have a wrong number of cells
 REMEDY = "For other logs, see vinesim import --help."
 
 
 @contextmanager
 def folder_for(log: Path) -> Iterator[Path]:
-    """Provide a folder for copies of a log; an error about one of them is raised as one about the log."""
+    """Provide a folder for copies of a log; errors about a copy are raised as errors about the log."""
     with tempfile.TemporaryDirectory() as folder:
         begins = f"{folder}{os.sep}"
         shift = int(Path(log.name.removesuffix(".gz")).suffix.lower() in JSON_LINES)  # the copy has a header
@@ -67,9 +67,9 @@ def open_log(log: Path, folder: Path) -> tuple[TableSource, int]:
 
 
 def _with_even_rows(source: TableSource, folder: Path) -> TableSource:
-    """Return a table without the cells of lines that have more or fewer than the header, as where a log is cut off.
+    """Return a table in which lines that have more or fewer cells than the header are empty, as where a log is cut off.
 
-    Raises :class:`InputError` if these are more than a share of the lines: then the header is of another table.
+    Raises :class:`InputError` if there are too many such lines: the header then belongs to another table.
     """
     if not source.is_csv:
         return source
@@ -95,7 +95,7 @@ def _with_even_rows(source: TableSource, folder: Path) -> TableSource:
 
 
 def in_log(error: InputError, log: Path, copy: str, line_of: Callable[[int], int]) -> InputError:
-    """Return an error about the copy of a log as one about the log; ``line_of`` gives the line of a row, from 0."""
+    """Convert an error about the copy of a log to one about the log; ``line_of`` gives the line of a row, from 0."""
 
     def where(problem: Problem) -> str:
         name, _, line = problem.where.rpartition(":")
@@ -144,7 +144,7 @@ def _objects(log: Path) -> Iterator[dict[str, str]]:
 
 
 def _cells(found: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the values of an object as texts; the keys of objects in it are joined by a point."""
+    """Yield the values of an object as texts; nested keys are joined by a point."""
     for key, value in found.items():
         if isinstance(value, dict):
             yield from _cells(value, f"{above}{key}.")

@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them, such as 1.234,5 or 1,234.5 and 31/12/2024 8:30 PM, as SQL that converts them.
+"""SQL that converts numbers and dates as people write them, such as 1.234,5 or 1,234.5 and 31/12/2024 8:30 PM.
 
 Whether a comma is a decimal mark, and whether days come before months, is decided once for the whole log: by an option,
 or by the cells that can be read in only one way. If no cell decides, the guess is marked as doubtful.
@@ -17,7 +17,7 @@ from vinesim.model.errors import InputError, Problem
 
 COMMA, POINT = DECIMALS = ("comma", "point")
 DAY_FIRST, MONTH_FIRST = ORDERS = ("d/m/y", "m/d/y")
-_SPACES = r" '\x{2019}\x{00a0}\x{202f}"  # that may stand between thousands, whatever the decimal mark is
+_SPACES = r" '\x{2019}\x{00a0}\x{202f}"  # possible separators of thousands, whatever the decimal mark is
 _UNIT = r"(\s*[A-Za-z]*)\s*$"
 _WRITTEN = {
     decimal: rf"^\s*([+-]?(?:\d{{1,3}}(?:[{thousands}{_SPACES}]\d{{3}})+|\d+)(?:{mark}\d+)?){_UNIT}"
@@ -31,7 +31,7 @@ _CLOCKS = ("%H:%M:%S.%f", "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 
 
 class Form(NamedTuple):
-    """How the cells of a column are written."""
+    """The notation of a column's cells."""
 
     words: str
     is_doubtful: bool = False
@@ -40,9 +40,9 @@ class Form(NamedTuple):
 def read_forms(
     source: TableSource, given: Mapping[str, str], decimal: str = "", date_format: str = ""
 ) -> tuple[TableSource, dict[str, Form]]:
-    """Return the table with plain numbers and ISO dates, and how the columns that this changed are written.
+    """Return the table with plain numbers and ISO dates, and the notation of each column that this changed.
 
-    ``given`` says what some columns are. Raises :class:`InputError` for an option that fits no column.
+    ``given`` holds known meanings of columns. Raises :class:`InputError` for an option that fits no column.
     """
     if decimal not in ("", *DECIMALS):
         raise InputError([Problem("--decimal", " or ".join(DECIMALS), repr(decimal))])
@@ -61,7 +61,7 @@ def _may_be_number(stem: str) -> bool:
 
 
 def _numbers(source: TableSource, names: list[str], given: str) -> tuple[dict[str, str], dict[str, Form]]:
-    """Return the SQL of the columns with marks in their numbers, and how these are written."""
+    """Return SQL for the columns with marks in their numbers, and the notation of each."""
     counts = {name: _marks(source, name) for name in names}
     marked = {
         name: count for name, count in counts.items() if 2 * max(count["comma"], count["point"]) > count["filled"]
@@ -87,7 +87,7 @@ def _numbers(source: TableSource, names: list[str], given: str) -> tuple[dict[st
 
 
 def _decimal_doubt(only: Mapping[str, int], decimal: str, n_either: int) -> str:
-    """Return why the decimal mark may be the other one; nothing if the cells decide."""
+    """Return why the decimal mark may be the other one; empty if the cells decide it."""
     if only[COMMA] and only[POINT]:
         other = POINT if decimal == COMMA else COMMA
         return f"but {only[other]:,} cells of the log have a decimal {other}"
@@ -95,7 +95,7 @@ def _decimal_doubt(only: Mapping[str, int], decimal: str, n_either: int) -> str:
 
 
 def _marks(source: TableSource, name: str) -> dict[str, Any]:
-    """Count the cells of a column by the decimal marks with which they can be read."""
+    """Count the cells of a column by the decimal marks that they allow."""
     cell = source.columns[name]
     is_ = {decimal: f"regexp_matches({cell}, {text_of(pattern)})" for decimal, pattern in _WRITTEN.items()}
     is_marked = f"regexp_matches({cell}, {text_of(_between_digits('.,'))})"
@@ -117,7 +117,7 @@ def _between_digits(marks: str) -> str:
 
 
 def _dates(source: TableSource, names: list[str], given: str) -> tuple[dict[str, str], dict[str, Form]]:
-    """Return the SQL of the columns with dates that are not ISO 8601, and how these are written."""
+    """Return SQL for the columns with dates that are not ISO 8601, and the notation of each."""
     if given and given not in ORDERS:
         return _by_format(source, names, given)
     counts = {name: _orders(source, name) for name in names}
@@ -139,7 +139,7 @@ def _dates(source: TableSource, names: list[str], given: str) -> tuple[dict[str,
 
 
 def _orders(source: TableSource, name: str) -> dict[str, int]:
-    """Count the dates of a column that have a numeric year last, and how many of them have a day that is certain."""
+    """Count the dates of a column that end in a numeric year, and those among them whose day is certain."""
     cell = source.columns[name]
     is_date = f"regexp_matches({cell}, {text_of(_DATE)})"
     one, two = (f"TRY_CAST(regexp_extract({cell}, {text_of(_DATE)}, {i}) AS INTEGER)" for i in (1, 2))
@@ -156,7 +156,7 @@ def _orders(source: TableSource, name: str) -> dict[str, int]:
 
 
 def _iso_of_order(cell: str, order: str) -> str:
-    """Return in SQL the dates with the year last as ISO 8601; other cells as they are."""
+    """Return SQL that converts dates with the year last to ISO 8601 and leaves other cells unchanged."""
     part = [f"regexp_extract({cell}, {text_of(_DATE)}, {i})" for i in range(6)]
     first = "%d/%m" if order == DAY_FIRST else "%m/%d"
     year = f"CASE length({part[3]}) WHEN 2 THEN '20' ELSE '' END || {part[3]}"
@@ -169,7 +169,7 @@ def _iso_of_order(cell: str, order: str) -> str:
 
 
 def _by_format(source: TableSource, names: list[str], given: str) -> tuple[dict[str, str], dict[str, Form]]:
-    """Return the columns with dates of a format such as %d.%m.%Y %H:%M. Raises :class:`InputError`."""
+    """Return SQL and notation of columns with dates such as %d.%m.%Y %H:%M. Raises :class:`InputError`."""
     if "%" not in given:
         raise InputError([Problem("--date-format", "d/m/y, m/d/y or a format such as %d/%m/%Y %H:%M", repr(given))])
     found = {}

@@ -1,7 +1,7 @@
 """Guess what the columns of a log mean, from their names, the units in the names, and their values.
 
-Each guess has a reason, and the user can correct it. A column without a meaning is left out. The majority of a column's
-cells decides what it holds; rows with other cells are dropped later. See ``csv_names`` and ``csv_units``.
+Each guess has a reason, and the user can correct it. Columns without a meaning are ignored. Most cells of a column
+decide what it holds; rows with other cells are dropped later. See ``csv_names`` and ``csv_units``.
 """
 
 from collections.abc import Collection, Mapping
@@ -39,24 +39,26 @@ from vinesim.formats.scenario.workload_columns import (
 )
 from vinesim.model.tokens import COUNTS
 
-MAY_BE_EMPTY = {  # in some rows; of the points in time and the tokens rows without one are dropped
+MAY_BE_EMPTY = {  # columns with values in some rows; rows without times or tokens are dropped
     *(*EMPTY, *REQUESTED, *GANG, *TOTAL, *POINTS, *COUNTS, "time_us", "user", "partition")
 }
-ONLY_A_NAME = ("job_id",)  # not worth a row: such a column is taken only if all its cells can be read
-BARE = "bare"  # the meaning, until the units are judged together, of a column of times or memory without one
+ONLY_A_NAME = ("job_id",)  # not worth dropping rows: such a column is used only if all of its cells can be read
+BARE = "bare"  # the meaning of a column of times or memory without a unit, until all units are guessed together
 EPOCH_S = (6.3e8, 4.1e9)  # 1990 to 2099
 
 
 class Rival(NamedTuple):
-    """A column that may be the one of its stem."""
+    """A candidate column for a stem, such as ``arrival``."""
 
     column: Column
     name: Named
 
 
 def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS) -> dict[str, Guess]:
-    """Return the meaning of each column. ``given`` are the meanings that the user set; ``unit`` is the unit of times
-    whose names give none."""
+    """Return the guessed meaning of each column.
+
+    ``given`` are the meanings set by the user; ``unit`` is the unit of times whose names give none.
+    """
     found = {name: Guess(meaning, "as given") for name, meaning in given.items()}
     taken = {stem_of(meaning): name for name, meaning in given.items() if meaning != IGNORE}
     by_stem: dict[str, list[Rival]] = {}
@@ -89,7 +91,7 @@ def guessed(columns: list[Column], given: Mapping[str, str], unit: str = SECONDS
 def _sizes_not_used(
     found: Mapping[str, Guess], taken: Collection[str], columns: Mapping[str, Column]
 ) -> dict[str, Guess]:
-    """Mark numbers that may say how large jobs are, where no other column says it."""
+    """Mark ignored columns of numbers that may be the sizes of jobs, if no other column gives these."""
     marked = {}
     for name, guess in found.items():
         nouns = (NOUNS[word] for word in words_of(name)[0] if word in NOUNS)
@@ -102,7 +104,7 @@ def _sizes_not_used(
 
 
 def _settle_time(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> None:
-    """Decide what a column called just "time" is: the arrival if no other column is, otherwise the duration."""
+    """Decide what a column named only "time" is: the arrival if no other column is, otherwise the duration."""
     plain = [rival for rival in by_stem.get("time", []) if rival.column.name.lower() in ("time", "date")]
     for rival in plain:
         if "arrival" not in by_stem and "arrival" not in taken:
@@ -113,7 +115,7 @@ def _settle_time(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> N
 
 
 def _settle_walltime(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) -> None:
-    """Take a wall time for the limit if another column says how long jobs took, and none how long they may."""
+    """Treat a wall time as the limit if another column gives durations and none gives limits."""
     wall = [rival for rival in by_stem.get("time", []) if "".join(words_of(rival.column.name)[0]).endswith("walltime")]
     others = [rival for rival in by_stem.get("time", []) if rival not in wall]
     if wall and (others or "time" in taken) and "limit" not in by_stem and "limit" not in taken:
@@ -122,7 +124,7 @@ def _settle_walltime(by_stem: dict[str, list[Rival]], taken: Mapping[str, str]) 
 
 
 def _of_values(stem: str, column: Column, unit: str) -> Guess:
-    """Return what a column of that name is by its values."""
+    """Return the meaning of a column with this stem, judged by its values."""
     n_empty = column.n_rows - column.n_filled
     if n_empty and not {stem, f"{stem}_us"} & MAY_BE_EMPTY:
         return _unfit(stem, f"{n_empty:,} cells are empty")
@@ -147,7 +149,7 @@ def _of_values(stem: str, column: Column, unit: str) -> Guess:
 
 
 def _unfit(stem: str, reason: str) -> Guess:
-    """Return that a column is not what its name says: in doubt, as jobs then lack it."""
+    """Return a doubtful guess that ignores a column, because its values contradict its name."""
     return Guess(IGNORE, f"its name says {stem}, but {reason}", stem not in ONLY_A_NAME)
 
 
@@ -169,7 +171,7 @@ def _point(stem: str, column: Column, unit: str) -> Guess:
 
 
 def _is_epoch(column: Column, us: float) -> bool:
-    """Whether numbers of a unit of ``us`` us may be times since 1970, all of this time."""
+    """Whether numbers in a unit of ``us`` us may be times since 1970, in recent decades."""
     return EPOCH_S[0] <= column.low_above_0 * us / 1e6 and column.high * us / 1e6 <= EPOCH_S[1]
 
 
@@ -198,7 +200,7 @@ def _memory(column: Column, unit: str) -> Guess:
 def _with_units(
     found: Mapping[str, Guess], taken: Mapping[str, str], columns: Mapping[str, Column], unit: str
 ) -> dict[str, Guess]:
-    """Choose units for columns whose names give none, and mark units that make no sense together as doubtful."""
+    """Choose units for columns whose names give none, and mark inconsistent units as doubtful."""
     bare = {stem: columns[name] for stem, name in taken.items() if found[name].meaning == BARE}
     known = {
         stem: Known(columns[name], found[name].meaning.removeprefix(stem).lstrip("_"))
@@ -221,7 +223,7 @@ def _is_calendar(guess: Guess) -> bool:
 def _without_superfluous(
     found: dict[str, Guess], taken: Mapping[str, str], columns: Mapping[str, Column]
 ) -> dict[str, Guess]:
-    """Leave out what other columns already say, or what needs a column that is not there."""
+    """Ignore columns that repeat others, or that need a column that is missing."""
     left_out: dict[str, str] = {}
     if taken.keys() >= set(COUNTS):
         left_out |= dict.fromkeys(("time", "end"), "an engine's steps say how long a request takes")

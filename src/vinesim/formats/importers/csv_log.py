@@ -83,7 +83,7 @@ def import_csv(
         _check(log, found, like)
         meanings = {name: guess.meaning for name, guess in found.items()}
         in_us, ours = as_columns(source, meanings)
-        source = replace(source, sql=in_us.sql)  # of which its conditions speak
+        source = replace(source, sql=in_us.sql)  # its conditions refer to it
         types = types_of(places) if places else types_for(in_us, ours)
         match = matched(in_us, types, ours)
         report, kept = sorted_out(log, in_us, match, steps, empty, first_line)
@@ -118,7 +118,7 @@ IMPORTER = Importer("csv", import_csv)
 
 
 def _made(log: Path, copy: Path, types: Any, meanings: Mapping[str, str], lines: Callable[[], list[int]]) -> Any:
-    """Return the sections of a scenario made for a log; what is wrong with a job is said at its line of the log."""
+    """Return the sections of a scenario made for a log. Errors about a job name its line in the log."""
     try:
         return made_for(copy, types, meanings)
     except InputError as error:
@@ -126,7 +126,7 @@ def _made(log: Path, copy: Path, types: Any, meanings: Mapping[str, str], lines:
 
 
 def _with_forms(found: Mapping[str, Guess], forms: Mapping[str, Form]) -> dict[str, Guess]:
-    """Return the guesses with how the cells of their columns are written."""
+    """Return the guesses with the notation of their columns."""
     return {
         name: Guess(guess.meaning, f"{guess.why}; {forms[name].words}", guess.is_doubtful or forms[name].is_doubtful)
         if name in forms and guess.meaning != IGNORE
@@ -136,7 +136,7 @@ def _with_forms(found: Mapping[str, Guess], forms: Mapping[str, Form]) -> dict[s
 
 
 def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
-    """Return what the user says that columns are. Raises :class:`InputError`."""
+    """Return the meanings of columns that the user set. Raises :class:`InputError`."""
     given, problems = {}, []
     for text in column:
         name, meaning = _parts(text)
@@ -157,13 +157,13 @@ def _given(column: Sequence[str], source: TableSource) -> dict[str, str]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Return the name and the meaning in NAME=MEANING."""
+    """Split NAME=MEANING."""
     name, _, meaning = text.rpartition("=")
     return name, meaning
 
 
 def _check_options(output: Path, nodes: Path | None, like: Path | None) -> None:
-    """Raise :class:`InputError` for options that do not go together."""
+    """Raise :class:`InputError` for options that exclude each other."""
     if output.suffix != ".csv":
         raise InputError([Problem("-o", "a name that ends in .csv", str(output))])
     if nodes is not None and like is not None:
@@ -171,8 +171,8 @@ def _check_options(output: Path, nodes: Path | None, like: Path | None) -> None:
 
 
 def _check(log: Path, found: Mapping[str, Guess], like: Path | None) -> None:
-    """Raise :class:`InputError` if no column says when jobs arrive, or how long they take, or if jobs have partitions
-    of a datacenter that is made for the log."""
+    """Raise :class:`InputError` if no column gives arrivals or durations, or if jobs have partitions, which a
+    datacenter made for the log lacks."""
     meanings = [guess.meaning for guess in found.values()]
     lacking = [
         ("when jobs arrive", ("arrival_", "period"), "--column NAME=arrival_s, or arrival_date"),
@@ -194,7 +194,7 @@ def _check(log: Path, found: Mapping[str, Guess], like: Path | None) -> None:
 
 
 def _findings(source: TableSource, found: Mapping[str, Guess], match: Mapping[str, object], kept: str) -> list[Finding]:
-    """Return what is in doubt: guesses, and what the jobs take."""
+    """Return the doubtful guesses and the findings about the jobs' demands."""
     findings = []
     if doubtful := [name for name, guess in found.items() if guess.is_doubtful]:
         findings.append(Finding("columns", f"in doubt, marked above: {', '.join(doubtful)}", True, {"names": doubtful}))
@@ -213,14 +213,14 @@ def _findings(source: TableSource, found: Mapping[str, Guess], match: Mapping[st
 
 
 def _lines(source: TableSource, kept: str, first_line: int) -> list[int]:
-    """Return the line of the log of each row that is kept."""
+    """Return the log's line of each kept row."""
     rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
     found = source.query(f"SELECT _row + {first_line} AS line FROM {rows} WHERE {kept} ORDER BY _row")
     return list(found["line"].tolist())
 
 
 def _time_zone(columns: Sequence[Column], found: Mapping[str, Guess]) -> str:
-    """Return in words in which time zone the dates of a log are; nothing if it has none."""
+    """Describe the time zone of a log's dates; empty if it has no dates."""
     dated = [column for column in columns if found[column.name].meaning.endswith("_date")]
     if not dated:
         return "UTC, as times since 1970" if any("_epoch_" in guess.meaning for guess in found.values()) else ""
@@ -244,7 +244,7 @@ def _count_statuses(report: ImportReport, source: TableSource, columns: Sequence
 
 
 def _copy(source: TableSource, kept: str, output: Path) -> None:
-    """Write the rows that are kept, as they stand."""
+    """Write the kept rows unchanged."""
     select = ", ".join(f"{cell} AS {name_of(name)}" for name, cell in source.columns.items())
     to = text_of(file_of(output))
     query = f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {to} (FORMAT csv, HEADER true)"

@@ -26,19 +26,19 @@ def as_lines(found: Mapping[str, Guess]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text as it may stand in a comment: what it quotes of the log may be anything."""
+    """Return a text in a form that is safe in a comment: it may quote anything from the log."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def mapping_text(log: Path, name: str, found: Mapping[str, Guess], forms: Mapping[str, str]) -> str:
-    """Return the text of the file; ``forms`` has the options that say how cells are written."""
+    """Return the text of the file; ``forms`` are the options about the notation of cells."""
     given = {key: value for key, value in forms.items() if value}
     text = HEAD.format(log=_one_line(log.name), name=_one_line(name))
     return text + (as_yaml(given) if given else "") + "columns:\n" + indent(as_lines(found), "  ")
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return what the file says: columns, decimal, date_format. Raises :class:`InputError`."""
+    """Return the contents of the file: columns, decimal, date_format. Raises :class:`InputError`."""
     data = read_source(path).data
     if not isinstance(data, dict):
         raise InputError([Problem(str(path), "a mapping with the key columns", type(data).__name__)])

@@ -1,8 +1,9 @@
 """Find out from a column's name which of VineSim's columns it is, and in which unit.
 
-Names are looked up in a list of words that other logs use (``workload_columns.MEANINGS``). Upper case, ``_``, a
-leading ``job``, the order of two words and, for columns of times, a first or last word such as ``time`` are ignored. So
-are, for amounts, words that count or ask, as in ``gpu_num`` and ``num_cores_req``; a time that is asked for is a limit.
+Names are looked up in a list of words that other logs use (``workload_columns.MEANINGS``). Upper case, ``_``, a leading
+``job``, the order of two words and, for columns of times, a first or last word such as ``time`` are ignored. For
+amounts, words for counts and requests are ignored too, as in ``gpu_num`` and ``num_cores_req``; a requested time is a
+limit.
 """
 
 import re
@@ -53,17 +54,17 @@ STATUS = [word for word, why in NOT_USED.items() if "counted" in why]
 
 
 class Named(NamedTuple):
-    """What the name of a column says."""
+    """The meaning that the name of a column suggests."""
 
-    stem: str  # our name without its unit; nothing: it says none
-    unit: str = ""  # in the name
-    rank: int = 0  # how sure the name makes it: 0 is surest
-    why_not: str = ""  # of a name without a stem
+    stem: str  # VineSim's name without its unit; empty if the name suggests none
+    unit: str = ""  # the unit in the name
+    rank: int = 0  # how certain the meaning is: 0 is most certain
+    why_not: str = ""  # for a name without a stem
 
 
 def named(name: str) -> Named:
-    """Return what a column's name says."""
-    if name.lower() == "job":  # a row is a job: it is the log's own number
+    """Return the meaning that a column's name suggests."""
+    if name.lower() == "job":  # a row is a job, so this is the log's own row number
         return Named("job_id")
     if name in NAMES:
         stem = stem_of(name)
@@ -90,7 +91,7 @@ def named(name: str) -> Named:
 
 
 def _loosely(words: list[str], unit: str) -> str:
-    """Return what the words of a name say without those that many names have; nothing if that is not sure."""
+    """Return the stem of a name without its common words; empty if it is uncertain."""
     if words and words[0] in BEFORE_POINTS and (point := _known("".join(words[1:]))) in POINTS:
         return point
     if unit in TIME_WORDS and len(words) == 1 and words[0] in RUNNING:
@@ -106,7 +107,7 @@ def _loosely(words: list[str], unit: str) -> str:
 
 
 def words_of(name: str) -> tuple[list[str], str]:
-    """Return the words of a column's name in lower case, and the unit that its last word is."""
+    """Return the words of a column's name in lower case, and its unit if the last word is one."""
     plain = re.sub(r"\b([kKMGT]i?B)\b", lambda found: found[1].lower(), name)
     plain = re.sub(r"(?<=[A-Z])s\b", "S", plain)  # GPUs
     words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", plain)]
@@ -117,7 +118,7 @@ def words_of(name: str) -> tuple[list[str], str]:
 
 
 def stem_of(meaning: str) -> str:
-    """Return a name of ours without its unit or form."""
+    """Return one of VineSim's names without its unit or form."""
     for form in (*CALENDAR, CLOCK, MILLI, SLURM, KUBERNETES, *UNITS, *MEMORY_UNITS):
         stem = meaning.removesuffix(f"_{form}")
         if stem != meaning and (meaning in WRITTEN or f"{stem}_us" in ALL or stem in POINTS):
@@ -131,7 +132,7 @@ def is_time(stem: str) -> bool:
 
 
 def _known(word: str) -> str:
-    """Return our name without unit for a word; nothing if there is none."""
+    """Return VineSim's name, without unit, for a word; empty if there is none."""
     meaning = stem_of(MEANINGS.get(word, ""))
     return meaning or _OWN.get(word, "") or (word if is_time(word) else "")
 

@@ -28,7 +28,7 @@ OF_THE_LOG = ("file", "columns")  # keys of workload that the imported log sets
 
 
 def types_for(source: TableSource, named: Mapping[str, str]) -> tuple[ProcessorType, ...]:
-    """Return CPUs, the models of GPUs that the jobs of a log name, and memory; of requests with tokens an engine."""
+    """Return the types CPU and memory and the GPU models that a log names; for requests with tokens, an engine."""
     if has_tokens(set(named.values())):
         return (ProcessorType(ENGINE),)
     cell = next((source.columns[name] for name, meaning in named.items() if meaning == "gpu_type"), None)
@@ -38,7 +38,7 @@ def types_for(source: TableSource, named: Mapping[str, str]) -> tuple[ProcessorT
 
 
 def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mapping[str, Any]) -> str:
-    """Return the text of the scenario that runs the imported rows; ``on`` is all but its workload."""
+    """Return the text of the scenario that runs the imported rows; ``on`` holds its other sections."""
     workload = {"file": output.name} | on.get("workload", {})
     above = {"description": f"Jobs of the log {log.name}."} | {key: on[key] for key in on if key != "workload"}
     text = as_yaml(above) + "workload:\n" + indent(as_yaml(workload), "  ")
@@ -47,7 +47,7 @@ def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mappin
 
 
 def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
-    """Return what a scenario in a folder takes from another one: all but its workload, and what only concerns that.
+    """Return the sections that a scenario in a folder takes from another one: all that are not about its workload.
 
     Jobs with their own times need no affinity. Raises :class:`InputError`.
     """
@@ -66,9 +66,11 @@ def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
 
 
 def made_for(copy: Path, types: tuple[ProcessorType, ...], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return types and a datacenter on which the load of a log is ``LOAD``: nodes as large as its largest jobs, of one
-    kind for each GPU model and one for the jobs without GPUs; for requests with tokens an engine. Raises
-    :class:`InputError`."""
+    """Return types and a datacenter on which the load of a log is ``LOAD``.
+
+    Its nodes are as large as the largest jobs. There is one kind of node for each GPU model, and one for jobs without
+    GPUs; for requests with tokens, there is an engine. Raises :class:`InputError`.
+    """
     work = read_workload(copy, types, offer=Offer.of(types, resources=(MEMORY,)), columns=columns)
     if work.input_tokens is not None:
         return made_engine(work)

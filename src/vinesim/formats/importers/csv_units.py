@@ -1,8 +1,8 @@
 """Guess the units that a log's column names do not give, from all columns together.
 
-Times are in the unit of the arrivals, or else in the first unit in which both the log and its jobs have plausible
-lengths. Memory is compared with what machines have per core. If several units are plausible, or none is, the guess is
-marked as doubtful.
+Times are in the unit of the arrivals or, if that is unknown, in the first unit in which both the log and its jobs have
+plausible lengths. Memory is compared with what machines have per core. If several units are plausible, or none is, the
+guess is marked as doubtful.
 """
 
 from collections.abc import Mapping
@@ -15,32 +15,34 @@ from vinesim.formats.scenario.workload_columns import CLOCK, MEMORY_UNITS, POINT
 from vinesim.formats.source.quantities import format_bytes, format_time_us
 
 SECONDS = "s"
-NO_UNIT = {unit: UNITS[unit] for unit in ("s", "ms", "us", "ns")}  # that times without a unit may be in
-LONGEST_US = 1e12  # the median of durations: 11 days
+NO_UNIT = {unit: UNITS[unit] for unit in ("s", "ms", "us", "ns")}  # possible units of times without one
+LONGEST_US = 1e12  # longest plausible median duration: 11 days
 LONGEST_LOG_US = 6.3e14  # 20 years
 ENOUGH = 20  # jobs, of which most are shorter than the log
 LIMITS = ("limit", "estimate")  # of which most are longer than the jobs
-SIZES = ("", "kib", "mib", "gib")  # that memory without a unit may be in: 1024 times apart
-PER_CORE = 2.0**32  # bytes of memory, typically; the unit with which a log is nearest to that is taken
-SURE, EVER = 8.0, 1024.0  # times more or less: without doubt, and at all
+SIZES = ("", "kib", "mib", "gib")  # possible units of memory without one, each 1024 times the last
+PER_CORE = 2.0**32  # typical bytes of memory per core; the unit closest to it is chosen
+SURE, EVER = 8.0, 1024.0  # factors from the typical size that are certain, and that are possible at all
 
 
 class Known(NamedTuple):
-    """A column whose form is known: a unit, or date, epoch_ms, clock ..."""
+    """A column whose form is known: a unit, or date, epoch_ms, clock and so on."""
 
     column: Column
     form: str
 
     @property
     def unit(self) -> str:
-        """The unit of its numbers; nothing if it has none."""
+        """The unit of the column's numbers; empty if it has none."""
         unit = self.form.removeprefix("epoch_")
         return unit if unit in UNITS else ""
 
 
 class Units:
-    """Guesses the units of the columns ``bare``, whose names give none, from the columns ``known``, whose names do;
-    both by VineSim's names. If no time is ``known``, times are in ``unit``, provided that is plausible."""
+    """Guesses the units of the columns ``bare``, whose names give none, from the columns ``known``, whose names do.
+
+    Both are by VineSim's names. If the unit of no time is known, times are in ``unit``, if that is plausible.
+    """
 
     def __init__(self, known: Mapping[str, Known], bare: Mapping[str, Column], unit: str = SECONDS):
         self.known, self.bare = known, bare
@@ -49,11 +51,11 @@ class Units:
         self.unit = next((unit for unit in (self.first, *NO_UNIT) if self._is_possible(unit)), "ns")
 
     def guesses(self) -> dict[str, Guess]:
-        """Return what each column without a unit is, by its name in the log."""
+        """Return the guess for each column without a unit, by its name in the log."""
         return {column.name: self._guess(stem, column) for stem, column in self.bare.items()}
 
     def doubt(self, stem: str) -> str:
-        """Return why a column whose unit is known may still be in another one; nothing if it is likely."""
+        """Return why the known unit of a column may be wrong; empty if it is plausible."""
         if stem == "memory":
             column, form = self.known[stem]
             return self._memory_doubt(column.median * MEMORY_UNITS.get(form, 1.0), EVER)
@@ -78,12 +80,12 @@ class Units:
         return _guess(f"{stem}_{unit}", f"no unit is given, in {unit} its median is {median}", doubt)
 
     def _is_possible(self, unit: str) -> bool:
-        """Whether the columns without a unit may be in this one."""
+        """Whether this unit is possible for the columns without one."""
         is_log = self._arrival in self.known or self._span_us(unit) <= LONGEST_LOG_US
         return is_log and ("time" not in self.bare or self._median_us(unit) <= LONGEST_US)
 
     def _doubt(self) -> str:
-        """Return why the unit of all columns without one may be another one."""
+        """Return why the unit guessed for all columns without one may be wrong."""
         if self.unit == self.first:
             return ""
         span, median = self._span_us(self.first), self._median_us(self.first)
@@ -93,7 +95,7 @@ class Units:
         return f"in {self.first} the {what} would be {format_time_us(us)}"
 
     def _other_unit(self) -> str:
-        """Return in words that the durations are in another unit than arrivals without one."""
+        """Describe the doubt if durations have another unit than the arrivals, whose unit is guessed."""
         unit = self.known["time"].unit if "time" in self.known else ""
         return f"the durations are in {unit}" if unit not in ("", self.unit) else ""
 
@@ -121,7 +123,7 @@ class Units:
         return "arrival" if "arrival" in self._columns else "start"
 
     def _span_us(self, unit: str = "") -> float:
-        """Return how long jobs arrive, if columns without a unit are in this one."""
+        """Return the time from first to last arrival, us, if columns without a unit have this one."""
         known = self.known.get(self._arrival)
         if known is not None and not known.unit:
             return known.column.dates_us
@@ -130,14 +132,14 @@ class Units:
         return 0.0 if column is None else (column.high - column.low) * scale
 
     def _median_us(self, unit: str = "") -> float:
-        """Return the median duration, if columns without a unit are in this one; 0 if no column has durations."""
+        """Return the median duration, us, if columns without a unit have this one; 0 if no column has durations."""
         if "time" in self.known:
             column, form = self.known["time"]
             return column.clock_us if form == CLOCK else column.median * UNITS[form]
         return self.bare["time"].median * UNITS[unit or self.unit] if "time" in self.bare else 0.0
 
     def _memory(self, column: Column) -> Guess:
-        """Return the unit in which jobs have about as much memory for each core as machines do."""
+        """Return the unit in which the memory per core of jobs is closest to that of typical machines."""
         sizes = {unit: column.median * MEMORY_UNITS.get(unit, 1.0) for unit in SIZES}
         likely = {unit: max(size / self._typical, self._typical / max(size, 1.0)) for unit, size in sizes.items()}
         unit = min(likely, key=likely.__getitem__)
@@ -145,13 +147,13 @@ class Units:
         return _guess(f"memory_{unit}".rstrip("_"), why, self._memory_doubt(sizes[unit], SURE))
 
     def _memory_doubt(self, size: float, factor: float) -> str:
-        """Return in words that jobs have far more or less memory for their cores than machines do."""
+        """Describe the doubt if jobs have far more or less memory per core than typical machines."""
         is_likely = not size or 1 / factor <= size / self._typical <= factor
         return "" if is_likely else f"{format_bytes(size * PER_CORE / self._typical)} for each core"
 
     @property
     def _typical(self) -> float:
-        """Bytes of memory that a machine has for the median of the jobs' cores; for one, if no column says."""
+        """The bytes of memory that a typical machine has for a median job's cores (one core if no column has them)."""
         column, form = self.known.get("cores", (None, ""))
         scale = 0.001 if form == MILLI else 1.0
         return PER_CORE * (column.median * scale or 1.0 if column is not None and column.is_number else 1.0)

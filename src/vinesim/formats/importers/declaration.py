@@ -1,4 +1,4 @@
-"""How an importer is declared: a function whose parameters are the arguments and options of its command."""
+"""The declaration of an importer: a function whose parameters are the arguments and options of its command."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a parameter that is given by name; a tuple may be given several times."""
+    """Marks an option; one whose type is a tuple may be repeated."""
 
     help: str
     short: str = ""
@@ -28,14 +28,14 @@ class Option:
 
 
 class Imported(NamedTuple):
-    """What an import wrote."""
+    """The result of an import."""
 
     report: ImportReport
     output: Path
-    holds: str  # what is in the output
+    holds: str  # what the output contains, in words
     scenario: Path | None = None  # a scenario that runs the output
-    arrival_us: np.ndarray | None = None  # of an output that is no workload: when its jobs arrive, increasing
-    mapping: Path | None = None  # a file that says what the columns of the log were taken for
+    arrival_us: np.ndarray | None = None  # if the output is not a workload: the arrivals, increasing
+    mapping: Path | None = None  # a file with the guessed meanings of the log's columns
 
 
 @dataclass(frozen=True)

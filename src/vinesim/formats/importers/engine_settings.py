@@ -7,18 +7,18 @@ from typing import Any
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 
-KEYS = {  # of each setting, where it may be
+KEYS = {  # the possible places of each setting
     "max_sequences": (("engine_kwargs", "max_num_seqs"),),
     "max_batched_tokens": (("engine_kwargs", "max_num_batched_tokens"),),
     "memory_tokens": (("kv_cache", "num_kv_tokens"),),
     "block_tokens": (("kv_cache", "block_size"),),
     "prefix_caching": (("kv_cache", "enable_prefix_caching"), ("engine_kwargs", "enable_prefix_caching")),
 }
-ENGINES = ("engine_kwargs", "data_parallel_size")  # how many engines share the requests
+ENGINES = ("engine_kwargs", "data_parallel_size")  # the number of engines that share the requests
 
 
 def read_engine_settings(path: Path) -> dict[str, Any]:
-    """Return the settings that are in the file, by their names in a scenario. Raises :class:`InputError`."""
+    """Return the engine's settings in the file, by their names in a scenario. Raises :class:`InputError`."""
     try:
         document = json.loads(read_text(path))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Write the jobs that an importer has read: rows that people can read, a scenario, and its nodes.
+"""Write the jobs that an importer has read, as readable rows, with a scenario and its nodes.
 
 Each task is a row, and the tasks of a job start together. The rows keep the names of jobs and queues and the dates of
 the log. The scenario lists the columns that VineSim ignores.
@@ -25,10 +25,10 @@ from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 
-LEAST_CORES = 0.001  # of a task that asks for none and runs on a CPU all the same
+LEAST_CORES = 0.001  # cores of a task that requests none but runs on a CPU
 LAST_S = 253402300800  # the end of the year 9999
 MAX_TASKS = 1_000_000  # of one job
-COLUMNS = {  # of the rows: what the scenario takes them for
+COLUMNS = {  # columns of the rows: their meanings in the scenario
     "job": "job",
     "job_id": "job_id",
     "array": "attribute.array",
@@ -50,13 +50,13 @@ COLUMNS = {  # of the rows: what the scenario takes them for
 
 
 class Tasks(NamedTuple):
-    """Equal tasks of a job, and what each holds at its node."""
+    """Equal tasks of a job, and what each of them holds at its node."""
 
     n: int
     cores: float
     memory_bytes: float = 0.0
     gpus: float = 0
-    gpu_type: str = ""  # empty: any
+    gpu_type: str = ""  # empty if any
 
 
 class Job(NamedTuple):
@@ -72,10 +72,10 @@ class Job(NamedTuple):
     number: int | None = None
     limit_s: float = math.inf
     priority: float = 0.0
-    per_node: int = 0  # the most of its tasks at one node; 0: any number
-    started_s: float = math.nan  # since 1970, for back-tests; NaN: not known
-    groups: tuple[str, ...] = ()  # resources of nodes of which each task takes one
-    array: str = ""  # the number of its array; empty: it is of none
+    per_node: int = 0  # the most tasks of the job at one node; 0: any number
+    started_s: float = math.nan  # since 1970, for back-tests; NaN: unknown
+    groups: tuple[str, ...] = ()  # resources of nodes; each task takes one of each
+    array: str = ""  # the number of its array; empty if it is in none
 
     @property
     def n_tasks(self) -> int:
@@ -84,7 +84,7 @@ class Job(NamedTuple):
 
 
 class Node(NamedTuple):
-    """What a node has for jobs."""
+    """What a node offers to jobs."""
 
     name: str
     cores: float
@@ -94,13 +94,13 @@ class Node(NamedTuple):
 
 
 def check_output(output: Path) -> None:
-    """Check the name of the rows."""
+    """Check the name of the file of rows."""
     if output.suffix != ".csv":
         raise InputError([Problem("-o", "a name that ends in .csv", str(output))])
 
 
 def keep_jobs(jobs: Sequence[Job], report: ImportReport) -> list[Job]:
-    """Return the jobs that can run in the order of their arrivals; the others go to the report."""
+    """Return the jobs that can run, in the order of arrival; the others go to the report."""
     kept = []
     for job in jobs:
         reason = _why_not(job)
@@ -134,7 +134,7 @@ def write_jobs(
     nodes: Sequence[Node] = (),
     most_of: Mapping[str, int] | None = None,
 ) -> Imported:
-    """Write the rows, the nodes and the scenario. ``most_of`` says how many of each group may be at one node.
+    """Write the rows, the nodes and the scenario. ``most_of`` limits how many of each group may be at one node.
 
     Raises :class:`InputError`.
     """

@@ -1,4 +1,4 @@
-"""Attributes of jobs in the form that a workload has them, such as when they started, for back-tests."""
+"""Convert attributes of jobs, such as their start times for back-tests, to columns of a workload."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def started_s(start_s: np.ndarray) -> dict[str, Any]:
 
 
 def coded(rows: Sequence[Mapping[str, str]]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
-    """Return the attributes as codes and words. Attributes that no job has are left out."""
+    """Encode attributes as codes and words. Attributes that no job has are left out."""
     codes, words = {}, {}
     for name in dict.fromkeys(name for row in rows for name in row):
         texts = [row.get(name, "") for row in rows]

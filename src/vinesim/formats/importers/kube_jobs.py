@@ -1,4 +1,4 @@
-"""Turn pods, and jobs of Kueue and Volcano, into jobs of a workload.
+"""Convert pods, and jobs of Kueue and Volcano, to jobs of a workload.
 
 Kueue: ``kind: Workload`` of ``kueue.x-k8s.io`` lists the pods of a job in ``spec.podSets``; its times are in the
 conditions Admitted and Finished. Volcano: ``kind: Job`` of ``batch.volcano.sh`` lists them in ``spec.tasks``; its times
@@ -30,12 +30,12 @@ _GO_TIME = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
 
 class Found(NamedTuple):
-    """A job, and what the import says about it; or the reason why it is none."""
+    """A job with notes for the report, or the reason why the object is not a job."""
 
     job: Job | None
     why_not: str = ""
-    is_cut: bool = False  # it still ran when the list was printed
-    has_other_rules: bool = False  # on which nodes it may run
+    is_cut: bool = False  # whether it was still running when the list was printed
+    has_other_rules: bool = False  # whether it restricts its nodes in a way that is not imported
 
 
 def is_job(item: Any) -> bool:
@@ -48,7 +48,7 @@ def job_of(line: int, item: Any, now: float) -> Found:
     """Return the job of an object of Kueue or Volcano; ``line`` is its number in the list."""
     if item.get("kind") == "Workload":
         start, end = when(item, "Admitted"), when(item, "Finished")
-        if start is None and end is not None:  # some versions take back the admission of what has finished
+        if start is None and end is not None:  # some versions withdraw the admission of finished jobs
             start = when(item, "PodsReady")
         sets = [(one.get("count", 1), one.get("template")) for one in each(item, "spec", "podSets")]
         queue, priority = at(item, "spec", "queueName"), at(item, "spec", "priority")
@@ -89,14 +89,14 @@ def pod_of(line: int, item: Any, now: float) -> Found:
 
 
 def gang_of(item: Any) -> str:
-    """Return the name of the group of pods that start together; nothing if a pod is in none."""
+    """Return the name of the group with which a pod starts; empty if it is in none."""
     marks = texts(item, "metadata", "labels") | texts(item, "metadata", "annotations")
     name = next((marks[key] for key in GROUPS if marks.get(key)), "")
     return f"{at(item, 'metadata', 'namespace')}/{name}" if name else ""
 
 
 def joined(jobs: list[Job]) -> Job:
-    """Return the pods of a group as one job: they start together, and each holds its node until the last ends."""
+    """Join the pods of a group into one job: they start together, and each holds its node until the last one ends."""
     groups = tuple(sorted({group for job in jobs for group in job.groups}))
     first = min(jobs, key=lambda job: job.submitted_s)
     return first._replace(
@@ -131,7 +131,7 @@ def _tasks(n: Any, template: Any) -> Tasks:
 
 
 def _volcano_times(item: Any) -> tuple[float | None, float | None]:
-    """Return when a job of Volcano began to run and when it was over."""
+    """Return the start and end of a job of Volcano, s since 1970."""
     times: dict[str, float] = {}
     for one in [*each(item, "status", "conditions"), at(item, "status", "state") or {}]:
         name, second = str(one.get("status", one.get("phase"))), seconds(one.get("lastTransitionTime"))

@@ -22,7 +22,7 @@ COMMAND = "kubectl get nodes,pods --all-namespaces -o json"
 
 
 class Holds(NamedTuple):
-    """What a pod asks for, or a node has."""
+    """The resources that a pod requests or a node has."""
 
     cores: float = 0.0
     memory_bytes: float = 0.0
@@ -30,7 +30,7 @@ class Holds(NamedTuple):
 
 
 def items_of(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file: of lists, or one after the other. Raises :class:`InputError`."""
+    """Return the objects of a file, which holds lists or separate objects. Raises :class:`InputError`."""
     text, found, at = read_text(path), list[dict[str, Any]](), 0
     decoder = json.JSONDecoder()
     while text[at:].strip():
@@ -52,26 +52,26 @@ def items_of(path: Path) -> list[dict[str, Any]]:
 
 
 def at(item: Any, *keys: str) -> Any:
-    """Return what is at a path in an object; None if there is nothing."""
+    """Return the value at a path in an object; None if there is none."""
     for key in keys:
         item = item.get(key) if isinstance(item, dict) else None
     return item
 
 
 def each(item: Any, *keys: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a list at a path."""
+    """Yield the objects of the list at a path."""
     found = at(item, *keys)
     yield from (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
 
 
 def texts(item: Any, *keys: str) -> dict[str, str]:
-    """Return the texts by key of an object at a path, such as labels."""
+    """Return the texts of an object at a path, such as labels, by key."""
     found = at(item, *keys)
     return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def quantity(value: Any) -> float:
-    """Return an amount; 0 for what is none."""
+    """Parse a quantity; 0 if it is not one."""
     match = _QUANTITY.fullmatch(str(value).strip())
     if match is None:
         return 0.0
@@ -79,13 +79,13 @@ def quantity(value: Any) -> float:
 
 
 def seconds(value: Any) -> float | None:
-    """Return a date, s since 1970; None if it is none."""
+    """Parse a date, s since 1970; None if it is not one."""
     found = to_time_us(value) if isinstance(value, str) and "-" in value else None
     return None if found is None else found / 1e6
 
 
 def when(item: Any, kind: str) -> float | None:
-    """Return when a condition of that type became true; None if it did not."""
+    """Return when a condition of this type became true, s since 1970; None if it did not."""
     for one in each(item, "status", "conditions"):
         if one.get("type") == kind and one.get("status") == "True":
             return seconds(one.get("lastTransitionTime"))
@@ -93,13 +93,13 @@ def when(item: Any, kind: str) -> float | None:
 
 
 def held(amounts: Mapping[str, Any]) -> Holds:
-    """Return cores, memory and GPUs of amounts by resource."""
+    """Return cores, memory and GPUs, given amounts by resource."""
     gpus = sum(quantity(value) for name, value in amounts.items() if name.endswith("/gpu"))
     return Holds(quantity(amounts.get("cpu", 0)), quantity(amounts.get("memory", 0)), gpus)
 
 
 def requested(spec: Any) -> Holds:
-    """Return what a pod asks for: its containers together, or the largest container that runs before them."""
+    """Return what a pod requests: the sum of its containers or, if larger, an init container."""
     main, first = [Holds()], [Holds()]
     for one in each(spec, "containers"):
         main.append(_of_container(one))
@@ -116,12 +116,12 @@ def _of_container(one: Any) -> Holds:
 
 
 def gpu_type_of(labels: Mapping[str, str]) -> str:
-    """Return the type of the GPUs by the labels of a node; nothing if they do not say."""
+    """Return the type of the GPUs by the labels of a node; empty if no label gives it."""
     return next((labels[name] for name in GPU_LABELS if labels.get(name)), "")
 
 
 def wanted_gpus(spec: Any) -> str:
-    """Return the types of GPUs that a pod may have, as A|B; nothing: any."""
+    """Return the types of GPUs that a pod may have, as A|B; empty if any."""
     if kind := gpu_type_of(texts(spec, "nodeSelector")):
         return kind
     rules = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -150,7 +150,7 @@ def keeps_apart(item: Any, spec: Any) -> str:
 
 
 def has_other_rules(spec: Any) -> bool:
-    """Whether a pod says on which nodes it runs in a way that is not imported."""
+    """Whether a pod restricts its nodes in a way that is not imported."""
     labels = set(texts(spec, "nodeSelector")) - {*GPU_LABELS, "kubernetes.io/os", "kubernetes.io/arch"}
     spreads = any(True for _ in each(spec, "topologySpreadConstraints"))
     return bool(labels) or spreads or bool(at(spec, "affinity", "podAffinity"))

@@ -25,7 +25,7 @@ from vinesim.formats.importers.kube_objects import (
 from vinesim.formats.importers.report import Finding, ImportReport
 from vinesim.model.errors import InputError, Problem
 
-EVERYWHERE = ("DaemonSet", "Node")  # owners of pods that are at every node
+EVERYWHERE = ("DaemonSet", "Node")  # owners of pods that run on every node
 LEFT_OUT = (
     "where and, except for a back-test, when pods ran: the simulated policy decides",
     "quotas, preemption, taints and tolerations",
@@ -61,7 +61,7 @@ IMPORTER = Importer("kubectl", import_kubectl)
 
 
 def _nodes(items: list[dict[str, Any]], pods: list[dict[str, Any]], path: Path) -> list[Node]:
-    """Return the nodes, without what the pods hold that are at every node. Raises :class:`InputError`."""
+    """Return the nodes, without what pods on every node hold. Raises :class:`InputError`."""
     taken: dict[str, list[Holds]] = {}
     for item in pods:
         if item.get("kind") == "Pod" and _is_everywhere(item) and at(item, "spec", "nodeName"):
@@ -133,7 +133,7 @@ def _read(number: int, item: Any, now: float, listed: Counter[str]) -> Found:
 
 
 def _listed(items: list[dict[str, Any]]) -> Counter[str]:
-    """Count the jobs in the list by the names that their pods know them by."""
+    """Count the jobs in the list by the names under which their pods refer to them."""
     names: Counter[str] = Counter()
     for item in filter(is_job, items):
         space = at(item, "metadata", "namespace")
@@ -143,7 +143,7 @@ def _listed(items: list[dict[str, Any]]) -> Counter[str]:
 
 
 def _times(item: Any) -> list[float]:
-    """Return the times in an object: the list was printed after the last of them."""
+    """Return all times in an object; the list was printed after the last of them."""
     values = [at(item, "metadata", "creationTimestamp"), at(item, "status", "startTime")]
     for one in each(item, "status", "conditions"):
         values += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]

@@ -61,7 +61,7 @@ IMPORTER = Importer("lsf", import_lsf)
 
 
 def _job(record: Record) -> Job | None:
-    """Return a job with a task for each of its hosts; None if it has none."""
+    """Return a job with a task for each of its hosts; None if it had no hosts."""
     slots: Counter[str] = Counter()
     for text in record.hosts:
         count, star, host = text.partition("*")

@@ -16,7 +16,7 @@ from vinesim.formats.source.files import lines_of
 from vinesim.model.errors import InputError, Problem
 
 FINISH, RULE = '"JOB_FINISH"', "-" * 20
-INDENT = " " * 15  # at least, of a continued line of bacct
+INDENT = " " * 15  # least length of a continued line of bacct
 BEFORE_HOSTS = 22  # fields of a line of lsb.acct before the numbers of hosts
 _FIELD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _JOB = re.compile(r"Job <(\d+)(?:\[\d+\])?>")
@@ -28,7 +28,7 @@ EXPECTED = "lines of lsb.acct, or what bacct -l prints"
 
 
 class Record(NamedTuple):
-    """What LSF says about a job; times are s since 1970."""
+    """LSF's record of a job; times are s since 1970."""
 
     line: int
     number: int | None
@@ -38,14 +38,14 @@ class Record(NamedTuple):
     submitted_s: float
     start_s: float  # 0: it never started
     end_s: float
-    hosts: tuple[str, ...]  # such as 16*host1, or a host again for each slot
+    hosts: tuple[str, ...]  # such as 16*host1, or a host repeated for each slot
     wanted: str  # its resource requirements, in LSF's words
-    is_of_array: bool  # whose jobs have its number
-    is_local: bool = False  # the times are the cluster's local time
+    is_of_array: bool  # whether it is an array, whose jobs share its number
+    is_local: bool = False  # whether times are the cluster's local time
 
 
 def records_of(log: Path, year: int) -> Iterator[Record | tuple[int, str]]:
-    """Yield the jobs, each once, or a line and why it is none. Raises :class:`InputError` for another format."""
+    """Yield each job once, or a line and why it is not a job. Raises :class:`InputError` for another format."""
     lines = [line.decode("utf-8", "replace").rstrip() for line in lines_of(log)]
     seen = set[str]()
     if any(line.startswith(FINISH) for line in lines):
@@ -84,7 +84,7 @@ def _of_fields(line: int, fields: list[str]) -> Record | tuple[int, str]:
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the text about each job, its broken lines joined, with the number of its first line."""
+    """Yield the text of each job, with broken lines joined, and the number of its first line."""
     first, held = 0, list[str]()
     for number, line in enumerate([*lines, RULE], 1):
         plain = line.strip()
@@ -137,7 +137,7 @@ def _of_block(log: Path, line: int, text: str, year: int) -> Record | tuple[int,
 
 
 def _second(text: str, year: int, after: float) -> float | None:
-    """Return a date such as May  6 12:11:59, s since 1970; in the year after if it would be before ``after``."""
+    """Parse a date such as May 6 12:11:59, s since 1970; it is in the next year if it would be before ``after``."""
     for one in (year, year + 1):
         try:
             date = datetime.datetime.strptime(f"{one} {text}", "%Y %b %d %H:%M:%S").replace(tzinfo=datetime.UTC)

@@ -14,7 +14,7 @@ from vinesim.model.errors import InputError, Problem
 
 PROCESSOR_TYPE = ProcessorType("CPU")
 MAX_UNITS = 10_000_000
-Clusters = list[tuple[int, int]]  # for each cluster: nodes, processors per node
+Clusters = list[tuple[int, int]]  # nodes and processors per node of each cluster
 
 
 def processors_of(clusters: Clusters) -> Datacenter:

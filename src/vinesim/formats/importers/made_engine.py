@@ -1,4 +1,4 @@
-"""Make up a serving engine for a log of requests with tokens that does not say what served them."""
+"""Make a serving engine for a log of requests with tokens that does not describe its engine."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ON_ENGINE = (
 
 
 def has_tokens(meanings: set[str]) -> bool:
-    """Whether the columns of a log, by what they mean, say how many tokens each request has."""
+    """Whether a log with columns of these meanings gives the tokens of each request."""
     return set(COUNTS) <= meanings
 
 

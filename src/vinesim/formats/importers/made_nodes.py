@@ -1,4 +1,4 @@
-"""Make up a datacenter for a log that does not say what it ran on: nodes as large as the largest job."""
+"""Make a datacenter for a log that does not describe its machine: nodes as large as the largest job."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG, NODE, Workload
 
 CPU, ANY_GPU = "CPU", "GPU"
-LOAD = 0.7  # of the datacenter
+LOAD = 0.7  # the load of the datacenter
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 ON_WHAT = (
     "the log does not name its nodes: the scenario has nodes as large as the largest job, enough of them for a load "
@@ -21,10 +21,10 @@ ON_WHAT = (
 
 
 def made_nodes(work: Workload, names: list[str], time_us: np.ndarray) -> list[dict[str, Any]]:
-    """Return nodes on which the load of a log is ``LOAD``: of one kind for each type that tasks run on.
+    """Return nodes on which the load of a log is ``LOAD``, with one kind of node for each type that tasks run on.
 
-    ``names`` are the processor types, CPUs first; ``time_us`` [N] is how long each task takes. Work beyond a
-    job's limit or withdrawal does not count. Raises :class:`InputError` for more nodes than a scenario may have.
+    ``names`` are the processor types, CPUs first; ``time_us`` [N] is how long each task takes. Work beyond a job's
+    limit or withdrawal does not count. Raises :class:`InputError` for more nodes than a scenario may have.
     """
     run_us = np.minimum(time_us, np.repeat(work.longest_us, np.diff(work.job_first)))
     kinds = _kinds(work, names, run_us)
@@ -37,7 +37,7 @@ def made_nodes(work: Workload, names: list[str], time_us: np.ndarray) -> list[di
 
 
 def _kinds(work: Workload, names: list[str], time_us: np.ndarray) -> list[tuple[int, dict[str, float]]]:
-    """Return the kinds of nodes: how many, and what each has of each type."""
+    """Return the kinds of nodes: the number of nodes, and what each has of each type."""
     n_tasks = work.n_tasks
     lead = np.array([names.index(some[0]) for some in work.lead_sets] + [0])  # any type: CPUs
     lead_of = np.zeros(n_tasks, np.int64) if work.lead_types is None else lead[work.lead_types]
@@ -61,7 +61,7 @@ def _kinds(work: Workload, names: list[str], time_us: np.ndarray) -> list[tuple[
 
 
 def _at_node(work: Workload) -> np.ndarray:
-    """[N] how many tasks of its job may have to be at one node with a task."""
+    """Return [N] how many tasks of its job may have to share one node with each task."""
     counts = np.diff(work.job_first)
     found = np.ones(work.n_jobs, np.int64)
     if work.tasks_per_node is not None:
@@ -72,7 +72,7 @@ def _at_node(work: Workload) -> np.ndarray:
 
 
 def _widest(work: Workload, mine: np.ndarray) -> int:
-    """Return how many of the nodes ``mine`` the tasks of one job need at once; at least 1."""
+    """Return the most nodes that one job's tasks need at once, among the tasks ``mine``; at least 1."""
     if work.tasks_per_node is None:
         return 1
     of_job = np.add.reduceat(mine.astype(np.int64), work.job_first[:-1])
@@ -80,10 +80,10 @@ def _widest(work: Workload, mine: np.ndarray) -> int:
 
 
 def _of_gangs(work: Workload, held: Mapping[str, np.ndarray], largest: Mapping[str, float]) -> int:
-    """Return how many nodes the largest gang needs, if its tasks share nodes only with equal tasks."""
+    """Return the number of nodes that the largest gang needs, if tasks share nodes only with equal tasks."""
     if work.gang_within is None:
         return 1
-    at_once = np.full(work.n_tasks, np.inf)  # how many tasks like each a node holds
+    at_once = np.full(work.n_tasks, np.inf)  # how many tasks equal to each fit on a node
     for name, most in largest.items():
         amount = held[name]
         fit = np.divide(most * (1.0 + 1e-9), amount, out=np.full(work.n_tasks, np.inf), where=amount > 0)
@@ -93,7 +93,7 @@ def _of_gangs(work: Workload, held: Mapping[str, np.ndarray], largest: Mapping[s
 
 
 def _units(largest: Mapping[str, float]) -> dict[str, int]:
-    """Return the number of units of a node by type: a CPU is one, whatever its cores, and so is memory."""
+    """Return the number of units of a node by type: CPU and memory are one unit each, whatever their size."""
     return {CPU: 1} | {name: 1 if name in (CPU, MEMORY) else math.ceil(most) for name, most in largest.items()}
 
 
@@ -107,7 +107,7 @@ def _node(n_nodes: int, largest: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _power_of_2(size: float) -> str:
-    """Return the least power of 2 that is not below a size in bytes, as a text without rounding."""
+    """Return the smallest power of 2 that is at least a size in bytes, as exact text."""
     power = (math.ceil(size) - 1).bit_length()
     unit = min(power // 10, len(UNITS) - 1)
     return f"{2 ** (power - 10 * unit)} {UNITS[unit]}"

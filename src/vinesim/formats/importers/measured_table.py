@@ -12,7 +12,7 @@ from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.workload import Workload
 from vinesim.workloads.measured import Measured
 
-# the options that drawing from a table of measured times takes
+# the options for drawing jobs from a table of measured times
 Output = Annotated[Path, Option("The workload, a Parquet file; a scenario is written next to it.", short="-o")]
 Jobs = Annotated[int, Option("Number of jobs to draw.")]
 Nodes = Annotated[int, Option("Nodes of the scenario, each with one unit of each type.")]
@@ -23,7 +23,7 @@ Seed = Annotated[int, Option("Seed of all random streams.")]
 def report_on(
     found: CsvRows, measured: Measured, dropped: Mapping[str, Sequence[int]], about: str = ""
 ) -> ImportReport:
-    """Report what was made of the rows of a file."""
+    """Return the report on the rows of a file."""
     types = [p.name for p in measured.processor_types]
     report = ImportReport(found.path, len(found.rows), unused=found.unused)
     report.made = f"{about}{len(measured.task_types):,} task types on {', '.join(types)}"

@@ -19,11 +19,11 @@ NAMES = {"name", "node", "nodename", "host", "hostname", "server", "machine", "s
 MODELS = {"model", "gpumodel"}
 COUNTS = {"count", "number", "n", "quantity", "nodes", "nnodes", "numnodes"}
 USED = ("cores", "memory", "gpus", "gpu_type")
-BARE = ("", "kib", "mib", "gib")  # units that memory without one may be in
+BARE = ("", "kib", "mib", "gib")  # possible units of memory without one
 
 
 def read_nodes_table(path: Path, report: ImportReport) -> list[Node]:
-    """Return the nodes; how the columns were read goes to the report. Raises :class:`InputError`."""
+    """Return the nodes; the report gets the meanings of the columns. Raises :class:`InputError`."""
     with folder_for(path) as folder:
         table, first_line = open_log(path, folder)
         source, _ = read_forms(table, {})
@@ -82,7 +82,7 @@ def _named(name: str) -> Named:
 
 
 def _number(where: str, stem: str, text: str, problems: list[Problem]) -> float:
-    """Return a number of cores, GPUs or nodes; an empty cell is none, or for a count one."""
+    """Parse a number of cores, GPUs or nodes; an empty cell is 0, or 1 for a count."""
     try:
         value = float(text or (1 if stem == "count" else 0))
     except ValueError:
@@ -98,7 +98,7 @@ def _number(where: str, stem: str, text: str, problems: list[Problem]) -> float:
 def _memory(
     texts: list[str], names: Mapping[str, Named], cores: list[float], where: list[str], problems: list[Problem]
 ) -> tuple[list[float], Guess | None]:
-    """Return the memory of each node in bytes, and how its unit was guessed if no one says it."""
+    """Return the memory of each node, bytes, and how its unit was guessed if the table does not give it."""
     unit = next((one.unit for one in names.values() if one.stem == "memory"), "")
     plain = [float(text) for text in texts if re.fullmatch(r"\d+(\.\d+)?", text)]
     scale, guess = MEMORY_UNITS.get(SIZE_WORDS.get(unit, ""), 1.0), None

@@ -94,7 +94,7 @@ def read_openb(
 
 
 def _reason_to_drop(pod: Pod, kinds: set[Node], start: float) -> str:
-    """Why a pod is left out; empty: it is not."""
+    """Return why a pod is left out; empty if it is not."""
     if pod.created_s < start:
         return "created before the start"
     if pod.deleted_s <= pod.created_s:
@@ -130,13 +130,13 @@ def workload_of(pods: list[Pod], models: list[str]) -> Workload:
 
 
 def types_of(nodes: list[Node]) -> tuple[ProcessorType, ...]:
-    """Return CPUs, the models of GPUs that there are, and memory."""
+    """Return the processor types of the nodes: CPUs, the models of GPUs, and memory."""
     models = sorted({node.model for node in nodes if node.n_gpus})
     return (ProcessorType(CPU), *(ProcessorType(model, capacity=MILLI) for model in models), ProcessorType(MEMORY))
 
 
 def _document(nodes: list[Node], types: tuple[ProcessorType, ...], workload: Path) -> dict[str, Any]:
-    """The scenario of the nodes and pods; adjacent equal nodes are counted together."""
+    """Return the scenario of the nodes and pods; adjacent equal nodes are grouped."""
     kinds = [(node, len(list(same))) for node, same in groupby(nodes)]
     units = [p for p in types if p.name != MEMORY]
     return {

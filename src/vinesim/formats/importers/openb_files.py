@@ -9,7 +9,7 @@ from vinesim.formats.source.quantities import MEMORY
 
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu", "model")
 POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
-CPU = "CPU"  # the processor type of all CPUs
+CPU = "CPU"  # the name of the processor type of all CPUs
 MILLI = 1000
 
 
@@ -35,7 +35,7 @@ class Pod(NamedTuple):
 
 
 def read_nodes(path: Path, gpu_nodes: bool) -> tuple[list[Node], int]:
-    """Return the nodes, and how many were left out because they have no GPU."""
+    """Return the nodes, and the number of nodes left out because they have no GPU."""
     found = read_csv_rows(path, NODE_COLUMNS)
     nodes = []
     for line, row in found.rows:
@@ -59,7 +59,7 @@ def read_nodes(path: Path, gpu_nodes: bool) -> tuple[list[Node], int]:
 
 
 def read_pod(found: CsvRows, line: int, row: dict[str, str]) -> Pod | None:
-    """Return the pod of a row; None, with its problems added, if it is wrong."""
+    """Return the pod of a row; None, with its problems added, if it is invalid."""
     n_before = len(found.problems)
     whole = {
         name: found.number(line, name, row[name], least=0, is_whole=True)

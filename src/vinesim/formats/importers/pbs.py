@@ -31,19 +31,19 @@ _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)
 _PAIR = re.compile(r"""([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\((?:[^()]*)\)(?:\+\([^()]*\))*|\S*)""")
 _SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2})(?:\.\d+)?")
-_KEYS = {"Q": "qtime", "S": "start", "E": "end"}  # what the date of a record says of its job
+_KEYS = {"Q": "qtime", "S": "start", "E": "end"}  # what the date of a record means for its job
 WORD_BYTES = 8
 
 
 class _Chunk(NamedTuple):
-    """What a job holds at one node."""
+    """What a job held at one node."""
 
     cores: int
     memory_bytes: float
     gpus: int
 
 
-UNREAD = _Chunk(-1, math.inf, -1)  # one of which an amount cannot be read
+UNREAD = _Chunk(-1, math.inf, -1)  # a chunk with an unreadable amount
 
 
 def import_pbs(
@@ -65,11 +65,12 @@ IMPORTER = Importer("pbs", import_pbs)
 
 
 def _jobs(log: Path, report: ImportReport, ended: dict[int, str]) -> list[Job]:
-    """Return the jobs of the records E, whose lines are put into ``ended``; of a job that was run again, the last one.
+    """Return the jobs of the records E, the last one of each job; ``ended`` gets their lines.
 
-    Raises :class:`InputError`."""
+    Raises :class:`InputError`.
+    """
     found: dict[str, Job] = {}
-    dates: dict[str, dict[str, str]] = {}  # of the records of a job, by the keys that say the same
+    dates: dict[str, dict[str, str]] = {}  # the dates of a job's records, by keys of the same meaning
     is_any = False
     for number, text in _lines(log):
         record = _RECORD.fullmatch(text)
@@ -106,7 +107,7 @@ def _jobs(log: Path, report: ImportReport, ended: dict[int, str]) -> list[Job]:
 
 
 def _lines(log: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not empty, each with its number; an indented line continues the one before it."""
+    """Yield the non-empty lines with their numbers; an indented line continues the one before it."""
     held: tuple[int, str] | None = None
     for number, line in enumerate(lines_of(log), 1):
         text = line.decode("utf-8", "replace").rstrip()
@@ -121,14 +122,14 @@ def _lines(log: Path) -> Iterator[tuple[int, str]]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Return the values by key."""
+    """Parse ``key=value`` pairs."""
     return {
         key: value[1:-1].replace('\\"', '"') if value[:1] in ('"', "'") else value for key, value in _PAIR.findall(text)
     }
 
 
 def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job | None:
-    """Return the job of a record E; the reason why it is none goes to the report."""
+    """Return the job of a record E; None, with the reason in the report, if it is not one."""
     start, end = whole(row.get("start", "")), whole(row.get("end", ""))
     submitted = max((t for key in ("qtime", "etime", "ctime") if (t := whole(row.get(key, "")))), default=None)
     if submitted is None:
@@ -167,7 +168,7 @@ def _job(line: int, name: str, row: dict[str, str], report: ImportReport) -> Job
 
 
 def _chunks(row: dict[str, str]) -> list[_Chunk]:
-    """Return what the job held at each node; nothing if that cannot be read."""
+    """Return what the job held at each node; empty if that cannot be read."""
     if vnodes := row.get("exec_vnode", ""):
         chunks = [_chunk(text) for text in re.findall(r"\(([^()]*)\)", vnodes)]
     elif select := row.get("Resource_List.select", ""):
@@ -184,7 +185,7 @@ def _chunks(row: dict[str, str]) -> list[_Chunk]:
 
 
 def _chunk(text: str) -> _Chunk:
-    """Return what a text such as node1:ncpus=4:mem=8gb+node1b:ncpus=2 holds together."""
+    """Return the total of a text such as node1:ncpus=4:mem=8gb+node1b:ncpus=2."""
     held = dict[str, float]()
     for name, value in re.findall(r"\b(ncpus|mem|ngpus)=([^:+)]*)", text):
         size = _bytes(value) if name == "mem" else whole(value)
@@ -237,7 +238,7 @@ def _of_nodes(text: str) -> list[_Chunk]:
 
 
 def _bytes(text: str) -> float | None:
-    """Return a size such as 8gb, in bytes: units are powers of 1024, w are words of 8 bytes."""
+    """Parse a size such as 8gb, in bytes: units are powers of 1024, w is a word of 8 bytes."""
     match = _SIZE.fullmatch(text)
     if match is None:
         return None
@@ -246,7 +247,7 @@ def _bytes(text: str) -> float | None:
 
 
 def _second(date: str) -> str:
-    """Return a date such as 05/01/2024 08:00:00 in s since 1970, as text; empty if it is not a date."""
+    """Convert a date such as 05/01/2024 08:00:00 to s since 1970, as text; empty if it is not a date."""
     try:
         found = datetime.datetime.strptime(date, "%m/%d/%Y %H:%M:%S").replace(tzinfo=datetime.UTC)
     except ValueError:
@@ -255,7 +256,7 @@ def _second(date: str) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Return the seconds of a duration such as 26:03:00, or of a number; None if it is neither."""
+    """Parse a duration such as 26:03:00, or a number, in s; None if it is neither."""
     if (plain := whole(text)) is not None:
         return float(plain)
     clock = _CLOCK.fullmatch(text)

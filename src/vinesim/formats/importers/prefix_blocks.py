@@ -28,11 +28,11 @@ from vinesim.model.tokens import COUNTS
 IDS = "hash_ids"
 MADE = {name: Guess(name, f"from {IDS}") for name in ("prefix", "prefix_tokens")}
 ROOT = -1
-TIMES = "ms"  # that such logs count in, where their names do not say it
+TIMES = "ms"  # units of times in such logs, if the names of columns do not give them
 
 
 class Shared(NamedTuple):
-    """What N requests share: the number of each one's prefix and its blocks; None and 0 for none."""
+    """What N requests share: the number of each request's prefix, None without one, and the prefix's blocks."""
 
     prefix: list[int | None]
     blocks: list[int]
@@ -41,8 +41,8 @@ class Shared(NamedTuple):
 def with_prefixes(
     log: Path, source: TableSource, given: Mapping[str, str], folder: Path
 ) -> tuple[TableSource, list[Finding]]:
-    """Return a log with the columns prefix and prefix_tokens in place of the blocks, if it has these, and what that
-    loses. Raises :class:`InputError` if the blocks are not of one size."""
+    """Return a log with the columns prefix and prefix_tokens instead of blocks, if it has these, and a note on what
+    that loses. Raises :class:`InputError` if the blocks differ in size."""
     of = next((name for name in source.columns if named(name).stem == COUNTS[0] and given.get(name) != IGNORE), None)
     of = next((name for name, meaning in given.items() if meaning == COUNTS[0]), of)
     if IDS not in source.columns or of is None or given.get(IDS) == IGNORE or set(MADE) & set(source.columns):
@@ -51,7 +51,7 @@ def with_prefixes(
         f"SELECT {source.columns[IDS]}::VARCHAR AS ids, TRY_CAST({source.columns[of]} AS DOUBLE) AS n FROM {source.sql}"
     )
     prompts = [re.findall(r"[\w-]+", text or "") for text in found["ids"].tolist()]
-    tokens = [n if n is not None and 1 <= n <= 2**53 else 0.0 for n in found["n"].tolist()]  # NaN is none either
+    tokens = [n if n is not None and 1 <= n <= 2**53 else 0.0 for n in found["n"].tolist()]  # NaN stands for none, too
     size = _size(log, prompts, tokens)
     paths = _paths(prompts)
     shared = _shared(paths)
@@ -69,8 +69,10 @@ def with_prefixes(
 
 
 def _size(log: Path, prompts: Sequence[Sequence[str]], tokens: Sequence[float]) -> int:
-    """Return how many tokens a block has: a power of two for which each prompt has its number of blocks. The last block
-    of a prompt may be shorter, or missing. Raises :class:`InputError`."""
+    """Return the tokens of a block: the power of two that agrees with every prompt's number of blocks.
+
+    The last block of a prompt may be shorter, or missing. Raises :class:`InputError`.
+    """
     pairs = [(len(ids), int(n)) for ids, n in zip(prompts, tokens, strict=True) if n >= 1 and ids]
     for size in (2**power for power in range(20, -1, -1)):
         if all(n == -(-most // size) for n, most in pairs) or all(n == most // size for n, most in pairs):
@@ -81,7 +83,7 @@ def _size(log: Path, prompts: Sequence[Sequence[str]], tokens: Sequence[float]) 
 
 
 def _paths(prompts: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Return each prompt as the nodes of a tree, numbered as they first appear."""
+    """Return each prompt as a path of nodes in a tree, numbered in the order of their first appearance."""
     numbers: dict[tuple[int, str], int] = {}
     paths = []
     for ids in prompts:
@@ -94,16 +96,15 @@ def _paths(prompts: Sequence[Sequence[str]]) -> list[list[int]]:
 
 
 def _shared(paths: Sequence[Sequence[int]]) -> Shared:
-    """Return the prefix of each request: the end of the path that it shares, extended along the branch that most others
-    take."""
+    """Return the prefix of each request: the longest shared path, extended along the branch that most requests take."""
     count = Counter(node for path in paths for node in path)
-    next_of: dict[int, int] = {}  # of a node, the shared one after it that most requests have; the first among equals
+    next_of: dict[int, int] = {}  # the shared child of each node that most requests have; the first among equals
     for path in paths:
         for before, node in pairwise(path):
             if count[node] > max(1, count[next_of[before]] if before in next_of else 1):
                 next_of[before] = node
     ends: dict[int, int] = {}
-    for node in reversed(range(len(count))):  # what comes after a node has a higher number
+    for node in reversed(range(len(count))):  # children have higher numbers than their parents
         after = next_of.get(node)
         ends[node] = node if after is None else ends[after]
     numbers: dict[int, int] = {}
@@ -116,7 +117,7 @@ def _shared(paths: Sequence[Sequence[int]]) -> Shared:
 
 
 def _finding(paths: Sequence[Sequence[int]], shared: Shared, tokens: Sequence[float], size: int) -> Finding:
-    """Say how many tokens came before in the order of the log, and how many of them the prefixes find."""
+    """Describe how many tokens repeat earlier ones in the log, and how many of these the prefixes find."""
     total = sum(tokens)
     before, found = (
         sum(min(n * size, most) for n, most in zip(each, tokens, strict=True))
@@ -134,7 +135,7 @@ def _finding(paths: Sequence[Sequence[int]], shared: Shared, tokens: Sequence[fl
 
 
 def _before(paths: Sequence[Sequence[int]]) -> Iterator[int]:
-    """Yield how many blocks of each request came before."""
+    """Yield how many blocks of each request occurred in an earlier one."""
     seen: set[int] = set()
     for path in paths:
         yield next((i for i, node in enumerate(path) if node not in seen), len(path))
@@ -142,7 +143,7 @@ def _before(paths: Sequence[Sequence[int]]) -> Iterator[int]:
 
 
 def _of_prefix(shared: Shared) -> Iterator[int]:
-    """Yield how many blocks of each request came before with the same prefix."""
+    """Yield how many blocks of each request occurred in an earlier one with the same prefix."""
     most: dict[int | None, int] = {}
     for prefix, n in zip(*shared, strict=True):
         yield min(n, most.get(prefix, 0))

@@ -1,4 +1,4 @@
-"""The report of an import: what it made of a file, which lines it dropped and why, and which values it did not use."""
+"""The report of an import: how it read a file, which lines it dropped and why, and which values it did not use."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ MAX_VALUES = 20  # values shown per column
 
 
 class Guess(NamedTuple):
-    """What a column was taken for: a name of ours, or ``ignore``, and the reason."""
+    """The guessed meaning of a column: one of VineSim's names, or ``ignore``, and the reason."""
 
     meaning: str
     why: str
-    is_doubtful: bool = False  # it may be wrong, and would change what a simulation says
+    is_doubtful: bool = False  # whether it may be wrong in a way that would change the results of a simulation
 
     def __str__(self) -> str:
         return f"{self.meaning}: {self.why}" + " !" * self.is_doubtful
@@ -25,11 +25,11 @@ class Guess(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What a check of the imported jobs found."""
+    """A finding of a check of the imported jobs."""
 
     what: str
     words: str
-    is_odd: bool = False  # it would change what a simulation says
+    is_odd: bool = False  # whether it would change the results of a simulation
     numbers: dict[str, Any] | None = None  # the same, for programs
 
     def as_document(self) -> dict[str, Any]:
@@ -43,16 +43,16 @@ class ImportReport:
 
     path: str
     n_lines: int = 0  # without comments and the header
-    made: str = ""  # what the lines became, in words
+    made: str = ""  # what the lines were converted to, in words
     numbers: dict[str, Any] = field(default_factory=dict)  # the same, for programs
     dropped: dict[str, list[int]] = field(default_factory=dict)  # reason: line numbers
     values: dict[str, dict[str, list[int]]] = field(default_factory=dict)  # column: value: [lines kept, lines dropped]
     unused: dict[str, int] = field(default_factory=dict)  # unused columns: number of lines with a value there
     left_out: tuple[str, ...] = ()  # what the model cannot represent
     notes: list[str] = field(default_factory=list)
-    columns: dict[str, Guess] = field(default_factory=dict)  # what each was taken for
-    time_zone: str = ""  # of the dates in the log; nothing: it has none
-    findings: list[Finding] = field(default_factory=list)  # of the checks
+    columns: dict[str, Guess] = field(default_factory=dict)  # the guessed meaning of each column
+    time_zone: str = ""  # the time zone of the log's dates; empty if it has none
+    findings: list[Finding] = field(default_factory=list)  # findings of the checks
 
     @property
     def n_dropped(self) -> int:
@@ -70,7 +70,7 @@ class ImportReport:
         counts[0 if is_kept else 1] += 1
 
     def count_lines(self, column: str, values: Mapping[int, str]) -> None:
-        """Count the value that each line has in a column, once it is known which lines are dropped."""
+        """Count the values of a column by line, once it is known which lines are dropped."""
         dropped = set().union(*self.dropped.values())
         for line, value in values.items():
             self.count(column, value, line not in dropped)
@@ -113,7 +113,7 @@ class ImportReport:
 
 
 def zone_assumed(n_dates: int) -> str:
-    """Return in words how many dates have no time zone."""
+    """Describe the time zone assumed for dates that have none."""
     return f"UTC is assumed for {n_dates:,} dates without one"
 
 

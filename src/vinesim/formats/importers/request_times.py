@@ -1,4 +1,4 @@
-"""Turn a log with one request per row, a CSV file with a column of times, into a series of counts."""
+"""Convert a log with one request per row, a CSV file with a column of times, to a series of counts."""
 
 import os
 from pathlib import Path
@@ -41,7 +41,7 @@ IMPORTER = Importer("requests", import_requests)
 
 
 def read_request_times(path: str | os.PathLike[str], column: str) -> tuple[np.ndarray, ImportReport]:
-    """Return the times of the requests, increasing, in us since the first, and a report of what was not used.
+    """Return the sorted times of the requests, us since the first one, and a report.
 
     ``column`` holds seconds, or dates as in a series of counts. Raises :class:`InputError` with every problem.
     """

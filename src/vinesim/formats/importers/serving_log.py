@@ -20,7 +20,7 @@ from vinesim.formats.source.csv_rows import CsvRows
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.tokens import COUNTS
 
-TIMES: Mapping[str, tuple[str, ...]] = {  # of each column, the names that logs give it
+TIMES: Mapping[str, tuple[str, ...]] = {  # the names of each column in logs
     "queued": ("queued_ts", "arrival_ts"),
     "first_token": ("first_token_ts",),
     "last_token": ("last_token_ts",),
@@ -71,7 +71,7 @@ def read_serving_log(path: Path) -> Requests | StepTimes:
 
 
 def _names(path: Path, header: list[str], is_steps: bool) -> dict[str, str]:
-    """Return the log's name of each column. Raises :class:`InputError` for missing columns."""
+    """Return the name of each column in the log. Raises :class:`InputError` for missing columns."""
     known = {name: (name,) for name in STEP_COLUMNS} if is_steps else TIMES
     found = {name: next((own for own in owns if own in header), "") for name, owns in known.items()}
     if not is_steps:

@@ -13,11 +13,11 @@ from vinesim.formats.slurm.jobs import Record
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import NOTHING, hosts, licences, readable_hosts
 
-FEW_S = 60.0  # times of a record that differ by less do not contradict one another
+FEW_S = 60.0  # smaller differences between the times of a record are not contradictions, s
 
 
 def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
-    """Return what contradicts what, with the number of things that it touches."""
+    """Return the contradictions, in words, with the number of things that each affects."""
     found = Counter[str](_of_jobs(site, nodes, jobs))
     known = {node.name: node.cpus for node in nodes.nodes}
     listed = {row.get("NodeName", ""): row.get("CPUTot", "") for row in site.nodes}
@@ -72,7 +72,7 @@ def contradictions(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tu
 
 
 def _with_other_gpus(site: Site, nodes: Nodes) -> int:
-    """Return how many of the nodes that gres.conf lists one by one have other GPUs there."""
+    """Count the nodes that gres.conf lists by name and with other GPUs than elsewhere."""
     listed = dict[str, Counter[str]]()
     rows = [entry.values for kind in ("nodename", "name") for entry in site.gres.entries.get(kind, [])]
     for row in rows:
@@ -89,12 +89,12 @@ def _with_other_gpus(site: Site, nodes: Nodes) -> int:
 
 
 def _same_types(listed: Counter[str], has: tuple[tuple[str, int], ...]) -> bool:
-    """Whether both say the same of each type; also where the nodes name none."""
+    """Whether both have the same number of each type of GPU. It is also true if the nodes name no types."""
     return {kind for kind, _ in has} == {ANY_GPU} or dict(has) == dict(listed)
 
 
 def _in_circles(site: Site) -> set[str]:
-    """Return the accounts that are above themselves."""
+    """Return the accounts that are their own ancestors."""
     above, found = {one.account: one.parent for one in site.associations if not one.user}, set[str]()
     for name in above:
         seen, at = set[str](), above[name]
@@ -107,7 +107,7 @@ def _in_circles(site: Site) -> set[str]:
 
 
 def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]:
-    """Yield a line for each job that something is wrong with."""
+    """Yield a line for each contradiction in a job's records."""
     known = {node.name for node in nodes.nodes}
     qos, users = {one.name for one in site.qos}, {(one.account, one.user) for one in site.associations}
     total = licences(site.config.settings.get("licenses", ""))
@@ -137,7 +137,7 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
             yield "jobs that ran, and name nodes that are not in their partition: they never start"
         if any(n > total[name] for name, n in licences(one.attributes.get("licenses", "")).items() if name in total):
             yield "jobs that ran with more licences than there are: they never start"
-        has_limit = one.limit_s < LONGEST_S  # of a job without one, as of its partition
+        has_limit = one.limit_s < LONGEST_S  # a job without a limit has that of its partition
         if has_limit and (one.job.limit_s or 0.0) > one.limit_s and "time-min" not in one.job.options:
             yield "jobs that ran with a longer limit than their partition has: its own is taken"
 
@@ -145,7 +145,7 @@ def _of_jobs(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> Iterator[str]
 def _are_known(text: str, known: Collection[str]) -> bool:
     try:
         return all(name in known for name in hosts(text))
-    except ValueError:  # cut off, or of more hosts than there can be
+    except ValueError:  # the list is cut off, or has more hosts than there can be
         return False
 
 

@@ -1,4 +1,4 @@
-"""Turn the jobs of a Slurm site into a workload: what the engine needs, and what the policy ``slurm`` needs."""
+"""Convert the jobs of a Slurm site to a workload for the engine and the policy ``slurm``."""
 
 import math
 from collections import Counter
@@ -19,15 +19,15 @@ from vinesim.model.catalog import TaskType
 from vinesim.model.workload import NO_PARTITION, NO_PREFERENCE, Workload
 
 JOB = TaskType("JOB")
-KILLED = ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE")  # states that do not say how long a job would have run
+KILLED = ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE")  # states after which the full run time is unknown
 NEVER = math.inf
-LONGEST_S = 365 * 86400.0  # a job without a limit
-LATER_S = 1.0  # a job that is eligible this much later than it was submitted was made to wait
-BEYOND_S = 60.0  # a job that its limit kills is gone by then, whatever the policy does
+LONGEST_S = 365 * 86400.0  # the limit of a job without one, s
+LATER_S = 1.0  # a job that became eligible this long after its submission was held, s
+BEYOND_S = 60.0  # a job over its limit is gone after this time, whatever the policy does, s
 
 
 class SiteJob(NamedTuple):
-    """A job, with what follows from its records."""
+    """A job and the times that follow from its records."""
 
     job: SlurmJob
     request: Request
@@ -41,11 +41,13 @@ class SiteJob(NamedTuple):
 def site_jobs(
     jobs: Sequence[SlurmJob], nodes: Nodes, begin_s: float, over_s: float, drop: Callable[[str, int], object]
 ) -> list[SiteJob]:
-    """Return the jobs that can be simulated, in the order in which they were submitted; ``drop`` gets the reason why
-    another one cannot be, and its line."""
+    """Return the jobs that can be simulated, in the order of submission.
+
+    ``drop`` is called with the reason and the line of each other job.
+    """
     exclusive = {one.name for one in nodes.partitions if one.values.get("oversubscribe", "").upper() == "EXCLUSIVE"}
     usual_s = {one.name: _usual_limits_s(one.values) for one in nodes.partitions}
-    kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # one for all jobs that ask for the same
+    kept, held_of = [], dict[Request, tuple[Request, Held, str]]()  # equal requests share one object
     known = {node.name for node in nodes.nodes}
     fits = dict[tuple[Request, tuple[str, ...]], bool]()
     n_cpus = sum(node.cpus for node in nodes.nodes)
@@ -73,7 +75,7 @@ def site_jobs(
 
 
 def _whole(jobs: Sequence[SlurmJob], kept: list[SiteJob], drop: Callable[[str, int], object]) -> list[SiteJob]:
-    """Return the jobs without components of a heterogeneous job if another of its components was dropped."""
+    """Drop all components of a heterogeneous job if one of them was dropped; return the other jobs."""
     n_all = Counter(job.component[0] for job in jobs if job.component is not None)
     n_kept = Counter(one.job.component[0] for one in kept if one.job.component is not None)
     if n_all == n_kept:
@@ -122,11 +124,11 @@ def _site_job(
 ) -> SiteJob:
     first, last = job.records[0], job.records[-1]
     asked_s = duration_s(job.options.get("time", "")) if "time-min" in job.options else None
-    limit_s = asked_s or job.limit_s  # sacct has what backfill left of a limit with --time-min
+    limit_s = asked_s or job.limit_s  # for a job with --time-min, sacct has the limit that backfill left
     if limit_s is None or not math.isfinite(limit_s):
         limit_s = usual_s[0 if limit_s is None else 1]
     if last.start_s is not None:
-        limit_s = min(limit_s, usual_s[1])  # somebody made it longer after it was accepted
+        limit_s = min(limit_s, usual_s[1])  # the limit was extended after the job was accepted
     withdrawn_s = NEVER
     run_s = last.elapsed_s
     if last.start_s is None and last.state == "CANCELLED" and last.end_s is not None:
@@ -181,7 +183,7 @@ def workload_of(jobs: Sequence[SiteJob], nodes: Nodes, begin_s: float) -> Worklo
     names = [one.name for one in nodes.partitions]
     submit_s = np.array([one.job.records[0].submit_s for one in jobs])
     leaders = dict[int, float]()
-    for i, one in enumerate(jobs):  # components of a heterogeneous job are submitted at once
+    for i, one in enumerate(jobs):  # the components of a heterogeneous job are submitted together
         if one.job.component is not None:
             leader_s = leaders.setdefault(one.job.component[0], submit_s[i])
             submit_s[i] = leader_s if submit_s[i] <= leader_s + LATER_S else submit_s[i]

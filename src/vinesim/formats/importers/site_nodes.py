@@ -1,4 +1,4 @@
-"""Read the nodes and partitions of a Slurm site from slurm.conf, or else from the output of scontrol."""
+"""Read the nodes and partitions of a Slurm site from slurm.conf or, without it, from the output of scontrol."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class SiteNode:
     name: str
     cpus: int
     memory_mib: int
-    gpus: tuple[tuple[str, int], ...]  # type, number
+    gpus: tuple[tuple[str, int], ...]  # type and number
     features: tuple[str, ...]
     weight: int
     partitions: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Nodes(NamedTuple):
 
     nodes: list[SiteNode]
     partitions: list[SitePartition]
-    long_qos: frozenset[str] = frozenset()  # QOS whose jobs may be longer than their partition lets others be
+    long_qos: frozenset[str] = frozenset()  # QOS whose jobs may exceed the time limit of their partition
 
     @property
     def gpu_types(self) -> list[str]:
@@ -50,7 +50,7 @@ class Nodes(NamedTuple):
         return sorted({kind for node in self.nodes for kind, _ in node.gpus})
 
     def groups(self) -> list[tuple[str, list[SiteNode]]]:
-        """Return the nodes in runs of equal ones. Each run is named after the letters of its first node's name."""
+        """Return the nodes grouped into runs of equal ones, each named by the letters of its first node's name."""
         names: dict[tuple[object, ...], str] = {}
         for node in self.nodes:
             if _kind(node) not in names:
@@ -61,8 +61,8 @@ class Nodes(NamedTuple):
 
 
 def _place(node: SiteNode) -> list[object]:
-    """Return by what Slurm orders nodes, wherever they are described: by their names, numbers within as numbers."""
-    parts = re.split(r"0*([0-9]+)", node.name)  # every other one is a number
+    """Return Slurm's sort key of a node: its name, with the numbers in it compared as numbers."""
+    parts = re.split(r"0*([0-9]+)", node.name)  # every second part is a number
     return [(len(part), part) if i % 2 else part for i, part in enumerate(parts)]
 
 
@@ -92,13 +92,15 @@ def read_nodes(site: Site) -> Nodes:
 
 
 def has_partitions(site: Site) -> bool:
-    """Return whether a file says more of the partitions than which nodes they have."""
+    """Whether a file describes the partitions beyond their lists of nodes."""
     return bool(site.config.entries.get("partitionname") or site.partitions)
 
 
 def _partition_rows(site: Site) -> list[dict[str, str]]:
-    """Return their values: only which nodes they have, where nothing else is known. Where a partition has no
-    PreemptMode, scontrol shows the cluster's, even if that preempts nothing."""
+    """Return the values of the partitions; only their nodes, if nothing else is known.
+
+    For a partition without PreemptMode, scontrol shows the cluster's, even if that preempts nothing.
+    """
     if not has_partitions(site):
         of_nodes: dict[str, list[str]] = {}
         for fields in site.nodes:
@@ -113,7 +115,7 @@ def _partition_rows(site: Site) -> list[dict[str, str]]:
 
 
 def preempts_by(settings: Mapping[str, str]) -> str:
-    """Return by what jobs preempt others, partition_prio or qos; "" if they do not."""
+    """Return the kind of preemption, partition_prio or qos; "" if there is none."""
     kind = settings.get("preempttype", "").rpartition("/")[2].lower()
     return kind if kind in ("partition_prio", "qos") else ""
 
@@ -155,8 +157,10 @@ def _node(name: str, row: dict[str, str]) -> SiteNode:
 
 
 def racks_of(nodes: Nodes) -> list[dict[str, object]]:
-    """Return the nodes as a scenario has them, in Slurm's order, with one rack per run of equal nodes. A rack may then
-    get more or fewer nodes, and the nodes of other racks keep their places."""
+    """Return the nodes in the form of a scenario, in Slurm's order, with one rack per run of equal nodes.
+
+    A user can then change the number of nodes in a rack, and the nodes of other racks keep their places.
+    """
     made: list[dict[str, object]] = []
     for group, run in nodes.groups():
         node = run[0]
@@ -167,5 +171,5 @@ def racks_of(nodes: Nodes) -> list[dict[str, object]]:
 
 
 def bytes_of(mib: float) -> float:
-    """Return bytes."""
+    """Convert MiB to bytes."""
     return mib * MIB

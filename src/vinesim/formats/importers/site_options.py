@@ -21,7 +21,7 @@ from vinesim.formats.slurm.values import (
     weights_of,
 )
 
-SCHEDULER = (  # of SchedulerParameters, with a number, in its units
+SCHEDULER = (  # SchedulerParameters with a number, in Slurm's units
     *("bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part"),
     *("bf_max_job_start", "bf_max_job_assoc", "bf_max_job_user_part", "bf_max_job_array_resv", "bf_min_age_reserve"),
     *("bf_min_prio_reserve", "bf_job_part_count_reserve", "default_queue_depth", "partition_job_depth"),
@@ -44,7 +44,7 @@ DURATIONS = {  # in minutes in slurm.conf; here s
     "prioritydecayhalflife": "priority_decay_half_life",
     "prioritycalcperiod": "priority_calc_period",
 }
-LIMITS = {  # a limit of Slurm's tables -> the name of it as an option
+LIMITS = {  # a limit in Slurm's tables -> the name of the option
     "GrpJobs": "grp_jobs", "GrpTRES": "grp_tres", "GrpTRESMins": "grp_tres_mins",
     "GrpTRESRunMins": "grp_tres_run_mins", "GrpWall": "grp_wall", "MaxJobs": "max_jobs",
     "MaxTRESPerJob": "max_tres_per_job", "MaxWallDurationPerJob": "max_wall_per_job",
@@ -59,7 +59,11 @@ FLAGS_OF_QOS = {  # by lower-case name
     "denyonlimit": "deny_on_limit", "overpartqos": "over_part_qos", "partitionmaxnodes": "partition_max_nodes",
     "partitionminnodes": "partition_min_nodes", "partitiontimelimit": "partition_time_limit", "nodecay": "no_decay",
 }  # fmt: skip
-OF_NODES = {"minnodes": "min_nodes", "maxnodes": "max_nodes", "maxcpuspernode": "max_cpus_per_node"}  # of a partition
+OF_NODES = {
+    "minnodes": "min_nodes",
+    "maxnodes": "max_nodes",
+    "maxcpuspernode": "max_cpus_per_node",
+}  # keys of a partition
 NO_NORMAL = ("assoc", "part", "qos", "tres")
 PRIORITY_FLAGS: dict[str, dict[str, bool]] = {  # -> options
     "NO_FAIR_TREE": {"fair_tree": False},
@@ -72,7 +76,9 @@ PRIORITY_FLAGS: dict[str, dict[str, bool]] = {  # -> options
     **{f"NO_NORMAL_{name.upper()}": {f"no_normal_{name}": True} for name in NO_NORMAL},
 }
 OTHERS = {"Fairshare": "shares", "Priority": "priority"}
-_KNOWN = {name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()}  # a dump writes some otherwise
+_KNOWN = {
+    name.lower(): (name, ours) for name, ours in (LIMITS | OTHERS).items()
+}  # a dump has other names for some of them
 
 
 def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
@@ -84,7 +90,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
     if is_builtin(site):
         found["bf_interval"] = -1
     if "bf_hetjob_immediate" in scheduler:
-        found["bf_hetjob_prio"] = "min"  # which it implies
+        found["bf_hetjob_prio"] = "min"  # implied by it
     found |= {name: scheduler[name] for name in WORDS if is_usable(name, scheduler.get(name, ""))}
     found["start_s"] = begin_s
     found |= dict.fromkeys((name for name in FLAGS if name in scheduler), True)
@@ -145,7 +151,7 @@ def options_of(site: Site, nodes: Nodes, begin_s: float) -> dict[str, Any]:
 
 
 def is_usable(name: str, text: str) -> bool:
-    """Whether a value of SchedulerParameters is one that the policy takes; else its default holds, as in Slurm."""
+    """Whether a value of SchedulerParameters is valid for the policy; otherwise the default applies, as in Slurm."""
     if name in WORDS:
         return text in WORDS[name]
     return (text == "-1" and name in NEVER) or (text.isdecimal() and int(text) >= LEAST.get(name, 0))
@@ -172,14 +178,14 @@ def priority_flags(settings: Mapping[str, str]) -> list[str]:
 
 
 def is_billed(name: str, site: Site, types: Collection[str]) -> bool:
-    """Whether a weight of TRESBillingWeights is of what a site with these types of GPUs counts."""
+    """Whether a weight of TRESBillingWeights is for a resource that a site with these types of GPUs counts."""
     known = {name.lower() for name in licences(site.config.settings.get("licenses", ""))}
     of_type = name.startswith(OF_TYPE) and name.removeprefix(OF_TYPE) in {one.lower() for one in types}
     return name in WEIGHED or of_type or (name.startswith(LICENCE) and name.removeprefix(LICENCE) in known)
 
 
 def _billing(site: Site, values: Mapping[str, str], types: Collection[str]) -> dict[str, Any]:
-    """Return the weights of what jobs of a partition are billed for."""
+    """Return the billing weights of a partition."""
     weights = weights_of(values.get("tresbillingweights", ""))
     names = {name.lower(): name for name in licences(site.config.settings.get("licenses", ""))}
     found = {}
@@ -191,7 +197,7 @@ def _billing(site: Site, values: Mapping[str, str], types: Collection[str]) -> d
 
 
 def _runs(nodes: Nodes) -> dict[str, Any]:
-    """Return the runs of equal nodes, in their order, by the names of their kinds; further runs have a number."""
+    """Return the runs of equal nodes, in order, by the names of their kinds; further runs of a kind get a number."""
     found: dict[str, Any] = {}
     for group, run in nodes.groups():
         key = group if group not in found else f"{group}+{len(found)}"
@@ -201,7 +207,7 @@ def _runs(nodes: Nodes) -> dict[str, Any]:
 
 
 def _host_list(names: list[str]) -> str:
-    """Return names as a list of hosts: n[01-32], if they are numbered so."""
+    """Return names as a list of hosts, such as n[01-32] if they are numbered consecutively."""
     found = re.fullmatch(r"(.*?)(\d+)", names[0]) if names else None
     if found is None or len(names) == 1:
         return ",".join(names)
@@ -221,7 +227,7 @@ def _preemption(settings: dict[str, str]) -> dict[str, Any]:
 
 
 def _of_qos(qos: Qos, known: set[str]) -> dict[str, Any]:
-    """Return which of the known QOS one preempts, how its own jobs are preempted, its factor of usage and its flags."""
+    """Return which known QOS this one preempts, how its own jobs are preempted, its usage factor and its flags."""
     values = qos.values
     flags = [FLAGS_OF_QOS[flag.lower()] for flag in qos.flags if flag.lower() in FLAGS_OF_QOS]
     found: dict[str, Any] = dict.fromkeys(flags, True)
@@ -241,14 +247,14 @@ def _of_qos(qos: Qos, known: set[str]) -> dict[str, Any]:
 
 
 def _mode(text: str) -> str:
-    """Return a mode of preemption without the gang scheduling that may be with it."""
+    """Return a mode of preemption without the word for gang scheduling."""
     return next((mode for mode in text.lower().split(",") if mode in ("requeue", "cancel", "suspend")), "off")
 
 
 def _partition(values: dict[str, str], is_lln: bool, known: set[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"qos": values["qos"]} if values.get("qos") in known else {}
     found |= {ours: int(values[name]) for name, ours in OF_NODES.items() if values.get(name, "").isdecimal()}
-    if found.get("min_nodes") == 0:  # as scontrol shows it
+    if found.get("min_nodes") == 0:  # scontrol's notation
         del found["min_nodes"]
     if (tier := values.get("prioritytier", "1")) != "1":
         found["priority_tier"] = int(tier)
@@ -295,7 +301,7 @@ def _limits(values: dict[str, str]) -> dict[str, Any]:
 
 
 def unreadable_limits(values: Mapping[str, str]) -> int:
-    """Return how many of the limits, shares and priorities of an account, a user or a QOS cannot be read."""
+    """Count the unreadable limits, shares and priorities of an account, a user or a QOS."""
     n = 0
     for given, text in values.items():
         name, _ = _KNOWN.get(given.lower(), ("", ""))

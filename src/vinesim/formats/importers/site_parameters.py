@@ -1,4 +1,4 @@
-"""The parameters of slurm.conf that the model uses, what their texts mean, and where two files differ in meaning."""
+"""The parameters of slurm.conf that the model uses, the meaning of their texts, and differences between two files."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -21,7 +21,7 @@ def _last_word(text: str) -> object:
 
 
 def _flags(text: str) -> object:
-    """Return the options that the flags set, and the flags that set nothing. The fair tree is the default."""
+    """Return the options that the flags set, and the flags without an effect. Fair tree is the default."""
     flags = set(priority_flags({"priorityflags": text})) - {"FAIR_TREE"}
     options: dict[str, Any] = {}
     for flag in flags & PRIORITY_FLAGS.keys():
@@ -53,7 +53,7 @@ PARAMETERS: dict[str, tuple[Meaning, tuple[str, ...]]] = {  # by lower-case name
 
 
 def differing(settings: Mapping[str, str], shown: Mapping[str, str]) -> list[str]:
-    """Return the parameters that do not mean the same in slurm.conf and where scontrol shows them."""
+    """Return the parameters whose meanings differ between slurm.conf and the output of scontrol."""
     return [name for name in PARAMETERS if name in shown and not _agree(name, settings.get(name, ""), shown[name])]
 
 

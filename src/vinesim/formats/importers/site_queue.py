@@ -1,7 +1,7 @@
-"""Turn a snapshot of ``squeue`` into a workload: running jobs on their nodes, and pending jobs with their waits.
+"""Convert a snapshot of ``squeue`` to a workload: running jobs on their nodes, and pending jobs with their waits.
 
-What a job requests comes from ``sacct``, or else from the columns of ``squeue``. Nothing that happened after the
-snapshot is used: neither how long a job ran nor when it started.
+What a job requests comes from ``sacct`` or, without it, from the columns of ``squeue``. Nothing that happened after the
+snapshot is used: neither the run times of jobs nor later starts.
 """
 
 import math
@@ -23,7 +23,7 @@ from vinesim.formats.slurm.values import NOTHING, duration_s, exact, hosts, memo
 from vinesim.model.errors import InputError, Problem
 
 COMMAND = "squeue -a -r -o '%i|%j|%u|%a|%P|%q|%T|%r|%Q|%V|%e|%S|%l|%D|%C|%m|%b|%f|%v|%E|%F|%M|%N|%n|%x' > squeue.txt"
-COLUMNS = {  # our name -> those of squeue
+COLUMNS = {  # VineSim's name -> names in squeue
     "STATE": ("STATE", "ST"),
     "SUBMIT": ("SUBMIT", "SUBMIT_TIME"),
     "START": ("START", "START_TIME"),
@@ -35,7 +35,7 @@ NEEDED = ("JOBID", "USER", "PARTITION", "STATE", "SUBMIT", "START", "LIMIT", "NO
 PENDING = ("PENDING", "PD")
 NEVER = ("JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
 BASIC = 4294901760  # priority/basic: falling from here
-HAS_BASIC = 1e9  # a priority above it is one of these
+HAS_BASIC = 1e9  # larger priorities are of priority/basic
 
 
 class Queued(NamedTuple):
@@ -43,14 +43,14 @@ class Queued(NamedTuple):
 
     site_job: SiteJob
     name: str  # its JobID
-    reason: str  # "": it runs
+    reason: str  # Slurm's reason; "" if it runs
     submit_s: float
-    planned_s: float | None  # when Slurm plans to start it
+    planned_s: float | None  # when Slurm plans to start the job
 
 
 @dataclass
 class Queue:
-    """The jobs of a snapshot, running ones first, then pending ones in the order of their submission."""
+    """The jobs of a snapshot: running ones, then pending ones in the order of submission."""
 
     time_s: float
     jobs: list[Queued]
@@ -58,7 +58,7 @@ class Queue:
 
 
 def snapshot_at(site: Site, at_s: float | None) -> tuple[float, list[dict[str, str]]]:
-    """Return the time and the rows of the last snapshot, or of the last one by a time. Raises :class:`InputError`."""
+    """Return the time and the rows of the last snapshot, or of the last one by ``at_s``. Raises :class:`InputError`."""
     where = site.files.get("queue", str(site.folder))
     if not site.queue:
         raise InputError([Problem(where, "a snapshot of squeue", "none", f"Write one with: {COMMAND}")])
@@ -75,7 +75,7 @@ def snapshot_at(site: Site, at_s: float | None) -> tuple[float, list[dict[str, s
 
 
 def _time_of(snapshot: Snapshot, rows: list[dict[str, str]], at_s: float | None) -> float:
-    """Return when a snapshot was taken: as it says, or as it was asked for, or the last time in it that has been."""
+    """Return when a snapshot was taken: its own time, ``at_s``, or the latest past time in its rows."""
     if snapshot.time_s is not None:
         return snapshot.time_s
     known = [time_s(row["SUBMIT"]) for row in rows]
@@ -119,7 +119,7 @@ def read_queue(site: Site, nodes: Nodes, at_s: float | None) -> Queue:
 
 
 def _before(site: Site, now_s: float) -> list[tuple[float, list[dict[str, str]]]]:
-    """Return the snapshots before a time, the last one first."""
+    """Return the snapshots before a time, latest first."""
     times = [(one.time_s, [_named(row) for row in one.rows]) for one in reversed(site.queue) if one.time_s is not None]
     return [(time, rows) for time, rows in times if time < now_s]
 
@@ -129,7 +129,7 @@ def _tier(one: Queued, tiers: dict[str, int]) -> int:
 
 
 def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | None, now_s: float) -> SlurmJob:
-    """Return a job as it is in the queue; it arrives with the snapshot."""
+    """Return a job of the queue; it arrives at the time of the snapshot."""
     limit_s = duration_s(row["LIMIT"])
     record = Record(now_s, now_s, None, None, 0.0, 0.0, row["STATE"], {}, "")
     changed: dict[str, Any] = {
@@ -141,10 +141,10 @@ def _job(row: dict[str, str], number: int, place: int | None, known: SlurmJob | 
     }
     depends = re.sub(r"\(\w+\)", "", _text(row, "DEPENDENCY"))
     if known is not None:
-        given = known.options.items()  # what may change until a job starts is in the queue
+        given = known.options.items()  # the queue has the current values of what may change until a job starts
         options = {name: value for name, value in given if name not in ("dependency", "time")}
         return replace(known, options=options | ({"dependency": depends} if depends else {}), **changed)
-    least = int(re.match(r"\d*", row["NODES"])[0] or 1)  # type: ignore[index]  # it matches nothing too
+    least = int(re.match(r"\d*", row["NODES"])[0] or 1)  # type: ignore[index]  # it also matches an empty text
     options = {"nodes": str(least), "ntasks": row["CPUS"], "dependency": depends, "gres": _gres(row),
                "licenses": _text(row, "LICENSES"), "nodelist": _text(row, "REQ_NODES"),
                "exclude": _text(row, "EXC_NODES")}  # fmt: skip
@@ -172,14 +172,16 @@ def _queued(
     one: SiteJob, row: dict[str, str], name: str, known: SlurmJob | None, now_s: float, has_run_s: float | None,
     ages_always: bool,
 ) -> Queued:  # fmt: skip
-    """Return a job with what it had at the time of the snapshot, as attributes; ``has_run_s``: None where it waits;
-    ``ages_always``: whether jobs age that are not eligible."""
+    """Return a job with its state at the time of the snapshot as attributes.
+
+    ``has_run_s`` is None if the job waits. ``ages_always``: whether the age of ineligible jobs counts.
+    """
     submit_s, start_s = time_s(row["SUBMIT"]), time_s(row["START"])
     runs, reason = has_run_s is not None, row.get("REASON", "")
     found = {key: text for key, text in one.attributes.items() if key not in ("failed", "begin_s")}
     if has_run_s is not None:
         found["ran_s"] = exact(has_run_s)
-        found["runs_on"] = row["NODELIST"]  # with CPUs: below
+        found["runs_on"] = row["NODELIST"]  # with the CPUs below
     elif reason in NEVER:
         found["begin_s"] = "never"
     elif reason == "BeginTime" and start_s is not None and start_s > now_s:
@@ -200,16 +202,16 @@ def _queued(
 
 
 def _eligible_s(known: SlurmJob | None, submit_s: float, now_s: float) -> float:
-    """Return since when a job that waits now has been eligible."""
+    """Return when a job that waits now became eligible, s since 1970."""
     records = () if known is None else known.records
     times = [one.eligible_s for one in records if one.eligible_s is not None and submit_s <= one.eligible_s <= now_s]
     return max(times, default=submit_s)
 
 
 def _on_nodes(found: Sequence[Queued], nodes: Nodes, tiers: dict[str, int], dropped: Counter[str]) -> list[Queued]:
-    """Say how many CPUs each running job has at each of its nodes; jobs that cannot be there are left out.
+    """Set the CPUs of each running job at each of its nodes; jobs that do not fit there are left out.
 
-    ``tiers`` of partitions whose jobs may have the CPUs of suspended jobs of others; empty where none may.
+    ``tiers`` are those of partitions whose jobs may take the CPUs of suspended jobs of others; empty if none may.
     """
     sizes = {node.name: (node.cpus, node.memory_mib, sum(n for _, n in node.gpus)) for node in nodes.nodes}
     of_partition = {one.name: one.nodes for one in nodes.partitions}
@@ -245,14 +247,13 @@ def _on_nodes(found: Sequence[Queued], nodes: Nodes, tiers: dict[str, int], drop
 
 
 def _has_equal_parts(one: Queued) -> bool:
-    """Whether it is known how many CPUs a job has at each node; the others have what these leave."""
+    """Whether a job has equal parts at its nodes, so that its CPUs at each node are known."""
     request = one.site_job.request
     return request.exclusive or request.is_by_node
 
 
 def _cpus_at(request: Request, free: list[int]) -> list[int] | None:
-    """Return the CPUs of a job at each of its nodes: equal parts if it requests that, otherwise as many as are free, in
-    turn."""
+    """Return the CPUs of a job at each of its nodes: equal parts if requested, otherwise all free ones in turn."""
     if request.exclusive:
         return free
     if request.is_by_node:

@@ -1,7 +1,7 @@
 """Find out how long the jobs in a snapshot of ``squeue`` have run, without the time during which they were suspended.
 
-The column TIME says it. Without this column, it follows from END: Slurm moves the end of a job's limit when the job
-resumes, so END less the limit is when the job would have begun had it never been suspended. A job that is suspended now
+The column TIME has it. Without this column, it follows from END: Slurm moves the end of a job's limit when the job
+resumes, so END - limit is when the job would have begun if it had never been suspended. A job that is suspended now
 stopped at the latest when an earlier snapshot first showed it as suspended, and at the latest when the first job of a
 higher tier that now runs on its nodes started.
 """
@@ -18,8 +18,11 @@ Row = Mapping[str, str]
 def ran_s(
     row: Row, now_s: float, rows: Sequence[Row], before: Sequence[tuple[float, Sequence[Row]]], tiers: Mapping[str, int]
 ) -> float:
-    """Return how long a job has run. ``rows`` is its snapshot, ``before`` the earlier snapshots with their times, the
-    last one first, and ``tiers`` the tier of each partition."""
+    """Return how long a job has run, s.
+
+    ``rows`` is its snapshot, ``before`` are the earlier snapshots with their times, latest first, and ``tiers`` has the
+    tier of each partition.
+    """
     if (used_s := duration_s(row.get("TIME", ""))) is not None:
         return used_s
     began_s = _began_s(row, now_s)
@@ -35,7 +38,7 @@ def ran_s(
 
 
 def _began_s(row: Row, now_s: float) -> float:
-    """Return when a job would have begun if it had never been suspended."""
+    """Return when a job would have begun if it had never been suspended, s since 1970."""
     start_s, end_s, limit_s = time_s(row["START"]), time_s(row.get("END", "")), duration_s(row["LIMIT"])
     if start_s is None:
         return now_s

@@ -1,4 +1,4 @@
-"""What a job of a Slurm site requests: its options, or else what sacct shows."""
+"""What a job of a Slurm site requests: its options or, without them, what sacct shows."""
 
 import math
 import re
@@ -12,8 +12,10 @@ _GRES = re.compile(r"gpu(?::([A-Za-z]\w*))?(?::(\d+))?(?:\(.*\))?$")
 
 
 def request_of(job: SlurmJob, hosts_known: Collection[str]) -> Request:
-    """Return what a job requests: its options, or else what sacct shows. Unknown nodes that it names or excludes are
-    ignored."""
+    """Return what a job requests: its options or, without them, what sacct shows.
+
+    Unknown nodes that it names or excludes are ignored.
+    """
     options, asked = job.options, job.requested
     least, most = _range(options.get("nodes", ""))
     if not least and "ntasks" not in options and "ntasks-per-node" not in options and asked.get("node", 1) > 1:
@@ -23,7 +25,7 @@ def request_of(job: SlurmJob, hosts_known: Collection[str]) -> Request:
     tasks = _whole(options.get("ntasks", ""), 0)
     n_named, named = _known_hosts(
         options.get("nodelist", ""), hosts_known, tasks
-    )  # a task at least at each, as in Slurm
+    )  # at least one task per node, as in Slurm
     least, most = max(least, n_named), max(most, n_named) if most else 0
     if not tasks:
         known = int(asked.get("cpu", 0)) // cpus
@@ -38,8 +40,8 @@ def request_of(job: SlurmJob, hosts_known: Collection[str]) -> Request:
 
 
 def _known_hosts(text: str, known: Collection[str], most: int = 0) -> tuple[int, str]:
-    """Return how many names of a list of hosts are known, of ``most`` at most if that is not 0, and the list of
-    these; none of a list that cannot be read."""
+    """Return the number of known names in a list of hosts, of at most the first ``most`` unless that is 0, and the list
+    of these. An unreadable list gives none."""
     try:
         listed = list(dict.fromkeys(hosts(text)))
     except ValueError:
@@ -49,7 +51,7 @@ def _known_hosts(text: str, known: Collection[str], most: int = 0) -> tuple[int,
 
 
 def _switches(text: str) -> tuple[int, float]:
-    """Return how many leaf switches a job wants at most, and for how long it waits for them, s."""
+    """Return the most leaf switches that a job wants, and how long it waits for them, s."""
     n, _, wait = text.partition("@")
     seconds = duration_s(wait) if wait else math.inf
     return _whole(n, 0), math.inf if seconds is None else seconds

@@ -1,4 +1,4 @@
-"""Turn a Slurm site at the time of a snapshot of ``squeue`` into a scenario, to be simulated from then on."""
+"""Convert a Slurm site at the time of a snapshot of ``squeue`` to a scenario that begins at this time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,29 +22,29 @@ from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 
 DAY_S = 86400.0
-OF_ITS_OWN = ("dependency", "array", "begin", "reservation")  # options of a job that do not hold for one like it
+OF_ITS_OWN = ("dependency", "array", "begin", "reservation")  # options of a job that do not apply to its repetitions
 
 
 class NothingPending(InputError):
-    """A snapshot in which no job waits."""
+    """No job of a snapshot waits."""
 
 
 class SiteSnapshot(NamedTuple):
-    """What was written: a scenario with its workload, and what of the past helps to predict."""
+    """The written scenario with its workload, and facts about the past that help predictions."""
 
     scenario: Path
     queue: Queue
-    used_parts: list[float]  # of their limits, that jobs used which had ended by then
-    later_s: float  # for how long jobs like those before come again, behind those of the queue; 0: none does
+    used_parts: list[float]  # the shares of their limits that ended jobs had used
+    later_s: float  # how long jobs of the past arrive again after those of the queue, s; 0 if none does
 
 
 def write_snapshot(
     folder: Path | Site, output: Path, at_s: float | None = None, *, later: bool = False
 ) -> SiteSnapshot:
-    """Write a site, or what was read of one, as it was at its last snapshot, or the last one by a time.
+    """Write a site, given its folder or its contents, in the state of the last snapshot, or the last one by ``at_s``.
 
-    With ``later`` the jobs that were submitted in the day before it come again, behind those of the queue: somebody
-    will submit jobs. Raises :class:`InputError`, and :class:`NothingPending` where no job waits.
+    With ``later``, the jobs submitted in the day before the snapshot arrive again after those of the queue, in place of
+    future submissions. Raises :class:`InputError`, and :class:`NothingPending` if no job waits.
     """
     check_workload(output)
     site = folder if isinstance(folder, Site) else read_site(folder)
@@ -66,13 +66,13 @@ def write_snapshot(
 
 
 def _later(site: Site, nodes: Nodes, now_s: float) -> tuple[float, list[SiteJob]]:
-    """Return how long further jobs arrive, and these jobs: those of the day before, or of as much of it as the log
-    covers, at the same distances after now."""
+    """Return how long further jobs arrive, s, and these jobs: those of the last day, or of the part of it that the log
+    covers, at the same intervals after now."""
     past = [job for job in site.jobs.jobs if now_s - DAY_S < job.records[0].submit_s <= now_s]
     past = [job for job in past if job.records[0].eligible_s is not None]
     span_s = now_s - min((job.records[0].submit_s for job in past), default=now_s)
     numbers = [job.number for job in site.jobs.jobs]
-    further = 1 + max(numbers, default=0) - min(numbers, default=0)  # added to the numbers
+    further = 1 + max(numbers, default=0) - min(numbers, default=0)  # added to the job ids
     again = []
     for job in past:
         submit_s = job.records[0].submit_s + span_s
@@ -85,7 +85,7 @@ def _later(site: Site, nodes: Nodes, now_s: float) -> tuple[float, list[SiteJob]
 
 
 def _known(site: Site, now_s: float) -> list[NodeEvent]:
-    """Return the events of nodes that are on; when they end is not known."""
+    """Return the current events of nodes, whose ends are unknown."""
     return [
         replace(one, end_s=None)
         for one in site.events
@@ -102,7 +102,7 @@ def _used_parts(site: Site, now_s: float) -> Iterator[float]:
 
 
 def _put_usage(accounts: dict[str, Any], site: Site, now_s: float) -> None:
-    """Put what users had used, by the last ``sshare`` before the snapshot, into the options of their associations."""
+    """Set the usage in the options of associations from the last ``sshare`` before the snapshot."""
     before = [one for one in site.shares if one.time_s is None or one.time_s <= now_s + 1.0]
     for row in before[-1].rows if before else []:
         account, user, usage = row.get("Account", ""), row.get("User", ""), row.get("RawUsage", "")

@@ -1,4 +1,4 @@
-"""List what the policy ``slurm`` does not model of a site, or models only partly, and count the jobs affected."""
+"""List what the policy ``slurm`` does not, or only partly, model of a site, and count the affected jobs."""
 
 import math
 from collections import Counter
@@ -21,20 +21,20 @@ from vinesim.formats.importers.site_options import (
 from vinesim.formats.slurm.site import Site
 from vinesim.formats.slurm.values import COUNTED, duration_s, licences, tres, weights_of
 
-PARAMETERS = frozenset(  # of SchedulerParameters, that are modelled or make no difference
+PARAMETERS = frozenset(  # SchedulerParameters that are modelled or make no difference
     (
         *SCHEDULER,
         *FLAGS,
         *WORDS,
         *("bf_continue", "bf_yield_interval", "bf_yield_sleep", "defer", "sched_min_interval"),
         *("enable_user_top", "kill_invalid_depend", "nohold_on_prolog_fail"),
-        # of submissions, steps and scripts only, so that the log has what they did
+        # these affect only submissions, steps and scripts, so the log has their effects
         *("max_array_tasks", "max_script_size", "allow_zero_lic", "ignore_prefer_validation", "disable_job_shrink"),
         *("step_retry_count", "step_retry_time", "enable_hetjob_steps", "disable_hetjob_steps", "whole_hetjob"),
         *("salloc_wait_nodes", "sbatch_wait_nodes", "no_env_cache", "no_backup_scheduling", "spec_cores_first"),
     )
 )
-OPTIONS = {  # of a submission
+OPTIONS = {  # options of a submission
     "contiguous": "contiguous nodes",
     "core-spec": "cores for the system (--core-spec)",
     "mincpus": "--mincpus",
@@ -46,7 +46,7 @@ OPTIONS = {  # of a submission
     "ntasks-per-socket": "tasks by socket",
     "deadline": "--deadline",
 }
-OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # of associations and QOS
+OTHER_LIMITS = frozenset(("MinTRESPerJob", "MaxTRESMinsPerJob", "MaxTRESPerNode"))  # limits of associations and QOS
 OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "maxmempernode": "MaxMemPerNode",
     "allowaccounts": "AllowAccounts",
@@ -57,7 +57,7 @@ OF_PARTITIONS = {  # limits of a partition, by lower-case name
     "exclusiveuser": "ExclusiveUser",
 }
 CORES_AND_MEMORY = {"CR_CORE_MEMORY", "CR_CPU_MEMORY"}
-IDLE_FLAGS = ("CALCULATE_RUNNING", "FAIR_TREE")  # of PriorityFlags: without effect on what starts
+IDLE_FLAGS = ("CALCULATE_RUNNING", "FAIR_TREE")  # PriorityFlags that do not affect what starts
 NO_LICENCES = "licences that are not in slurm.conf, or a choice of them: any number is free"
 JOBS: dict[str, Callable[[SiteJob], bool]] = {
     "constraints with counts or brackets, taken as words": lambda one: any(c in one.request.constraint for c in "[*("),
@@ -75,7 +75,7 @@ JOBS: dict[str, Callable[[SiteJob], bool]] = {
 
 
 def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[str, int]]:
-    """Return what is not modelled, with the number of jobs that it touches."""
+    """Return what is not modelled, with the number of jobs affected."""
     found = Counter[str]()
     n = len(jobs)
     for one in jobs:
@@ -125,7 +125,7 @@ def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[
     for name, _, values, _ in nodes.partitions:
         mode = values.get("oversubscribe", "NO").upper()
         if mode.startswith(("YES", "FORCE")) and not mode.endswith(":1"):
-            of_mode = by_partition if mode.startswith("FORCE") else sharing  # YES: those that ask for it
+            of_mode = by_partition if mode.startswith("FORCE") else sharing  # YES: jobs that request it
             found[f"partition {name}: OverSubscribe={mode}: jobs do not share CPUs"] = of_mode[name]
         for key, words in OF_PARTITIONS.items():
             if values.get(key, "").upper() not in ("", "ALL", "UNLIMITED", "0", "NONE", "NO"):
@@ -145,14 +145,13 @@ def unmodelled(site: Site, nodes: Nodes, jobs: Sequence[SiteJob]) -> list[tuple[
 
 
 def _are_counted(one: SiteJob, known: Mapping[str, float]) -> bool:
-    """Whether the cluster counts all licences that a job asks for."""
+    """Whether the cluster counts all licences that a job requests."""
     asked = licences(one.attributes.get("licenses", ""))
     return bool(asked) and set(asked) <= set(known)
 
 
 def _not_counted(values: Mapping[str, str]) -> list[str]:
-    """Return the limits that are not modelled, and those on resources that are not counted, such as GPUs of one
-    type."""
+    """Return the limits that are not modelled, or are on resources that are not counted, such as GPUs of one type."""
     others = [name for name in values if name in OTHER_LIMITS]
     limits = {name: sorted(set(tres(text)) - set(COUNTED)) for name, text in values.items() if "TRES" in name}
     return others + [

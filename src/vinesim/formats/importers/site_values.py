@@ -12,7 +12,7 @@ from vinesim.model.errors import InputError, Problem
 
 DIGITS, MOST_CPUS = 15, 10**6
 _GPU, _COMMA = re.compile(r"gpu(:[^:()]+){0,2}:\d+[KMG]?(\([^)]*\))?"), re.compile(r",(?![^(]*\))")
-Check = tuple[Callable[[str], bool], str]  # whether a value is right, and what is expected
+Check = tuple[Callable[[str], bool], str]  # the check of a value, and the expected value in words
 
 
 def _is_number(text: str) -> bool:
@@ -32,7 +32,7 @@ def _is_whole(text: str, most: float = math.inf) -> bool:
 
 
 def _are_gpus(text: str) -> bool:
-    """Whether the GPUs in a list of generic resources have numbers; others are not looked at."""
+    """Whether the GPUs in a list of generic resources have numbers; other resources are ignored."""
     return all(_GPU.fullmatch(item) for item in _COMMA.split(text) if item.split(":")[0] == "gpu")
 
 
@@ -59,7 +59,7 @@ OF_SWITCHES = {"nodes": HOSTS, "switches": HOSTS}
 
 
 def check_values(site: Site) -> None:
-    """Raise :class:`InputError` with all values that cannot be read."""
+    """Raise :class:`InputError` that lists all unreadable values."""
     problems = [
         Problem(where, f"{expected} as {name}", repr(text)[:60])
         for where, values, checks in _things(site)
@@ -71,7 +71,7 @@ def check_values(site: Site) -> None:
 
 
 def _again(site: Site) -> Iterator[Problem]:
-    """Yield a problem for each node, set of nodes, partition and switch that is described a second time."""
+    """Yield a problem for each node, set of nodes, partition and switch that is described twice."""
     for config, kind, what in (
         (site.config, "nodename", "node"),
         (site.config, "nodeset", "set of nodes"),
@@ -88,8 +88,7 @@ def _again(site: Site) -> Iterator[Problem]:
 
 
 def _things(site: Site) -> Iterator[tuple[str, Mapping[str, str], Mapping[str, Check]]]:
-    """Yield where each setting, node, set of nodes, partition and switch is described, its values, and what they must
-    be."""
+    """Yield the place of each setting, node, set of nodes, partition and switch, its values, and the checks of these."""
     for name in OF_SETTINGS.keys() & site.config.settings.keys():
         yield site.config.places[name], site.config.settings, {name: OF_SETTINGS[name]}
     for config, kind, checks in (

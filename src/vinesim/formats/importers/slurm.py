@@ -66,7 +66,7 @@ IMPORTER = Importer("slurm", import_slurm)
 
 
 def _date(s: float, report: ImportReport) -> datetime | None:
-    """Return a time of the log as a date: in UTC, or without a zone if the log says none. None: it can be no date."""
+    """Return a time of the log as a date in UTC, without a zone if the log has none; None if impossible."""
     try:
         date = datetime.fromtimestamp(s, UTC)
     except (OverflowError, ValueError, OSError):
@@ -105,7 +105,7 @@ def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], list[Task
 
 
 def _describe(report: ImportReport, kept: Sequence[SlurmJob], tasks: Sequence[Tasks], least: str) -> None:
-    """Describe the jobs in the report; ``least`` has the memory of jobs that took all of their nodes'."""
+    """Describe the jobs in the report; ``least`` is the memory of jobs that took all memory of their nodes."""
     days = (kept[-1].arrival_s - kept[0].arrival_s) / 86400
     n_gangs, n_withdrawn = sum(one.n > 1 for one in tasks), sum(job.withdrawn_s < np.inf for job in kept)
     report.made = f"{len(kept):,} jobs over {format_time_us(days * 86400e6)}, {n_gangs:,} of them on several nodes"

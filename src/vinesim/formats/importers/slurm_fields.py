@@ -5,7 +5,7 @@ import re
 
 from vinesim.formats.importers.counts import to_time_us
 
-DIGITS = 15  # of a whole number, which is exact as a float then
+DIGITS = 15  # most digits of a whole number, which is then exact as a float
 _CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _ARRAY = re.compile(r"\d+_\[([0-9,:-]+)(?:%\d+)?\]", re.ASCII)
@@ -13,18 +13,18 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
 
 def whole(text: str) -> int | None:
-    """Return a whole number; None if there is none, or one of too many digits."""
+    """Parse a whole number; None if the text is not one, or has too many digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS else None
 
 
 def seconds(text: str) -> float | None:
-    """Return a point in time, s since 1970; None if there is none, such as Unknown."""
+    """Parse a point in time, s since 1970; None for texts such as Unknown."""
     found = to_time_us(text)
     return None if found is None else found / 1e6
 
 
 def limit_s(text: str) -> float | None:
-    """Return a limit such as 1-12:00:00, or a number of minutes; infinite if there is none, None if unreadable."""
+    """Parse a limit such as 1-12:00:00, or a number of minutes, in s; infinite if there is none, None if unreadable."""
     if (minutes := whole(text)) is not None:
         return minutes * 60.0 or None
     if clock := _CLOCK.fullmatch(text):
@@ -34,13 +34,13 @@ def limit_s(text: str) -> float | None:
 
 
 def size_bytes(text: str) -> float | None:
-    """Return an amount of memory such as 62.5G, in bytes; plain numbers are MiB."""
+    """Parse an amount of memory such as 62.5G, in bytes; plain numbers are MiB."""
     match = _SIZE.fullmatch(text)
     return None if match is None else float(match[1]) * 1024.0 ** ("KMGTP".index(match[2] or "M") + 1)
 
 
 def rounding_bytes(text: str) -> float:
-    """Return half of the last digit of such an amount, in bytes; 0 of a whole number."""
+    """Return the rounding error of such an amount, half of its last digit, in bytes; 0 for a whole number."""
     decimals = re.search(r"\.(\d+)", text)
     unit = size_bytes("1" + text.lstrip("0123456789.")) or 0.0
     return 0.0 if decimals is None else 0.5 * 10.0 ** -len(decimals[1]) * unit

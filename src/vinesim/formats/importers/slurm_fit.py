@@ -1,4 +1,4 @@
-"""Divide what a Slurm job held among its nodes, one task per node. sacct only gives the total.
+"""Divide what a Slurm job held among its nodes, one task per node, because sacct gives only the total.
 
 The total is divided equally. If the nodes of the partition have no room for equal parts, the largest nodes take what
 the others cannot. GPUs of several types at one node become one task per type.
@@ -15,7 +15,7 @@ from vinesim.formats.importers.slurm_jobs import ALL_MEMORY, Part, SlurmJob
 from vinesim.formats.importers.slurm_nodes import SlurmNode
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE
 
-Kinds = Counter[SlurmNode]  # nodes, and how many equal ones there are
+Kinds = Counter[SlurmNode]  # a node, and the number of nodes equal to it
 TOO_FEW = "its partition has too few nodes with all that it asks for"
 ON_SEVERAL_NODES = "GPUs of several types on several nodes"
 SEVERAL_TYPES = "GPUs of several types, and no node that has them"
@@ -28,15 +28,15 @@ class Task(NamedTuple):
     n_gpus: int
     cores: int
     memory_bytes: float
-    gpu_type: str  # empty: any
+    gpu_type: str  # empty if any
 
 
 class Tasks(NamedTuple):
-    """The tasks of a job, the largest first, and within what they start together."""
+    """The tasks of a job, largest first, and what they must share when they start together."""
 
     within: int
     tasks: tuple[Task, ...]
-    is_unequal: bool = False  # as there is no room for equal ones
+    is_unequal: bool = False  # whether parts are unequal because there is no room for equal ones
 
     @property
     def n(self) -> int:
@@ -45,7 +45,7 @@ class Tasks(NamedTuple):
 
 
 class Fit:
-    """Shares out what jobs held over the nodes of a cluster, or equally if these are not known."""
+    """Divides what jobs held among the nodes of a cluster; equally if these are unknown."""
 
     def __init__(self, nodes: Iterable[SlurmNode], jobs: Iterable[SlurmJob]):
         self.kinds: Kinds = Counter(node._replace(is_off=False) for node in nodes)
@@ -75,7 +75,7 @@ class Fit:
 
     def _of_part(self, part: Part) -> Tasks | str:
         """Return the tasks of a part of a job, or why it can never run."""
-        if part.memory_bytes == ALL_MEMORY and not (self.kinds and self._largest_bytes):  # 0: memory is not accounted
+        if part.memory_bytes == ALL_MEMORY and not (self.kinds and self._largest_bytes):  # 0: memory is not recorded
             part = part._replace(memory_bytes=self._largest_bytes * part.n_nodes)
         if not self.kinds:
             return SEVERAL_TYPES if len(part.gpus) > 1 else equally(part)
@@ -85,7 +85,7 @@ class Fit:
         if part.gpus and not self.has_types:
             part = part._replace(gpus=(("", sum(n for _, n in part.gpus)),))
         may_be = [part.memory_bytes, part.memory_bytes - part.rounded_bytes]
-        if part.memory_bytes == ALL_MEMORY:  # of any of its nodes: as much as the smallest of them has
+        if part.memory_bytes == ALL_MEMORY:  # any of its nodes has at least the memory of the smallest
             task = equally(part._replace(memory_bytes=0.0)).tasks[0]
             able = [node.memory_bytes for node in mine if _holds(node, task)]
             may_be = [part.n_nodes * float(min(able or [node.memory_bytes for node in mine]))]
@@ -96,7 +96,7 @@ class Fit:
 
 
 def equally(part: Part) -> Tasks:
-    """Return tasks that hold as equal parts as can be, at most one core or GPU more or less."""
+    """Return tasks with parts as equal as possible: they differ by at most one core or GPU."""
     n, cores, (gpu_type, n_gpus) = part.n_nodes, part.cores, part.gpus[0] if part.gpus else ("", 0)
     cuts = sorted({0, cores % n, n_gpus % n, n})
     memory = part.memory_bytes / n
@@ -108,7 +108,7 @@ def equally(part: Part) -> Tasks:
 
 
 def on_nodes(part: Part, mine: Kinds) -> Tasks | None:
-    """Return the tasks of one part of a job on some of these nodes; None if it does not fit."""
+    """Return the tasks of one part of a job on some of the nodes ``mine``; None if it does not fit."""
     if len(part.gpus) < 2:
         found = equally(part)
         if sum(n for node, n in mine.items() if _holds(node, found.tasks[0])) >= part.n_nodes:
@@ -133,7 +133,7 @@ def _unequally(part: Part, mine: Kinds) -> Tasks | None:
 
 
 def _filled(amount: int, sizes: Sequence[int]) -> list[int]:
-    """Share out an amount as equally as the sizes allow."""
+    """Divide an amount as equally as the sizes allow."""
     found = [0] * len(sizes)
     smallest_first = sorted(range(len(sizes)), key=sizes.__getitem__)
     for n_left, i in zip(range(len(sizes), 0, -1), smallest_first, strict=True):
@@ -156,7 +156,7 @@ def _of_several_types(part: Part, mine: Kinds) -> Tasks | None:
 
 
 def _by_type(part: Part, node: SlurmNode) -> dict[str, int]:
-    """Return which GPUs of a node a job holds, most first; nothing if the node has too few."""
+    """Return the GPUs of a node that a job holds by type, most first; empty if the node has too few."""
     left, found = dict(node.gpus), Counter[str]()
     for kind, n in part.gpus:
         for own in [kind] if kind else sorted(left, key=left.__getitem__, reverse=True):
@@ -170,6 +170,6 @@ def _by_type(part: Part, node: SlurmNode) -> dict[str, int]:
 
 
 def _holds(node: SlurmNode, task: Task) -> bool:
-    """Whether a task fits that has the node to itself; its GPUs are of one type."""
+    """Whether a task with GPUs of one type fits on an empty node."""
     is_large = node.cores >= task.cores and node.memory_bytes >= task.memory_bytes
     return is_large and node.most_gpus(task.gpu_type) >= task.n_gpus

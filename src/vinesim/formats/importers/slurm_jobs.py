@@ -38,10 +38,10 @@ COMMAND = (
     "sacct --allusers --allocations --parsable2 --noconvert --starttime 2024-05-01 --endtime 2024-06-01 --format "
     "JobIDRaw,JobID,User,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,ReqTRES,AllocTRES"
 )
-ONLY_ACCOUNTED = ("billing", "energy", "fs", "ic", "pages", "vmem")  # what jobs do not hold
-UNKNOWN = ("", "Unknown", "None")  # in place of a time
-MAX_NODES = 1_000_000  # of a job
-ALL_MEMORY = math.inf  # of each of its nodes
+ONLY_ACCOUNTED = ("billing", "energy", "fs", "ic", "pages", "vmem")  # resources that jobs do not hold
+UNKNOWN = ("", "Unknown", "None")  # texts instead of a time
+MAX_NODES = 1_000_000  # the most nodes of a job
+ALL_MEMORY = math.inf  # all memory of each of its nodes
 NO_ZONE = "UTC is assumed: Slurm writes the cluster's local time"
 STEP = "a step of a job that has its own line"
 REQUEUED = "requeued jobs, with several records each: they run as they did the last time"
@@ -50,14 +50,14 @@ _PART = re.compile(r"(\d+)\+\d+", re.ASCII)
 
 
 class Part(NamedTuple):
-    """What a job holds of its nodes together; a heterogeneous job has several parts, each with its own nodes."""
+    """The totals that a job holds; a heterogeneous job has several parts, each with its own nodes."""
 
     partition: str
     n_nodes: int
     cores: int
     memory_bytes: float  # or ALL_MEMORY
-    gpus: tuple[tuple[str, int], ...]  # type, empty for any, and number
-    rounded_bytes: float  # by which the memory may be too large: without --noconvert, sacct writes few digits
+    gpus: tuple[tuple[str, int], ...]  # type (empty for any) and number
+    rounded_bytes: float  # how much rounding may have added: without --noconvert, sacct prints few digits
 
 
 class SlurmJob(NamedTuple):
@@ -65,28 +65,29 @@ class SlurmJob(NamedTuple):
 
     line: int
     number: int | None
-    whole: str  # of the parts of a heterogeneous job the number of all; empty: it is none
+    whole: str  # the number of its heterogeneous job; empty if it is not a part of one
     n_jobs: int  # of an array
     user: str
     arrival_s: float
-    array: str  # the number of its array; empty: it is of none
-    waited_s: float  # in Slurm; NaN: it never ran, or the log does not say
+    array: str  # the number of its array; empty if it is in none
+    waited_s: float  # the wait in Slurm; NaN if it never ran, or is unknown
     run_s: float
-    limit_s: float  # infinite: none
-    withdrawn_s: float  # infinite: it ran
-    is_cut: bool  # it still ran when the log ended
+    limit_s: float  # infinite without a limit
+    withdrawn_s: float  # infinite if it ran
+    is_cut: bool  # whether it was still running when the log ended
     parts: tuple[Part, ...]
 
 
 def zone_of(n_dates: int, n_without_zone: int) -> str:
-    """Return in words in which time zone jobs were submitted: ``n_dates`` by a date, some of them without a zone."""
+    """Describe the time zone of submissions: ``n_dates`` are dates, ``n_without_zone`` of them without a zone."""
     if n_without_zone:
         return NO_ZONE
     return "as the dates say" if n_dates else "UTC, as times since 1970"
 
 
 def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[SlurmJob]:
-    """Yield the jobs, those with several parts last; other lines go to the report. Raises :class:`InputError`."""
+    """Yield the jobs, those with several parts last; lines that are not jobs go to the report. Raises
+    :class:`InputError`."""
     header, others = None, list[str]()
     lines = dict[str, list[_Line]]()
     for number, line in enumerate(lines_of(path), 1):
@@ -117,17 +118,17 @@ def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[S
 
 
 class _Line(NamedTuple):
-    """A record of the log: the job that it would be alone, or why it would be none."""
+    """A record of the log: the job that it is by itself, or the reason why it is not one."""
 
     number: int
     identity: Identity
     job: SlurmJob | str
-    whole: str  # the number of the heterogeneous job of which it is a part
+    whole: str  # the number of its heterogeneous job
     has_state: bool
 
 
 def _jobs_of(lines: dict[str, list[_Line]], report: ImportReport) -> Iterator[SlurmJob | str]:
-    """Yield each job once, however many records it has, and report heterogeneous jobs with a part that is not a job."""
+    """Yield each job once, even if it has several records; report heterogeneous jobs with a part that is not a job."""
     n_dates = n_without_zone = n_requeued = 0
     for of_number in lines.values():
         again = list[_Line]()
@@ -156,14 +157,14 @@ def _jobs_of(lines: dict[str, list[_Line]], report: ImportReport) -> Iterator[Sl
 
 
 def _of_records(jobs: list[SlurmJob]) -> SlurmJob:
-    """Return a job that was requeued: it waits from when it first could start, and runs as it did the last time."""
+    """Join the records of a requeued job: it waits from its first eligibility, and its last run counts."""
     jobs = sorted(jobs, key=lambda job: job.arrival_s)
     first, last = jobs[0], jobs[-1]
     return last._replace(line=first.line, arrival_s=first.arrival_s, waited_s=first.waited_s)
 
 
 def _whole_jobs(jobs: Iterable[SlurmJob | str], report: ImportReport) -> Iterator[SlurmJob]:
-    """Yield the jobs, the parts of a heterogeneous one as one job; a text is the number of one that lacks a part."""
+    """Yield the jobs with the parts of heterogeneous jobs joined; a text is the number of one that lacks a part."""
     parts, incomplete = dict[str, list[SlurmJob]](), set[str]()
     for job in jobs:
         if isinstance(job, str):
@@ -180,7 +181,7 @@ def _whole_jobs(jobs: Iterable[SlurmJob | str], report: ImportReport) -> Iterato
 
 
 def _joined(jobs: list[SlurmJob]) -> SlurmJob:
-    """Return the parts of a heterogeneous job as one: they start together, and end with the last one."""
+    """Join the parts of a heterogeneous job: they start together, and end with the last one."""
     return jobs[0]._replace(
         arrival_s=max(job.arrival_s for job in jobs),
         run_s=max(job.run_s for job in jobs),
@@ -192,13 +193,13 @@ def _joined(jobs: list[SlurmJob]) -> SlurmJob:
 
 
 def _whole_of(row: dict[str, str]) -> str:
-    """Return the number of the heterogeneous job that a line is a part of; empty if it is not."""
+    """Return the number of the heterogeneous job that a line is a part of; empty if there is none."""
     match = _PART.fullmatch(row.get(ID, ""))
     return match[1] if match else ""
 
 
 def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str:
-    """Return the job of a line, or why it is none."""
+    """Return the job of a line, or the reason why it is not one."""
     names = [row[column] for column in NUMBERS if column in row]
     if any("." in name.partition("[")[0] for name in names):
         return STEP
@@ -245,8 +246,10 @@ def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str
 
 
 def _run_s(row: dict[str, str], start: float | None, end: float | None) -> float | None:
-    """Return how long the job ran: the count of seconds if there is one, as clocks may be changed in between; None if
-    that is not known."""
+    """Return how long the job ran, s; None if unknown.
+
+    A recorded number of seconds takes precedence over dates, because clocks may change.
+    """
     elapsed = whole(row.get(ELAPSED, ""))
     if elapsed is not None:
         return float(elapsed)
@@ -256,7 +259,7 @@ def _run_s(row: dict[str, str], start: float | None, end: float | None) -> float
 
 
 def _held(row: dict[str, str], report: ImportReport) -> Part | str:
-    """Return what a line's job held, or why that is nothing."""
+    """Return what a line's job held, or the reason why it held nothing."""
     found, rounded = dict[str, float](), 0.0
     for item in filter(None, (row.get(ALLOCATED) or row.get(REQUESTED, "")).split(",")):
         name, _, text = item.rpartition("=")
@@ -267,7 +270,7 @@ def _held(row: dict[str, str], report: ImportReport) -> Part | str:
         rounded = rounding_bytes(text) if name == "mem" else rounded
     gpus = {match[1] or "": int(n) for name, n in found.items() if n and (match := _GPU.fullmatch(name))}
     typed = {kind: gpus[kind] for kind in sorted(gpus) if kind}
-    untyped = max(0, gpus.get("", 0) - sum(typed.values()))  # of types that are not accounted
+    untyped = max(0, gpus.get("", 0) - sum(typed.values()))  # GPUs whose types are not recorded
     for name in found:
         if name not in ("cpu", "mem", "node") and not _GPU.fullmatch(name) and not name.startswith(ONLY_ACCOUNTED):
             report.unused[name] = report.unused.get(name, 0) + 1

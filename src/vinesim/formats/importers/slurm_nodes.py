@@ -1,6 +1,6 @@
 """Read the nodes of a Slurm cluster from the output of ``scontrol show nodes``, with a line or a paragraph per node.
 
-Fields used: NodeName, CPUEfctv (else CPUTot), RealMemory less MemSpecLimit (MiB), Gres (such as gpu:a100:8(S:0-1)),
+Fields used: NodeName, CPUEfctv (otherwise CPUTot), RealMemory - MemSpecLimit (MiB), Gres (such as gpu:a100:8(S:0-1)),
 Partitions and State.
 """
 
@@ -27,9 +27,9 @@ class SlurmNode(NamedTuple):
     name: str
     cores: int
     memory_bytes: int
-    gpus: tuple[tuple[str, int], ...]  # type, number
+    gpus: tuple[tuple[str, int], ...]  # type and number
     partitions: tuple[str, ...]
-    is_off: bool  # down or drained when the command was run
+    is_off: bool  # whether it was down or drained when the command ran
 
     @property
     def has_types(self) -> bool:
@@ -53,7 +53,7 @@ def read_slurm_nodes(path: str | os.PathLike[str]) -> list[SlurmNode]:
                 nodes.append(_node(f"{path}:{first}", fields, names, problems))
             fields, first = {}, number
         elif found and not fields:
-            continue  # before the first node
+            continue  # fields before the first node
         fields |= dict(found)
     if not nodes:
         command = "Write it with: scontrol show nodes -o > nodes.txt"
@@ -67,7 +67,7 @@ def read_slurm_nodes(path: str | os.PathLike[str]) -> list[SlurmNode]:
 
 
 def _node(where: str, fields: dict[str, str], names: set[str], problems: list[Problem]) -> SlurmNode:
-    """Return a node; what is wrong with it is added to the problems."""
+    """Return a node; its errors are added to the problems."""
     name = fields["NodeName"]
     if not name or "[" in name:
         problems.append(Problem(where, "NodeName: the name of one node", repr(name), "Give the output of scontrol."))
@@ -96,7 +96,7 @@ def gpus_of(gres: str) -> tuple[tuple[str, int], ...]:
     for item in re.split(r",(?![^(]*\))", gres):
         if match := _GPU.match(item):
             kind = match[1] or ANY_GPU
-            found[kind] = found.get(kind, 0) + int(min(float(match[2]), MAX_UNITS + 1))  # of any number of digits
+            found[kind] = found.get(kind, 0) + int(min(float(match[2]), MAX_UNITS + 1))  # with any number of digits
     return tuple(sorted((kind, n) for kind, n in found.items() if n))
 
 

@@ -96,7 +96,7 @@ def _lead(task: Task, gpu_types: tuple[str, ...]) -> int:
 
 
 def _partition(job: SlurmJob, partitions: list[str]) -> int:
-    """Return the partition of a job; none if its parts are in several ones."""
+    """Return the code of a job's partition; none if its parts are in different ones."""
     names = {part.partition for part in job.parts}
     (name,) = names if len(names) == 1 else ("",)
     return partitions.index(name) if name in partitions else NO_PARTITION
@@ -133,7 +133,7 @@ def scenario_of(
 
 
 def _equal_nodes(nodes: Sequence[SlurmNode]) -> dict[str, Any]:
-    """Return nodes that are equal but for their names, as the scenario file has them."""
+    """Return nodes that differ only in their names, in the form of a scenario file."""
     node = nodes[0]
     units: dict[str, Any] = {CPU: {"cores": node.cores}, **dict(node.gpus)}
     found = {"count": len(nodes), "units": units, "memory": f"{node.memory_bytes // MIB} MiB"}
@@ -142,5 +142,5 @@ def _equal_nodes(nodes: Sequence[SlurmNode]) -> dict[str, Any]:
 
 
 def _group(node: SlurmNode) -> str:
-    """Return the name of the nodes that are in the same partitions."""
+    """Return the name of the group of nodes with the same partitions."""
     return "+".join(node.partitions)

@@ -28,8 +28,8 @@ from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 
-MOST_NAMES, MOST_LINES = 12, 5  # of parameters in a line, of numbers of lines
-FEW_S = 1.0  # an event of a node that begins so soon after the last one goes on with it
+MOST_NAMES, MOST_LINES = 12, 5  # the most parameters, and line numbers, in one line of the report
+FEW_S = 1.0  # an event that begins within this time after the last one of a node continues it, s
 
 
 def import_site(folder: Path, output: Path, *, is_anonymous: bool = False) -> Imported:
@@ -74,7 +74,7 @@ def scenario_of(site: Site, nodes: Nodes, begin_s: float, output: Path) -> dict[
         "task_types": [JOB.name],
         "affinity": {"absolute": {name: {JOB.name: 1.0} for name in units}},
         "network": "none",
-        "start_date": f"{datetime.fromtimestamp(begin_s, UTC).replace(tzinfo=None)}",  # the clock of the site's files
+        "start_date": f"{datetime.fromtimestamp(begin_s, UTC).replace(tzinfo=None)}",  # local time of the site's files
         "datacenter": {"racks": racks_of(nodes)},
         "partitions": partitions,
         "outages": outages,
@@ -86,7 +86,7 @@ def scenario_of(site: Site, nodes: Nodes, begin_s: float, output: Path) -> dict[
 
 
 def _outages(site: Site, nodes: Nodes, begin_s: float) -> list[dict[str, Any]]:
-    """Return when nodes took no jobs; events of a node that follow one another are one."""
+    """Return when nodes took no jobs; consecutive events of a node are joined."""
     place = {node.name: (rack, i) for rack, (_, run) in enumerate(nodes.groups()) for i, node in enumerate(run)}
     found = []
     events = sorted((one for one in site.events if one.node in place), key=lambda one: (one.node, one.start_s))

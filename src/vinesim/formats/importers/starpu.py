@@ -96,7 +96,7 @@ def _sample(found: CsvRows, line: int, row: dict[str, str]) -> Sample:
 
 
 def _chosen(path: str | os.PathLike[str], machine: str | None, devices: dict[str, set[str]]) -> str:
-    """Return the machine that was asked for, or else the first with the most device types."""
+    """Return the requested machine, or the first one with the most device types."""
     if machine is None:
         return max(devices, key=lambda name: len(devices[name]))
     if machine not in devices:
@@ -106,6 +106,6 @@ def _chosen(path: str | os.PathLike[str], machine: str | None, devices: dict[str
 
 
 def _spread(samples: list[Sample]) -> float:
-    """Standard deviation divided by the mean: root mean square over the samples of all devices."""
+    """Return the standard deviation / mean: the root mean square over the samples of all devices."""
     mean, deviation, n = np.array(samples).T
     return math.sqrt(np.average((deviation / mean) ** 2, weights=n))

@@ -51,8 +51,8 @@ LEFT_OUT_WHOLE = (
     "jobs on several nodes: a job takes all its processors from one node, wherever they were",
     *LEFT_OUT[1:],
 )
-JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
-PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # when each of its processors is one
+JOB_TYPE = TaskType("RUN_TIME")  # if each job is one task
+PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # if each processor of a job is a task
 AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
 OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task of a gang."
 OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
@@ -66,13 +66,13 @@ class SwfReport(ImportReport):
     n_tasks: int = 0
     span_us: float = 0.0  # first to last arrival
     work_us: float = 0.0  # processor time of all jobs
-    began: datetime | None = None  # when the first job was submitted
-    n_resorted: int = 0  # jobs whose line came after that of a later arrival
-    n_processors: int | None = None  # in the machines file
+    began: datetime | None = None  # when the first job was submitted, as a date
+    n_resorted: int = 0  # jobs listed after a job that arrived later
+    n_processors: int | None = None  # processors in the machines file
     n_unasked: int = 0  # jobs without a requested time, whose estimate is their run time
 
     def conclude(self) -> None:
-        """Turn the counts into words."""
+        """Describe the counts in the report's lines."""
         days, hours = self.span_us / 86400e6, self.work_us / 3600e6
         span = format_time_us(self.span_us)
         self.made = f"{self.n_jobs:,} jobs, {self.n_tasks:,} tasks over {span}, {hours:,.0f} processor hours"
@@ -189,7 +189,7 @@ def read_swf(
 
 
 def _note_header(report: SwfReport, header: SwfHeader, first_s: float, clusters: Clusters) -> None:
-    """Note in the report what the header says: of the ``clusters``, if they are its own, and of when the log began."""
+    """Record facts from the header in the report: its ``clusters``, if they were used, and when the log began."""
     if clusters:
         report.notes.append(header.on_what)
         if header.is_unequal:
@@ -263,7 +263,7 @@ def _type(processor: ProcessorType) -> dict[str, Any]:
 
 
 def _rack(datacenter: Datacenter, rack: int) -> dict[str, Any]:
-    """A rack's nodes, all of one kind, from the lowest shelf up; adjacent equal nodes are counted together."""
+    """Return a rack's nodes, all of one kind, from the lowest shelf up; adjacent equal nodes are grouped."""
     inside = datacenter.rack == rack
     name = datacenter.processor_types[datacenter.unit_type[inside][0]].name
     units = np.bincount(datacenter.shelf[inside]).tolist()

@@ -19,22 +19,22 @@ _OFFSET = re.compile(r"[+-]?\d{1,5}")
 _DATE = re.compile(
     r"(?:[A-Za-z]{3,9},?\s+)?([A-Za-z]{3})[a-z]*\s+(\d{1,2})\s+(\d\d:\d\d:\d\d)(?:\s+[A-Z]{2,5})?\s+(\d{4})"
 )
-AFTER_1990_S = 6.3e8  # larger times are since 1970
+AFTER_1990_S = 6.3e8  # larger times count from 1970
 LAST_S = 253402300800  # the end of the year 9999
 DAY_S = 86400
 
 
 @dataclass(frozen=True)
 class SwfHeader:
-    """The labels of a header with their texts; the first line of each label."""
+    """The labels of a header with their texts; of repeated labels, the first counts."""
 
     labels: dict[str, str]
 
     @property
     def clusters(self) -> Clusters:
-        """Nodes and processors per node; empty if the header does not say how many there are, or too many.
+        """Nodes and processors per node; empty if the header does not give the number, or too large a one.
 
-        Processors that cannot be shared out equally make nodes of two sizes.
+        If the processors cannot be divided equally, there are nodes of two sizes.
         """
         nodes, processors = (self._count(label) for label in ("MaxNodes", "MaxProcs"))
         processors = processors or nodes
@@ -46,7 +46,7 @@ class SwfHeader:
 
     @property
     def on_what(self) -> str:
-        """What the datacenter was made of, in words; nothing if there is none."""
+        """How the datacenter was derived, in words; empty if there is none."""
         if not self.clusters:
             return ""
         said = ", ".join(f"{name} {self.labels[name]}" for name in ("MaxNodes", "MaxProcs") if name in self.labels)
@@ -60,12 +60,14 @@ class SwfHeader:
 
     @property
     def computer(self) -> str:
-        """The computer and where it stood, in words; nothing if the header does not say."""
+        """The computer and its site, in words; empty if the header does not give them."""
         return ", ".join(self.labels[name] for name in ("Computer", "Installation") if name in self.labels)
 
     def began(self, first_s: float) -> datetime | None:
-        """Return when the first job was submitted, ``first_s`` after the start of the log or since 1970, in the log's
-        time zone, or else in UTC; None if neither the header nor the time says so."""
+        """Return the date at which the first job was submitted, in the log's time zone or, if unknown, in UTC.
+
+        ``first_s`` counts from the start of the log or from 1970. The date is None if neither gives it.
+        """
         start_s = 0.0 if first_s > AFTER_1990_S else self._start_s
         if start_s is None or not 0 <= start_s + first_s < LAST_S - DAY_S:
             return None
@@ -73,14 +75,14 @@ class SwfHeader:
 
     @property
     def zone(self) -> str:
-        """The time zone of its dates, in words."""
+        """The time zone of the log's dates, in words."""
         if isinstance(self._zone, ZoneInfo):
             return self.labels["TimeZoneString"]
         return f"{self._zone or UTC}" + ", as the header names no time zone" * (self._zone is None)
 
     @property
     def _start_s(self) -> float | None:
-        """When the log starts, s since 1970; without a UnixStartTime, by the local StartTime."""
+        """The start of the log, s since 1970, from UnixStartTime or, without it, from the local StartTime."""
         if start := self._count("UnixStartTime", _TIME):
             return start
         found = _DATE.match(self.labels.get("StartTime", ""))
@@ -92,16 +94,16 @@ class SwfHeader:
 
     @property
     def _zone(self) -> tzinfo | None:
-        """The time zone: by its name, or else, and where the machine does not know it, by its offset from UTC, s."""
+        """The time zone by its name or, if that is missing or unknown on this machine, by its offset from UTC, s."""
         try:
             return ZoneInfo(self.labels["TimeZoneString"])
-        except (KeyError, ValueError, OSError):  # not given; no name of a zone; not known
+        except (KeyError, ValueError, OSError):  # missing, not the name of a zone, or unknown
             pass
         offset = _OFFSET.fullmatch(self.labels.get("TimeZone", ""))
         return timezone(timedelta(seconds=int(offset[0]))) if offset and abs(int(offset[0])) < DAY_S else None
 
     def _count(self, label: str, digits: re.Pattern[str] = _COUNT) -> int:
-        """Return the first number of a label's text, as MaxNodes may be followed by words; 0 if there is none."""
+        """Return the first number in a label's text, which may continue with words; 0 if there is none."""
         found = digits.match(self.labels.get(label, ""))
         return int(found[0]) if found and not self.labels[label][found.end() :][:1].isdigit() else 0
 

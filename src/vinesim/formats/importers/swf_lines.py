@@ -10,8 +10,8 @@ from vinesim.formats.source.files import lines_of
 from vinesim.model.errors import InputError, Problem
 
 PROCESSORS = ALLOCATED, REQUESTED = ("allocated", "requested")
-LARGEST = (2**53, 4.1e9, 4.1e9, 2**53)  # job number; times, s: 130 years, or the year 2099; processors
-MAX_PROCESSORS = 10_000_000  # per job; a line with more is broken
+LARGEST = (2**53, 4.1e9, 4.1e9, 2**53)  # largest job id; time, s (130 years, or the year 2099); processors
+MAX_PROCESSORS = 10_000_000  # processors per job; a line with more is broken
 N_FIELDS = 18
 FIELDS = (
     *("job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory"),
@@ -36,7 +36,7 @@ class SwfJob(NamedTuple):
     submit_s: float
     run_s: float
     processors: float
-    other: float  # the number that was requested, if those are allocated, or the other way round
+    other: float  # requested processors if the first number is of allocated ones, and vice versa
     allocated: float
 
 
@@ -48,9 +48,10 @@ def jobs_of(
     partitions: frozenset[int],
     processors: str = ALLOCATED,
 ) -> Iterator[tuple[float, ...]]:
-    """(id, submit s, run s, processors, requested s or 0, the other number of processors, wait s or NaN) of each line.
+    """Yield the numbers of each usable line: (id, submit s, run s, processors, requested s or 0, the other number of
+    processors, wait s or NaN).
 
-    Lines that cannot be used go to the report. ``processors`` says which of two numbers a job has, where it has both.
+    Lines that cannot be used go to the report. ``processors`` selects one of the two numbers if a job has both.
     """
     total = 0
     for number, line in enumerate(lines_of(path), 1):
@@ -79,7 +80,7 @@ def jobs_of(
 
 
 def _count_unused(report: ImportReport, fields: list[bytes]) -> None:
-    """Count the values that nothing is made of."""
+    """Count the values that the import does not use."""
     for i in UNUSED:
         if fields[i] != UNKNOWN:
             report.unused[FIELDS[i]] = report.unused.get(FIELDS[i], 0) + 1
@@ -106,9 +107,9 @@ def _reason(
     widest: int,
     is_whole: bool,
 ) -> str:
-    """Why a line is dropped; nothing if it is not.
+    """Return why a line is dropped; empty if it is kept.
 
-    A job with the status failed (0) or cancelled (5) that ran took its processors as any other, and is kept.
+    Jobs with the status failed (0) or cancelled (5) that ran used their processors like others, and are kept.
     """
     if job is None:
         return "not numbers"
@@ -117,7 +118,7 @@ def _reason(
         (
             "a number out of range",
             not all(abs(value) < most for value, most in zip(job[:4], LARGEST, strict=True)),
-        ),  # NaN too
+        ),  # also true for NaN
         ("a part of a job that another line has whole (status 2, 3 or 4)", status in PARTS),
         ("cancelled before it ran (status 5)", status == CANCELLED and (job.run_s <= 0 or job.allocated == 0)),
         ("another partition", bool(partitions) and partition not in partitions),
@@ -131,7 +132,7 @@ def _reason(
 
 
 def _code(text: bytes) -> int:
-    """A code; -1 for what is none."""
+    """Parse a code; -1 if it is not one."""
     try:
         value = float(text)
     except ValueError:
@@ -140,7 +141,7 @@ def _code(text: bytes) -> int:
 
 
 def _time_s(text: bytes) -> float | None:
-    """A time; None where there is none."""
+    """Parse a time, s; None if there is none."""
     try:
         value = float(text)
     except ValueError:
@@ -149,6 +150,6 @@ def _time_s(text: bytes) -> float | None:
 
 
 def _wait_s(text: bytes) -> float:
-    """How long a job waited; NaN where the log does not say."""
+    """Parse how long a job waited, s; NaN if the log does not give it."""
     found = _time_s(text)
     return math.nan if found is None else found

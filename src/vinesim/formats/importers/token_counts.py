@@ -38,7 +38,7 @@ def read_token_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndar
 
 
 def _matched(source: TableSource, log: Path) -> dict[str, tuple[str, float]]:
-    """Return the columns of tokens by VineSim's names."""
+    """Return the log's columns of tokens by VineSim's names."""
     found = {named(name).stem: (name, 1.0) for name in reversed(source.columns)}
     present = ", ".join(source.columns)[:80]
     problems = [Problem(str(log), f"a column {ours}", present) for ours in COUNTS if ours not in found]

@@ -17,9 +17,9 @@ from vinesim.formats.papers import lines
 from vinesim.formats.papers.lines import Column
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
-N_THREADS = 2  # NumPy releases the interpreter's lock; reading is the bottleneck, so more threads gain nothing
-_MAX_DIGITS = 18  # any such number is below 2^63
-_MAX_WIDTH = 32  # characters of a decimal number
+N_THREADS = 2  # NumPy releases the interpreter lock; reading is the bottleneck, so more threads do not help
+_MAX_DIGITS = 18  # numbers of this length are below 2^63
+_MAX_WIDTH = 32  # most characters of a decimal number
 _COMMENT = re.compile(rb"#[^\n]*")
 Piece = tuple[list[np.ndarray], list[Problem]]
 
@@ -107,7 +107,7 @@ def parse_quick(chunk: bytes, columns: Sequence[Column]) -> list[np.ndarray] | N
 
 
 def _spans(data: np.ndarray, n_columns: int) -> np.ndarray | None:
-    """Where each field starts and ends, [line, column, 2]; None if a line has more or fewer fields."""
+    """Return the start and end of each field, [line, column, 2]; None if a line has more or fewer fields."""
     is_field = data > ord(" ")
     edges = np.flatnonzero(is_field[1:] != is_field[:-1]) + 1
     if is_field[0]:
@@ -126,7 +126,7 @@ def _spans(data: np.ndarray, n_columns: int) -> np.ndarray | None:
 
 
 def _whole(data: np.ndarray, start: np.ndarray, end: np.ndarray, is_pure: bool) -> np.ndarray | None:
-    """Numbers from their digits, last digit first, all lines at once; None if one is too long or not of digits."""
+    """Return numbers from their digits, for all lines at once; None if one is too long or has other characters."""
     width = end - start
     if not len(width):
         return np.empty(0, np.uint8)
@@ -149,7 +149,7 @@ def _whole(data: np.ndarray, start: np.ndarray, end: np.ndarray, is_pure: bool) 
 
 
 def _decimal(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
-    """Decimal numbers by NumPy's own text conversion; None if it fails or the file format forbids the number."""
+    """Convert decimal numbers with NumPy; None if that fails or the file format forbids a number."""
     width = end - start
     longest = int(width.max())
     if longest > _MAX_WIDTH or np.isin(data[start], (ord("-"), ord("+"))).any():
@@ -166,5 +166,5 @@ def _decimal(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray
 
 
 def _narrow(value: np.ndarray) -> np.ndarray:
-    """Return the whole numbers in the smallest unsigned type that holds them."""
+    """Convert whole numbers to the smallest unsigned type that holds them."""
     return value.astype(np.min_scalar_type(int(value.max(initial=0))))

@@ -16,7 +16,7 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
 COLUMNS = (Column("type"), Column("x"), Column("y"))
-MAX_COORDINATE = 2**31 - 2  # so that the number of racks fits int32 too
+MAX_COORDINATE = 2**31 - 2  # so that the number of racks also fits int32
 
 
 def read_deployment(

@@ -20,7 +20,7 @@ MAX_COUNTED = 100_000  # problems; reading stops at this number
 
 _FIELD = re.compile(rb"[^ \t\r]+")
 _COMMENT = re.compile(rb"#[^\n]*")
-_RECORD = re.compile(rb"[^ \t\r\n][^\n]*")  # the rest of a line from its first field
+_RECORD = re.compile(rb"[^ \t\r\n][^\n]*")  # matches a line from its first field to its end
 _WHOLE = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -71,7 +71,7 @@ def chunks(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
 
 
 def records(path: str | os.PathLike[str], first_line: int, chunk: bytes) -> Iterator[list[Field]]:
-    """Yield the fields of each line that has any; bytes that are not UTF-8 text raise :class:`InputError`."""
+    """Yield the fields of each non-blank line. Raises :class:`InputError` for bytes that are not UTF-8 text."""
     for number, line in enumerate(chunk.split(b"\n")[:-1], first_line):
         if not line.isascii() or b"\0" in line:
             _check_text(path, number, line)
@@ -85,7 +85,7 @@ def records(path: str | os.PathLike[str], first_line: int, chunk: bytes) -> Iter
 
 
 def all_records(path: str | os.PathLike[str]) -> Iterator[list[Field]]:
-    """Yield the fields of each line of a file that has any."""
+    """Yield the fields of each non-blank line of a file."""
     for first_line, chunk in chunks(path):
         yield from records(path, first_line, chunk)
 
@@ -129,7 +129,7 @@ def parse(
 def to_number(
     path: str | os.PathLike[str], field: Field, expected: str, is_number: bool = True
 ) -> int | float | Problem:
-    """Return the value of a field, or what is wrong with it."""
+    """Return the value of a field, or the problem with it."""
     text, where = field.text, f"{path}:{field.line}:{field.column}"
     value: int | float
     if _WHOLE.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Read a scenario from the papers' text files, all together, so that the errors of all files are reported at once."""
+"""Read a scenario from the papers' text files, and report the errors of all files together."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -72,7 +72,7 @@ def read_trace(
 
 
 def arrival_times(path: str | os.PathLike[str], arrivals: float | np.ndarray, n_jobs: int) -> np.ndarray:
-    """Return when each job of a file arrives, us: at k x IAT for a number, or the given times, one per job."""
+    """Return when each job of a file arrives, us: job k at k x IAT for a number, or the given times, one per job."""
     if np.ndim(arrivals) == 0:
         iat_us = float(arrivals)
         if not (iat_us >= 0 and math.isfinite(iat_us * n_jobs)):
@@ -118,6 +118,6 @@ def write_trace(
 
 
 def _whole_if_exact(values: np.ndarray) -> np.ndarray:
-    """Return the numbers as integers if all are whole, so that they are written without a decimal point."""
+    """Convert numbers to integers if all are whole, so that they are written without a decimal point."""
     is_whole = (values < 2**63).all() and (values == np.floor(values)).all()
     return values.astype(np.int64) if is_whole else values

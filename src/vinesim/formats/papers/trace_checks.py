@@ -1,4 +1,4 @@
-"""The rules of a trace file, checked on whole columns; lines are looked up only for the messages."""
+"""The rules of a trace file, checked on whole columns. Line numbers are determined only for messages."""
 
 import os
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def _check_jobs(findings: _Findings, task_type: np.ndarray, job: np.ndarray, fir
     remedy = "All tasks of a job have one type: split the job."
     findings.add(differs, TASK_TYPE, task_type, "the task type of the job's previous line", remedy)
     ids = job[first]
-    if (ids[1:] > ids[:-1]).all():  # the usual trace: no need to sort
+    if (ids[1:] > ids[:-1]).all():  # usual in traces, and needs no sorting
         return
     order = np.argsort(ids, kind="stable")
     again = np.sort(first[order[1:][ids[order[1:]] == ids[order[:-1]]]])

@@ -1,4 +1,4 @@
-"""Turn what may be chosen in a plan file into choices, and the choices into the axes of a study."""
+"""Convert the section ``choose`` of a plan file to choices, and choices to the axes of a study."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -34,7 +34,7 @@ def choices(
 
 
 def _form(source: YamlSource, name: str, value: Any) -> tuple[Any, Any]:
-    """Return a choice in the form of a study's axis, None if it is wrong; and its label and condition."""
+    """Return a choice in the form of a study's axis (None if invalid), its label and its condition."""
     path = (SECTION, name)
     if not isinstance(value, dict):
         return value, ChoicePart(label=None, when=None)
@@ -51,7 +51,7 @@ def _form(source: YamlSource, name: str, value: Any) -> tuple[Any, Any]:
 
 
 def _spaced(source: YamlSource, path: tuple[str, ...], part: Any) -> Any:
-    """Return a range as a list, or as a study writes one with a number of values."""
+    """Return a range as a list of values, or in a study's notation for a number of values."""
     ends = [getattr(part, "from"), part.to]
     if part.n is not None:
         return {"log" if part.log else "linear": ends, "n": part.n}
@@ -91,9 +91,9 @@ def _when(
 
 
 def axes(choices: tuple[Choice, ...]) -> tuple[Axis, ...]:
-    """Return the study's axes: one for each choice, or for choices that depend on each other one with their cells.
+    """Return the study's axes: one per choice; choices that depend on each other share one with their cells.
 
-    A choice that is not made sets nothing, so every point of the study is another scenario.
+    A choice that is not made sets nothing, so every point of the study is a different scenario.
     """
     return tuple(_axis(group) for group in groups(choices))
 
@@ -111,7 +111,7 @@ def groups(choices: tuple[Choice, ...]) -> list[list[Choice]]:
 
 
 def cells(group: list[Choice]) -> list[tuple[int, ...]]:
-    """Return the positions on each choice of a group at each position of its axis; -1: the choice is not made."""
+    """Return the position on each choice of a group for each position of its axis; -1 if the choice is not made."""
     found = []
     for cell in product(*(range(-1 if choice.when else 0, len(choice)) for choice in group)):
         at = {choice.name: position for choice, position in zip(group, cell, strict=True)}

@@ -1,4 +1,4 @@
-"""The plan file's document, declared once: its keys, with defaults and meaning.
+"""The keys of a plan file, each declared once with its default and meaning.
 
 Checks, the JSON Schema for editors and the reference page come from these declarations.
 """
@@ -26,7 +26,7 @@ _MOST = 100_000_000
 
 
 def _share(value: Any) -> Any:
-    """Return a share from a number or a percentage such as "1 %"."""
+    """Convert a number or a percentage such as "1 %" to a share."""
     if isinstance(value, str) and value.strip().endswith("%"):
         try:
             return float(value.strip()[:-1]) / 100

@@ -15,11 +15,11 @@ from vinesim.model.python_file import split_file
 from vinesim.model.titles import number_title
 
 DEFAULT_CONFIDENCE = 0.95
-LARGEST_SHARE = 10.0  # in a limit: of an overcommitted unit more than 1, but 90 is meant as percent
+LARGEST_SHARE = 10.0  # largest share in a limit: over-committed units exceed 1, but 90 is meant as percent
 
 
 def objectives(source: YamlSource, document: PlanDocument) -> tuple[Objective, ...]:
-    """Return what is minimised, then what is maximised; problems are added to the source."""
+    """Return the objectives: first those to minimise, then those to maximise. Problems are added to the source."""
     found: list[Objective] = []
     for key, is_maximized in (("minimize", False), ("maximize", True)):
         given = getattr(document, key)

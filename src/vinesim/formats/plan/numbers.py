@@ -7,7 +7,7 @@ from vinesim.formats.study.document import is_number
 from vinesim.model.errors import Problem
 from vinesim.model.run_numbers import NUMBERS
 
-OWN = {  # the numbers that a plan adds; all are known without a run, except what follows from energy and tokens
+OWN = {  # the numbers that a plan adds; all except those based on energy and tokens are known without a run
     "cost.purchase": "prices of all units that are not rented",
     "cost.rent": "what the rented units cost over the years of the section cost",
     "cost.electricity": "what electricity costs over these years, if they consist of such runs",
@@ -27,8 +27,7 @@ def is_own(name: str) -> bool:
 
 
 def wrong_number(name: str, functions: Collection[str] = ()) -> Problem | None:
-    """Return a problem if no number has this name, neither one of VineSim nor one of the functions that the plan
-    records."""
+    """Return a problem if neither VineSim nor a function that the plan records has a number with this name."""
     if is_own(name) or is_number(name) or name.partition(".")[0] in functions:
         return None
     expected = "a number of a run or of a plan, such as jobs.latency_us.p99, energy_j or cost.total"

@@ -1,9 +1,10 @@
-"""Checksums: find damage from a disk or a transfer before the data is used.
+"""Checksums: find damage by a disk or a transfer before the data is used.
 
-A file that is written alone carries its own checksum: the SHA-256 of all its bytes, with zeros for the digits of the
-checksum itself. So there is one file to write, move and copy. The format decides where the checksum is: in the metadata
-of a Parquet file, in a comment in YAML, under a key in JSON.
-A folder that is written at once has a list instead, ``SHA256SUMS``, which ``sha256sum -c`` also checks.
+A single file contains its own checksum: the SHA-256 of all its bytes, with zeros for the digits of the checksum itself.
+There is then only one file to write, move and copy. The checksum is in the metadata of a Parquet file, in a comment in
+YAML, or under a key in JSON.
+
+A folder that is written as a whole has a list instead, ``SHA256SUMS``, which ``sha256sum -c`` also checks.
 """
 
 import hashlib
@@ -38,7 +39,7 @@ def add_checksum(file: BinaryIO) -> None:
 
 
 def is_intact(data: bytes) -> bool:
-    """Whether the bytes match the checksum that they carry; False if they carry none."""
+    """Whether the bytes match the checksum that they contain; False if there is none."""
     view = memoryview(data)
     for found in _CHECKSUM.finditer(data):
         digest = hashlib.sha256(view[: found.start()])
@@ -56,7 +57,7 @@ def is_text_intact(path: str | os.PathLike[str]) -> bool:
 
 
 def check_text(path: str | os.PathLike[str], what: str) -> None:
-    """Raise :class:`InputError` if a text, which is ``what``, does not match the checksum in its comment."""
+    """Raise :class:`InputError` if a file, described by ``what``, does not match the checksum in its comment."""
     if not is_text_intact(path):
         remedy = "If you edited it, remove its last line; if not, use the file that it was made from."
         raise InputError([Problem(str(path), f"{what} whose checksum matches", "a damaged or edited file", remedy)])
@@ -71,7 +72,7 @@ def write_sums(folder: Path) -> None:
 
 
 def listed(folder: Path) -> set[str]:
-    """Return the names in a folder's list of checksums; none without a list that can be read."""
+    """Return the names in a folder's list of checksums; empty without a readable list."""
     try:
         return {name for _, name in map(_columns, read_text(folder / SUMS).splitlines())}
     except (InputError, ValueError):
@@ -79,8 +80,8 @@ def listed(folder: Path) -> set[str]:
 
 
 def check_sums(folder: Path, names: Iterable[str], remedy: str) -> list[Problem]:
-    """Return what is wrong with a folder: each listed file must be there unchanged, and each of ``names`` that is there
-    must be listed."""
+    """Return the problems of a folder: each listed file must exist unchanged, and those of ``names`` that exist must be
+    listed."""
     try:
         sums = {name: digest for digest, name in map(_columns, read_text(folder / SUMS).splitlines())}
     except InputError as error:
@@ -98,7 +99,7 @@ def _columns(line: str) -> tuple[str, str]:
 
 
 def _differences(file: Path, listed: str | None, remedy: str) -> list[Problem]:
-    """Return in what a file differs from its line in the list, or why it cannot be read."""
+    """Return the problem of a file that differs from its line in the list, or cannot be read."""
     if listed is None:
         return [Problem(str(file), f"a line in {SUMS}", "none", remedy)]
     if not file.exists():

@@ -1,4 +1,4 @@
-"""Read what a result folder keeps of the scenario for ``vinesim explain``, and check that it is that of the run."""
+"""Read a result folder's record of the scenario for ``vinesim explain``, and check that it belongs to the run."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from vinesim.model.reservation import Reservation
 
 
 def read_record(result: ResultTables) -> ExplainRecord:
-    """Read the record of a run. Raises :class:`InputError` if there is none, or if it is another run's."""
+    """Read the record of a run. Raises :class:`InputError` if there is none, or if it belongs to another run."""
     record = _read(result.folder)
     if problems := _of_another_run(record, result):
         raise InputError(problems)
@@ -26,7 +26,7 @@ def read_record(result: ResultTables) -> ExplainRecord:
 
 
 def read_closed(folder: Path) -> tuple[list[tuple[int, int, float, float]], list[Reservation]]:
-    """Return when nodes were down (rack, shelf, from, to), and the reservations of a run; none without a record."""
+    """Return when nodes were down (rack, shelf, from, to), and the reservations of a run; empty without a record."""
     if not (folder / EXPLAIN_TYPES).exists():
         return [], []
     found = json.loads(read_text(folder / EXPLAIN_TYPES))
@@ -34,7 +34,7 @@ def read_closed(folder: Path) -> tuple[list[tuple[int, int, float, float]], list
 
 
 def _of_another_run(record: ExplainRecord, result: ResultTables) -> list[Problem]:
-    """Return what shows that a record belongs to another run: its rows, its codes, or its types."""
+    """Return the problem of a record whose rows, codes or types show that it belongs to another run."""
     problems = []
     n_tasks = int(result.rows("SELECT count(*) FROM tasks")[0][0])
     again = "Run it again with vinesim run ... --explain --out DIR."
@@ -98,7 +98,7 @@ def _read(folder: Path) -> ExplainRecord:
 
 
 def _column(columns: dict[str, np.ndarray], name: str, declared: OfTasks) -> Any:
-    """Return a column of tasks, or what it is where the file lacks it; every file has the demands."""
+    """Return a column of tasks, or its default if the file lacks it; every file has the demands."""
     absent = None if declared.absent is None else np.full(len(columns["demand"]), declared.absent)
     return columns.get(declared.file or name, absent)
 
@@ -113,5 +113,5 @@ def _reservations(found: dict[str, Any]) -> list[Reservation]:
 
 
 def _named(prefix: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the columns of a prefix by the rest of their names."""
+    """Return the columns with a prefix, by the rest of their names."""
     return {name.removeprefix(prefix): values for name, values in columns.items() if name.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""What a result folder keeps of the scenario for ``vinesim explain``: what tasks need and what units provide.
+"""A result folder's record of the scenario for ``vinesim explain``: what tasks need and what units provide.
 
 ``explain.json`` has the types and the outages, ``explain.parquet`` one row per task. The result's tables say where and
 when tasks ran.
@@ -31,11 +31,11 @@ ANY_NODE = -1
 
 @dataclass(frozen=True)
 class OfTasks:
-    """How ``explain.parquet`` has a column of the record."""
+    """How ``explain.parquet`` stores a column of the record."""
 
-    absent: float | None = None  # the value of every task in a file without the column; None: nothing
-    file: str = ""  # its name there, if it is another
-    codes_of: str = ""  # the field that it is an index into, or -1
+    absent: float | None = None  # the value of every task if the file lacks the column; None: no value
+    file: str = ""  # its name in the file, if different
+    codes_of: str = ""  # the field into which its values are indices, or -1
 
 
 def _of_tasks(absent: float | None = None, **about: str) -> Mapping[str, OfTasks]:
@@ -44,7 +44,7 @@ def _of_tasks(absent: float | None = None, **about: str) -> Mapping[str, OfTasks
 
 @dataclass(frozen=True, eq=False)
 class ExplainRecord:
-    """P processor types, T task types, N tasks."""
+    """The recorded facts about P processor types, T task types and N tasks."""
 
     processor_types: list[str]
     task_types: list[str]
@@ -55,10 +55,10 @@ class ExplainRecord:
     n_units: np.ndarray = field(metadata=_of_tasks(1, file="units"))  # [N]: units of the lead
     lead: np.ndarray = field(metadata=_of_tasks(ANY_LEAD, codes_of="lead_sets"))  # [N]
     lead_sets: list[list[str]]  # processor types of a lead
-    # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
+    # [N]: what tasks of its job must share to start together, of model.workload; 0: nothing, they start separately
     gang: np.ndarray = field(metadata=_of_tasks(NO_GANG))
     tasks_per_node: np.ndarray = field(metadata=_of_tasks(0))  # [N]: the most of them at one node, 0: any number
-    # [N]: the number of nodes on each of which that many start, 0: any number of nodes
+    # [N]: the number of nodes, each with per_node tasks; 0: any number
     gang_nodes: np.ndarray = field(metadata=_of_tasks(0))
     node_lists: list[list[tuple[int, int]]]  # (rack, shelf) of the nodes that hold an application's data
     node_list: np.ndarray = field(metadata=_of_tasks(ANY_NODE, codes_of="node_lists"))  # [N]
@@ -66,15 +66,15 @@ class ExplainRecord:
     partition: np.ndarray = field(metadata=_of_tasks(NO_PARTITION, codes_of="partitions"))  # [N]
     users: list[str]
     user: np.ndarray = field(metadata=_of_tasks(-1, codes_of="users"))  # [N]
-    companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
+    companions: dict[str, np.ndarray]  # processor type -> [N] float64: the amount held of one unit
     requests: dict[str, np.ndarray]  # resource -> [N] float64
-    outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
-    reserves: str  # for which waiting jobs the policy keeps units free: "first", "all", "by rank", or "": for none
-    starts_in_order: bool  # the policy starts tasks in the order of arrival
-    # [N]: how long the policy takes each task to run at most; None: not recorded
+    outages: list[tuple[int, int, float, float]]  # nodes that were down: (rack, shelf, down_us, up_us)
+    reserves: str  # the waiting jobs for which the policy keeps units free: "first", "all", "by rank", or "" for none
+    starts_in_order: bool  # whether the policy starts tasks in the order of arrival
+    # [N]: the longest run time that the policy expects of each task; None: not recorded
     expected_us: np.ndarray | None = field(metadata=_of_tasks())
-    power_caps: dict[str, np.ndarray] | None  # caps, and what units draw: model/power_caps.py; None: no caps
-    after: dict[int, list[int]]  # the jobs that a job waited for; no entry: none
+    power_caps: dict[str, np.ndarray] | None  # caps and powers of units (model/power_caps.py); None without caps
+    after: dict[int, list[int]]  # the jobs on which each job depends, if any
     reservations: list[Reservation]
 
     def outages_of(self, rack: np.ndarray, shelf: np.ndarray) -> dict[int, list[tuple[float, float]]]:
@@ -92,8 +92,7 @@ COLUMNS: dict[str, OfTasks] = {
 
 
 def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = (), policy: Any = None) -> None:
-    """Write both files; ``failures`` are those of the run, ``policy`` is the one that decided, with its declarations.
-    Raises OSError."""
+    """Write both files for the run's failures and its policy, whose declarations are kept. Raises OSError."""
     work = scenario.workload
     heeds = "application" in getattr(policy, "groups", ()) and work.application is not None
     listed = listed_by_code(work, scenario.applications) if heeds else []
@@ -108,7 +107,7 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
 
 
 def _types(scenario: Scenario, listed: Listed, outages: Sequence[Outage], policy: Any) -> dict[str, Any]:
-    """Return what is not of single tasks; ``listed`` has the nodes with the data of each application."""
+    """Return the facts that are not about single tasks; ``listed`` has the nodes with each application's data."""
     types, work = scenario.datacenter.processor_types, scenario.workload
     caps = {name: np.asarray(column).tolist() for name, column in cap_columns(scenario).items()}
     content = {
@@ -180,7 +179,7 @@ def _reserved(one: Reservation) -> dict[str, Any]:
 
 
 def _expected_us(work: Workload) -> np.ndarray | None:
-    """[N] us: the estimate of each task, or its limit if that is less; None if the workload has neither."""
+    """Return [N] the smaller of each task's estimate and limit, us; None if the workload has neither."""
     if work.estimate_us is None and work.limit_us is None:
         return None
     estimate_us = np.full(work.n_tasks, np.inf) if work.estimate_us is None else work.estimate_us

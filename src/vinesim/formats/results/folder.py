@@ -17,9 +17,9 @@ from vinesim.model.errors import InputError, Problem
 
 SUMMARY, STUDY = "summary.json", "study.yaml"  # of a run; of a sweep or a plan
 TABLES = tuple(table.name for table in OF_RUNS)
-REPORT, TIMELINE = "report.html", "timeline.json"  # made later from a result, and replaced with it
+REPORT, TIMELINE = "report.html", "timeline.json"  # files made later from a result; a new result replaces them too
 EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # only if requested, for vinesim explain
-SCENARIO, ORIGIN, INPUTS = "scenario.yaml", "origin.json", Path("inputs")  # what is needed to run it again
+SCENARIO, ORIGIN, INPUTS = "scenario.yaml", "origin.json", Path("inputs")  # what is needed to repeat the run
 CHECKED = {
     SUMMARY,
     SCENARIO,
@@ -27,7 +27,7 @@ CHECKED = {
     EXPLAIN_TYPES,
     EXPLAIN_TASKS,
     *(f"{name}.parquet" for name in (*TABLES, LABELS.name)),
-}  # have a checksum
+}  # files with a checksum
 FILES = {*CHECKED, SUMS, REPORT, TIMELINE, f"{TIMELINE}.gz"}
 
 
@@ -51,8 +51,7 @@ def check_target(folder: str | Path) -> None:
 
 
 def _is_of_result(folder: Path, name: str) -> bool:
-    """Whether an entry of a folder belongs to a result there; inputs only as they are listed, so that a study in the
-    same place is not taken for them."""
+    """Whether an entry of a folder belongs to a result. Inputs must be listed, so that a study's files do not count."""
     if name in (SCENARIO, ORIGIN):
         return name in listed(folder)
     if name == INPUTS.name:
@@ -76,7 +75,7 @@ def _finite(value: Any) -> Any:
 
 
 class Measured(Protocol):
-    """What a result folder is made of; each of TABLES, and LABELS, is an attribute too, and may be None."""
+    """The contents of a result folder. Each of TABLES, and LABELS, is also an attribute, and may be None."""
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -117,7 +116,7 @@ def write_result(folder: str | Path, result: Measured, also: Callable[[Path], No
 
 
 def _replace(target: Path, draft: Path) -> None:
-    """Move the draft to its target. What was there is then under the draft's name, or removed."""
+    """Move the draft to its target. The old target is then under the draft's name, or removed."""
     if not target.exists():
         os.replace(draft, target)
     elif not exchanged(draft, target):
@@ -140,7 +139,7 @@ def _end_replacement(target: Path) -> None:
 
 
 def _set_aside(target: Path) -> Path:
-    """Return where an old result is while it is replaced, on systems that cannot exchange two folders."""
+    """Return the name of an old result during its replacement, on systems that cannot exchange two folders."""
     return target.with_name(f".{target.name}.vinesim-old")
 
 

@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks; it needs no other files."""
+"""Results as self-contained HTML for notebooks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -9,8 +9,8 @@ import numpy as np
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import time_or_dash
 
-ROWS = 10  # shown of a table
-POINTS, WIDTH, HEIGHT = 200, 400, 60  # of a picture
+ROWS = 10  # rows shown of a table
+POINTS, WIDTH, HEIGHT = 200, 400, 60  # points, width and height of a picture
 QUANTILES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "max": "max"}
 
 

@@ -1,4 +1,4 @@
-"""Read back what an engine returned from the tables of a result, so that numbers can be computed from it again."""
+"""Rebuild an engine's outcome from the tables of a result, so that numbers can be computed from it again."""
 
 import math
 from collections.abc import Iterable
@@ -24,15 +24,15 @@ from vinesim.model.result import (
 )
 from vinesim.model.scenario import Scenario
 
-_EARLY = ("early_ends", "outages")  # parts of a summary that there are only if segments may end early
+_EARLY = ("early_ends", "outages")  # parts of a summary that exist only if segments may end early
 _SEGMENTS = "SELECT * FROM segments ORDER BY end_us, task, segment"
 
 
 def read_outcome(result: ResultTables, scenario: Scenario) -> Outcome:
     """Return the outcome of a stored run of a scenario.
 
-    How much work was left when a segment ended is not stored (NaN), nor are the failures that were drawn: no number
-    needs them.
+    Results do not store the work left at the end of a segment (NaN here) or the drawn failures, because no number needs
+    them.
     """
     tasks, units = (
         result.columns("SELECT * FROM tasks ORDER BY task"),
@@ -86,15 +86,17 @@ def _eligible_us(result: ResultTables) -> np.ndarray:
 
 
 def _peaks_w(scenario: Scenario, found: dict[str, Any]) -> np.ndarray:
-    """[R + 1] W: the peak of each rack with a cap, then of the datacenter if it has one; NaN of others."""
+    """Return [R + 1] the peak power of each rack with a cap, and of the datacenter if it has one, W; NaN for others."""
     center = scenario.datacenter
     pools = range(center.n_racks + 1)
     return np.array([found.get(pool_words(center, pool), {}).get("peak_w", math.nan) for pool in pools])
 
 
 def _of_segments(rows: dict[str, np.ndarray], takes_none: np.ndarray) -> tuple[EarlyEnds, Held | None, Held | None]:
-    """Return the segments that ended early, and what tasks held besides the unit that they ran on: in their last
-    segment, and in the earlier ones. ``takes_none`` [N]: tasks that take nothing of their unit, as followers do."""
+    """Return the segments that ended early, and the further units of tasks, in their last segments and in earlier ones.
+
+    ``takes_none`` [N]: tasks that take nothing of their unit, such as followers.
+    """
     why = np.array([OUTCOMES.index(name) for name in rows["outcome"]], np.int8)
     is_early, is_over = ~np.isin(why, (FINISHED, CUT)), np.isin(why, (FINISHED, CUT, KILLED, WITHDRAWN))
     is_first = rows["part"] == 0 if "part" in rows else np.ones(len(why), bool)

@@ -37,7 +37,7 @@ def write_table(
 
 def arrow_stream(columns: Mapping[str, np.ndarray], requested_schema: Any = None) -> Any:
     """Return columns of equal length as an Arrow stream in a PyCapsule, with NULL for what is missing."""
-    connection = connected()  # not closed here: the stream is read from it later, and keeps it
+    connection = connected()  # not closed here, because the stream reads from it later
     connection.register("columns", _whole(columns))
     return connection.arrow_stream(_query_of(columns), requested_schema)
 
@@ -47,19 +47,19 @@ def _whole(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _query_of(columns: Mapping[str, np.ndarray]) -> str:
-    """Return the query of all columns. DuckDB itself takes NaN in an array for NULL: a query that asked for it took as
-    long as the rest, as a sweep has 200 columns."""
+    """Return the query of all columns. DuckDB itself treats NaN in an array as NULL; a query for that took as long as
+    everything else, because a sweep has 200 columns."""
     fields = []
     for name, values in columns.items():
         quoted = name_of(name)
         is_nothing = values.dtype.kind == "O" and all(value is None for value in values)
-        text = f"CAST({quoted} AS VARCHAR) AS {quoted}"  # else DuckDB makes a column of NULLs an integer column
+        text = f"CAST({quoted} AS VARCHAR) AS {quoted}"  # otherwise DuckDB makes a column of NULLs an integer column
         fields.append(text if is_nothing else quoted)
     return f"SELECT {', '.join(fields)} FROM columns"  # noqa: S608
 
 
 def read_metadata(paths: Sequence[Path], name: str) -> dict[Path, str]:
-    """Return the metadata text of that name, by path, of each file that has it. Raises :class:`InputError`."""
+    """Return the metadata text with this name of each file that has one, by path. Raises :class:`InputError`."""
     if not paths:
         return {}
     query = "SELECT file_name, decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?"

@@ -1,4 +1,4 @@
-"""Columns of equal length, as every table of a result is, and what becomes of them: Parquet, Arrow, a data frame."""
+"""Tables of results: columns of equal length, with exports to Parquet, Arrow and data frames."""
 
 from collections.abc import Iterator, Mapping
 from textwrap import shorten
@@ -37,9 +37,9 @@ class Table(Mapping[str, np.ndarray]):
         return table_html(self._columns, self.n_rows)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the table as an Arrow stream, which pandas, Polars, PyArrow and DuckDB take; missing values are NULL.
+        """Return the table as an Arrow stream for pandas, Polars, PyArrow or DuckDB; missing values are NULL.
 
-        The interface is Arrow's PyCapsule interface.
+        This is Arrow's PyCapsule interface.
         """
         return arrow_stream(self._columns, requested_schema)
 
@@ -61,7 +61,7 @@ class Table(Mapping[str, np.ndarray]):
 
 
 class _Stream:
-    """A table of which only the Arrow stream shows: Polars would take a mapping column by column, with NaN."""
+    """A wrapper that shows only a table's Arrow stream: Polars would read a mapping column by column, with NaN."""
 
     def __init__(self, table: Table):
         self.__arrow_c_stream__ = table.__arrow_c_stream__

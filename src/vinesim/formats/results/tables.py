@@ -36,7 +36,7 @@ CREATE TEMP VIEW tasks AS SELECT kept_tasks.*, eligible_us FROM kept_tasks JOIN 
 _AT_ARRIVAL = """
 ALTER VIEW {name} RENAME TO kept_{name};
 CREATE TEMP VIEW {name} AS SELECT *, arrival_us AS eligible_us FROM kept_{name}
-"""  # no job waited for others
+"""  # if no job depends on others
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
@@ -45,18 +45,18 @@ _RUN_AGAIN = "Write it again with vinesim run --out."
 class ResultTables:
     """The summary, and one SQL view per table.
 
-    The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result
-    has one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and
-    more for those that it held besides. A missing end means that it was there when the run ended. Jobs and tasks
-    have a column ``eligible_us``, their arrival where no job waits for others.
+    The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result has
+    one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and larger for
+    its further units. A missing end means that the task still held the unit when the run ended. Jobs and tasks have a
+    column ``eligible_us``, which is the arrival if no job depends on others.
     """
 
     folder: Path
     summary: dict[str, Any]
     names: frozenset[str]  # the tables in the folder
-    is_shared: bool  # allocated and active can differ: units held several tasks, or differ in capacity
+    is_shared: bool  # whether allocated and active can differ: units hold several tasks, or differ in capacity
     connection: Connection
-    _names_of_columns: dict[str, set[str]] = field(default_factory=dict, init=False)  # of tables that were asked for
+    _names_of_columns: dict[str, set[str]] = field(default_factory=dict, init=False)  # of tables already requested
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query. Raises :class:`InputError` if a file is damaged."""
@@ -73,7 +73,7 @@ class ResultTables:
         }
 
     def table(self, name: str) -> dict[str, np.ndarray] | None:
-        """Return all columns of a table in the order of its numbers; None if the result lacks it."""
+        """Return all columns of a table, sorted by its key; None if the result lacks it."""
         if name not in self.names:
             return None
         (declared,) = (table for table in TABLES if table.name == name)
@@ -98,7 +98,7 @@ class ResultTables:
 
     @property
     def kinds_of_labels(self) -> list[str]:
-        """The columns of the table of labels: what jobs can be broken down by."""
+        """The columns of the table of labels, by which jobs can be broken down."""
         if "labels" not in self.names:
             return []
         return [column.name for column in LABELS.columns if column.is_optional and self.has("labels", column.name)]
@@ -109,7 +109,7 @@ class ResultTables:
         return Clock.of(self.summary["provenance"].get("start_date"), f"{self.folder / SUMMARY}: start_date")
 
     def has(self, table: str, column: str) -> bool:
-        """Whether a table has a column, which only some runs have."""
+        """Whether a table has this optional column."""
         if table not in self._names_of_columns:
             with _readable(self.folder):
                 self._names_of_columns[table] = _column_names(self.connection, table)
@@ -144,9 +144,9 @@ def _name(names: list[str] | dict[int, str], code: int, what: str) -> str:
 
 @contextmanager
 def open_result(folder: str | Path) -> Iterator[ResultTables]:
-    """Open a result folder. Raises :class:`InputError` with everything that is missing or damaged.
+    """Open a result folder. Raises :class:`InputError` that lists everything missing or damaged.
 
-    A result without a list of checksums comes from an earlier version: it is read with a warning.
+    A result without a list of checksums is from an earlier version; reading it gives a warning.
     """
     path = Path(folder)
     _check_kind(path)
@@ -176,7 +176,7 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
 
 
 def _check_kind(folder: Path) -> None:
-    """Raise if a folder is not a result at all; a damaged result is reported file by file."""
+    """Raise :class:`InputError` if a folder is not a result; damaged results are reported elsewhere, file by file."""
     if not any((folder / name).exists() for name in (SUMMARY, "tasks.parquet")):
         is_sweep = (folder / STUDY).exists()
         is_there = "none" if folder.is_dir() else "a file" if folder.exists() else "no such folder"

@@ -15,7 +15,7 @@ from vinesim.workloads.modulation import Cycle, States, cycle_of, cycle_of_count
 
 
 def arrivals_of(source: YamlSource, part: ArrivalsPart, folder: Path, path: Steps = ("arrivals",)) -> Arrivals | None:
-    """The arrival process; None if it is wrong, with its problems noted at ``path``."""
+    """Return the arrival process; None if it is invalid, with its problems added at ``path``."""
     kind = next(name for name in ARRIVALS if getattr(part, name) is not None)
     given: Any = getattr(part, kind)
     if kind == "times":

@@ -21,13 +21,13 @@ from vinesim.model.errors import InputError, Problem, Steps
 from vinesim.model.speed_curves import ANY_TASK
 from vinesim.model.step_times import AXES, NO_TABLE, Exchange, StepProfile, StepTime
 
-Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]  # of each layer: rising numbers, times in us
-ATTENTION = "attention"  # as a layer
+Curves = Mapping[str, tuple[np.ndarray, np.ndarray]]  # of each layer: increasing numbers, and times, us
+ATTENTION = "attention"  # counts as a layer
 MOST_NUMBER = 1_000_000_000
 
 
 def with_batching(source: YamlSource, parts: Sequence[ProcessorTypePart] | None, names: Names) -> Names:
-    """Return the names with the batching of their processor types; what is wrong with it is added to the source."""
+    """Return the names with the batching of their processor types; problems are added to the source."""
     processors = {one.name: one for one in names.processors}
     for i, part in enumerate(parts or []):
         if part.batching is None or part.name not in processors:
@@ -55,7 +55,7 @@ def _batching(source: YamlSource, path: Steps, part: BatchingPart, names: Names)
 
 
 def step_time(source: YamlSource, path: Steps, part: StepPart, folder: Path) -> StepTime | None:
-    """Return the time of a step that is at ``path``; None if it is wrong, with its problems added to the source."""
+    """Return the step time at ``path``; None if it is invalid, with its problems added to the source."""
     profile = None
     if part.profile is not None:
         profile = _profile(source, (*path, "profile"), part.profile, folder)
@@ -67,7 +67,7 @@ def step_time(source: YamlSource, path: Steps, part: StepPart, folder: Path) -> 
 
 
 def read_profile(path: Path) -> tuple[dict[str, Any], StepProfile]:
-    """Return the section ``profile`` that is alone in a file, and what it says. Raises :class:`InputError`."""
+    """Return the section ``profile``, the only one of a file, and the profile. Raises :class:`InputError`."""
     source = YamlSource(path)
     part = checked_part(source, (), StepProfilePart, source.data)
     profile = None if part is None else _profile(source, (), part, path.parent)
@@ -77,7 +77,7 @@ def read_profile(path: Path) -> tuple[dict[str, Any], StepProfile]:
 
 
 def moved_profile(section: Mapping[str, Any], file: Path, folder: Path) -> dict[str, Any]:
-    """Return the section of a file as a file in another folder has it."""
+    """Return a file's section with its file names relative to another folder."""
     return dict(moved(section, ("processor_types",), file.parent, folder))
 
 
@@ -108,8 +108,10 @@ def _profile(source: YamlSource, path: Steps, part: StepProfilePart, folder: Pat
 
 
 def _sum(curves: Curves, repeats: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of all curves up to the end of the shortest, and the times of all layers together; each layer
-    is on the line between its numbers."""
+    """Add up the curves of all layers: return their numbers, up to the end of the shortest curve, and total times.
+
+    Each layer's time is interpolated linearly.
+    """
     if not curves:
         return NO_TABLE, np.zeros(1)
     numbers = np.unique(np.concatenate([x for x, _ in curves.values()]))
@@ -118,7 +120,7 @@ def _sum(curves: Curves, repeats: Mapping[str, int]) -> tuple[np.ndarray, np.nda
 
 
 def read_layers(path: Path, column: str) -> Curves:
-    """Read the times of layers by a number of tokens or sequences. Raises :class:`InputError`."""
+    """Read the times of layers by number of tokens or sequences (``column``). Raises :class:`InputError`."""
     found = read_csv_rows(path, ("layer", column, "time_us"))
     curves: dict[str, dict[float, float]] = {}
     for line, row in found.rows:

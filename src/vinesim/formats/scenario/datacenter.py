@@ -16,13 +16,13 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Steps
 from vinesim.workloads.placement import distinct_nodes
 
-Stack = list[tuple[str, float | None, int]]  # units in their order: type, capacity (None: that of the type), count
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # type, capacity, rack, shelf of each unit
+Stack = list[tuple[str, float | None, int]]  # units in order: type, capacity (None: the type's), count
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # type, capacity, rack and shelf of each unit
 NO_NAME = ""
 
 
 def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datacenter | None:
-    """Build the datacenter; None if it is wrong, with its problems added to the source."""
+    """Build the datacenter; None if it is invalid, with its problems added to the source."""
     node_names, rack_names = None, ()
     if part.file is not None:
         reader = read_servers if part.file.endswith(SUFFIXES) else read_deployment
@@ -60,7 +60,7 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
 
 
 def _rack_caps(part: DatacenterPart, n_used: int) -> np.ndarray | None:
-    """[R] the power cap of each rack, inf: none; None if no rack has one."""
+    """Return [R] the power cap of each rack, W, infinite without one; None if no rack has one."""
     if all(one.power_cap is None for one in part.racks or []):
         return None
     caps = [np.inf if one.power_cap is None else one.power_cap for one in part.racks or []]
@@ -70,7 +70,7 @@ def _rack_caps(part: DatacenterPart, n_used: int) -> np.ndarray | None:
 
 
 def _counted(source: YamlSource, part: DatacenterPart, names: Names) -> Columns | None:
-    """The columns of the units in the racks or in the list; None if they are wrong."""
+    """Return the columns of the units in the racks or in the list; None if they are invalid."""
     codes = codes_of(names.processors)
     n_before, n_units = source.n_problems, 0
     for path, name, unit, count in _counts(part):
@@ -118,7 +118,7 @@ def _counted(source: YamlSource, part: DatacenterPart, names: Names) -> Columns 
 
 
 def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, UnitPart | UnitsPart, int]]:
-    """Yield every count of units: its path, the type's name, its declaration, and how many units it makes in total."""
+    """Yield every count of units: its path, the type's name, its declaration, and the resulting number of units."""
     for i, unit in enumerate(part.units or []):
         yield ("datacenter", "units", i, "type"), unit.type, unit, unit.count
     for i, rack in enumerate(part.racks or []):
@@ -131,14 +131,14 @@ def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, UnitPart | Units
 
 
 def _units(stack: Stack, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Type and capacity of each unit of a stack; NaN: the capacity of its type."""
+    """Return the type and capacity of each unit of a stack; NaN stands for the type's capacity."""
     counts = [count for _, _, count in stack]
     sizes = [np.nan if size is None else size for _, size, _ in stack]
     return np.repeat([codes[name] for name, _, _ in stack], counts), np.repeat(np.array(sizes, np.float64), counts)
 
 
 def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Type, capacity and shelf of each unit of one rack of this kind."""
+    """Return the type, capacity and shelf of each unit in one rack of this kind."""
     if part.nodes is not None:
         pieces, bottom = [], 0
         for node in part.nodes:
@@ -152,7 +152,7 @@ def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndar
     units = part.units or {}
     counts = [one.count for one in units.values()]
     kind, capacity = _units([(name, one.size, one.count) for name, one in units.items()], codes)
-    if part.layout == "alternate":  # the first of each type, then the second of each ...
+    if part.layout == "alternate":  # the first unit of each type, then the second of each, and so on
         turn = np.concatenate([np.arange(count) for count in counts])
         order = np.argsort(turn, kind="stable")
         kind, capacity = kind[order], capacity[order]
@@ -160,7 +160,7 @@ def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndar
 
 
 def _names_of_nodes(source: YamlSource, part: DatacenterPart, columns: Columns) -> np.ndarray | None:
-    """[U] the name of the node of each unit, or NO_NAME; None if two nodes have one name."""
+    """Return [U] the name of each unit's node, or NO_NAME; None if two nodes have the same name."""
     named: dict[tuple[int, int], str] = {}
     seen: set[str] = set()
     n_before, first = source.n_problems, 0
@@ -182,6 +182,5 @@ def _names_of_nodes(source: YamlSource, part: DatacenterPart, columns: Columns) 
 
 
 def data_nodes(center: Datacenter) -> np.ndarray:
-    """Where generated data may lie, [n, 2] int32: on the storage units or, if there are none, on the nodes that have a
-    unit."""
+    """Return the nodes for generated data, [n, 2] int32: those with storage units or, if none have, with any unit."""
     return distinct_nodes(*center.storage.T) if len(center.storage) else distinct_nodes(center.rack, center.shelf)

@@ -39,7 +39,7 @@ class UnitsPart(_Sized):
 
 
 def _counted(value: Any) -> Any:
-    """Turn a number of units into a mapping."""
+    """Convert a number of units to a mapping."""
     return value if isinstance(value, dict | UnitsPart) else {"count": value}
 
 
@@ -59,7 +59,7 @@ class UnitPart(_Sized):
 
 
 def _listed(value: Any) -> Any:
-    """Turn names as Slurm writes them, such as ``gpu[01-08],login``, into a list."""
+    """Convert names in Slurm's notation, such as ``gpu[01-08],login``, to a list."""
     if not isinstance(value, str):
         return value
     try:
@@ -166,6 +166,6 @@ class DatacenterPart(_OfDatacenter):
 
     @property
     def resources(self) -> list[str]:
-        """The resources of its nodes, in the order of their first use."""
+        """The resources of the nodes, in the order of their first use."""
         nodes = [node for rack in self.racks or [] for node in rack.nodes or []]
         return list(dict.fromkeys(name for node in nodes for name in node.amounts))

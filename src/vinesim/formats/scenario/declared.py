@@ -1,4 +1,4 @@
-"""Derive parts of the scenario file from classes of the model that declare their keys, and build these from them."""
+"""Derive parts of the scenario file from classes of the model, whose attributes are the keys, and build them back."""
 
 from dataclasses import MISSING
 from typing import Annotated, Any, get_args
@@ -15,8 +15,8 @@ _TYPES = {NUMBER: Number, ABOVE_0: Positive, TIME: Time}
 def part_of(model: type, base: type[Part] = Part, **types: Any) -> Any:
     """Return a class of parts with the keys of ``base`` and one for each attribute that a class of the model declares.
 
-    ``types`` are those of keys, by name, where a file has more than a number or a word: a quantity with a unit, a
-    table, another part. A key whose type has None may be absent, and the attribute then has the model's default.
+    ``types`` holds the types of keys for which a file has more than a number or a word: a quantity with a unit, a
+    table, another part. A key whose type includes None may be absent; the attribute then has the model's default.
     """
     keys: dict[str, Any] = {}
     for one in attributes_of(model):

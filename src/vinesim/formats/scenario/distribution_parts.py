@@ -80,7 +80,7 @@ class DistributionPart(Part):
 
 
 def distribution_of(source: YamlSource, path: Steps, value: Any, folder: Path) -> Distribution | None:
-    """Return the distribution at a place of a document; None if it is wrong, with its problems added."""
+    """Return the distribution at a place of a document; None if it is invalid, with its problems added."""
     part = checked_part(source, tuple(path), DistributionPart, _as_constant(value))
     if part is None:
         return None

@@ -31,7 +31,7 @@ from vinesim.model.scenario import PERIOD_US
 
 
 def _or_file(schema: dict[str, Any]) -> None:
-    """Let editors accept the name of a file too. The file's content is merged in before the document is checked."""
+    """Make editors also accept the name of a file. The file's content is merged in before the document is checked."""
     words = {key: schema.pop(key) for key in ("enum", "type") if key in schema}
     schema["anyOf"] = [words, {"type": "string", "pattern": r"\.ya?ml$"}]
 
@@ -143,7 +143,7 @@ def schema_around_scenario(document: type[Part]) -> dict[str, Any]:
 
 
 def _add_options(parts: dict[str, Any], options: Mapping[str, Any]) -> None:
-    """Add what is known of generators' options that are more than a number or a word: distributions, kinds of jobs."""
+    """Add the schemas of generators' options that are more than a number or a word: distributions, kinds of jobs."""
     from vinesim.workloads.registry import GENERATORS
 
     distribution = DistributionPart.model_json_schema(ref_template="#/$defs/{model}")

@@ -44,14 +44,14 @@ def extended(root: yaml.Node, path: str | os.PathLike[str], above: tuple[Path, .
 
 
 def with_extended_scenario(root: yaml.Node, path: str | os.PathLike[str]) -> yaml.Node:
-    """Do the same for the scenario that stands in a study or a plan. Raises :class:`InputError`."""
+    """Merge as :func:`extended` does the scenario inside a study or a plan. Raises :class:`InputError`."""
     if isinstance(root, yaml.MappingNode):
         root.value = [(key, extended(value, path) if key.value == "scenario" else value) for key, value in root.value]
     return root
 
 
 def _without(root: yaml.Node) -> yaml.MappingNode:
-    """Return the mapping without its ``extends``; the other file's counts."""
+    """Return the mapping without its own key ``extends``, so that the other file's applies."""
     return yaml.MappingNode(
         root.tag, [(key, value) for key, value in root.value if key.value != KEY], root.start_mark, root.end_mark
     )

@@ -1,4 +1,4 @@
-"""Turn a scenario file (YAML) into a :class:`~vinesim.model.scenario.Scenario`, or report everything wrong with it.
+"""Convert a scenario file (YAML) to a :class:`~vinesim.model.scenario.Scenario`, or report everything wrong with it.
 
 The keys are declared in ``document``; ``scenario_schema`` returns them as JSON Schema for editors.
 """
@@ -42,7 +42,7 @@ from vinesim.workloads.estimates import with_error
 
 __all__ = ["read_source", "scenario_from", "scenario_schema"]
 
-ITEMS = ("outages", "failures", "partitions", "reservations")  # sections of which each item has its own place
+ITEMS = ("outages", "failures", "partitions", "reservations")  # sections whose items have their own places in messages
 _SECTIONS = {
     "sampling_us": "sampling",
     "horizon_us": "horizon",
@@ -72,8 +72,8 @@ def scenario_from(
 ) -> Scenario:
     """Build the scenario of a document read from a file or made in Python; its file names start from ``folder``.
 
-    In a document made in Python the policy may be a class or an object. ``check_policy(policy, options)`` is called
-    too, so that its :class:`InputError` joins the others; so is ``check_demands(scenario)``. Raises
+    In a document made in Python, the policy may be a class or an object. ``check_policy(policy, options)`` and
+    ``check_demands(scenario)`` are also called, so that their problems are reported with all others. Raises
     :class:`InputError` with the place of every problem.
     """
     policy = source.data.get("policy") if isinstance(source.data, dict) else None
@@ -102,7 +102,11 @@ class _Builder:
         source, document = self.source, self.document
         policy = self._policy(check_policy)
         network = self._network()
-        if {"processor_types", "task_types", "extends"} & self.bad:  # sections that name a type cannot be checked
+        if {
+            "processor_types",
+            "task_types",
+            "extends",
+        } & self.bad:  # without types, the sections that name one cannot be checked
             Workloads(source, document, self.bad, Names((), (), self.folder)).check_options()
             return None
         names = names_of(source, document, self.folder)
@@ -112,7 +116,7 @@ class _Builder:
         nodes = None if center is None else data_nodes(center)
         workloads = Workloads(source, document, self.bad, names)
         workloads.build(nodes, center)
-        names = workloads.names  # with the task types of a table
+        names = workloads.names  # including the task types of a table
         used = [] if center is None else list(center.count_by_type())
         affinities = None
         if "affinity" not in self.bad and workloads.types_are_known:
@@ -178,7 +182,7 @@ class _Builder:
         return made
 
     def _with_estimates(self, made: Scenario) -> Scenario:
-        """Return the scenario with estimates of the times that are as wrong as the document says."""
+        """Return the scenario with estimates that have the error given in the document."""
         error = 0.0 if self.document.workload is None else self.document.workload.estimate_error
         if error == 0:
             return made
@@ -251,7 +255,7 @@ class _Builder:
         return network
 
     def _adopt(self, error: InputError, workloads: Workloads) -> None:
-        """Report problems that the model found in the parts together, at the section that they are about."""
+        """Report problems that the model found in the combination of sections, each at its section."""
         for problem in error.problems:
             if workloads.adopt(problem):
                 continue
@@ -282,7 +286,7 @@ def _accounting(part: AccountingPart | None) -> Accounting:
 
 
 def _in_use(center: Datacenter, job_task_type: np.ndarray, affinities: np.ndarray) -> np.ndarray:
-    """Whether a unit of the type can run a task of the type in this scenario, [P, T]."""
+    """Return [P, T] whether a unit of each type can run a task of each type in this scenario."""
     is_deployed, is_asked_for = (np.zeros(n, bool) for n in affinities.shape)
     is_deployed[center.unit_type] = True
     is_asked_for[job_task_type] = True

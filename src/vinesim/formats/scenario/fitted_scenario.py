@@ -1,4 +1,4 @@
-"""Write what was fitted to a log as part of a scenario file: a generator of such jobs, or a serving engine."""
+"""Write the fit of a log as a part of a scenario file: a generator of such jobs, or a serving engine."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -51,7 +51,7 @@ def fitted_document(fit: LogFit, log: Log) -> dict[str, Any]:
 
 
 def distribution_text(fitted: Fitted, *, is_time: bool) -> dict[str, Any]:
-    """Return a distribution as a scenario file gives it, with times in a unit that suits them."""
+    """Return a distribution in the notation of a scenario file, with times in a suitable unit."""
     given: Distribution = fitted.distribution
     values = {item.name: getattr(given, item.name) for item in fields(given)}  # type: ignore[arg-type]
     if isinstance(given, Constant):
@@ -68,7 +68,7 @@ def _text(value: float, is_time: bool) -> Any:
 
 
 def time_text(value: float) -> str:
-    """Write a time with four digits, in the unit that people read it in."""
+    """Format a time with four digits in a suitable unit."""
     unit = format_time_us(value).rpartition(" ")[2] if value > 0 else "us"
     unit_us = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10}[unit]
     return f"{value / unit_us:.4g} {unit}"
@@ -102,7 +102,7 @@ def write_fitted(path: Path, fit: LogFit, log: Log, name: str) -> None:
 
 
 def notes(fit: LogFit) -> list[str]:
-    """Return what the fitted distributions do not have that the log has."""
+    """Return the properties of the log that the fitted distributions lack, in words."""
     found = []
     if fit.span_us < LEAST_DAYS * DAY_US:
         found.append(f"The log is shorter than the {LEAST_DAYS} days that a daily cycle needs to show.")
@@ -121,7 +121,7 @@ def notes(fit: LogFit) -> list[str]:
     return found
 
 
-TASK_TYPE = "TASK"  # that of a table of requests without task types
+TASK_TYPE = "TASK"  # the task type of a table of requests without task types
 
 
 def step_document(step: StepTime, profile: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -143,8 +143,10 @@ def batching_document(batching: Batching, step: Mapping[str, Any]) -> dict[str, 
 
 
 def write_engine(path: Path, name: str, section: Mapping[str, Any], log: str) -> None:
-    """Write a section ``batching`` as a processor type with that name, in a file that scenarios can extend; another
-    section as it is. Completely or not at all; raises :class:`InputError` if it cannot be written."""
+    """Write ``batching`` as a processor type in a file that scenarios can extend, or another section unchanged.
+
+    The file is written completely or not at all. Raises :class:`InputError` if it cannot be written.
+    """
     document, use = dict(section), "Put this under batching."
     if "batching" in section:
         use = f"A scenario with `extends: {path.name}` adds a datacenter and requests."

@@ -23,7 +23,7 @@ from vinesim.workloads.spec import GeneratorSpec
 
 
 class OptionsReader:
-    """Turns given options into what a generator takes; problems are added to the source. Files are in ``folder``."""
+    """Converts options to the arguments of a generator; problems are added to the source. Files are in ``folder``."""
 
     def __init__(self, source: YamlSource, folder: Path):
         self.source, self.folder = source, folder
@@ -31,7 +31,7 @@ class OptionsReader:
     def read(
         self, spec: GeneratorSpec, given: Mapping[str, Any], path: Steps, not_here: Sequence[str] = OF_ARRIVALS
     ) -> dict[str, Any]:
-        """Return the options by name; ``not_here`` are options that are set elsewhere in the file."""
+        """Return the options by name; those in ``not_here`` must be set elsewhere in the file."""
         known = {name: option for name, option in spec.options.items() if name not in not_here}
         values: dict[str, Any] = {}
         for name, value in given.items():
@@ -96,7 +96,7 @@ class OptionsReader:
         return None if arrivals is None else JobKind(str(name), arrivals, options)
 
     def _by_name(self, path: Steps, given: Mapping[str, Any]) -> dict[str, Distribution]:
-        """Return the distribution of each name; wrong ones are reported and left out."""
+        """Return the distribution of each name; invalid ones are reported and left out."""
         found = {}
         for name, value in given.items():
             is_made = isinstance(value, Distribution)
@@ -106,7 +106,7 @@ class OptionsReader:
         return found
 
     def _series(self, path: Steps, files: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the series of counts of each application; wrong ones are reported and left out."""
+        """Read the series of counts of each application; invalid ones are reported and left out."""
         found = {}
         for name, file in files.items():
             series = read(self.source, (*path, str(name)), self.folder / str(file), read_counts)
@@ -115,7 +115,7 @@ class OptionsReader:
         return found
 
     def _tokens(self, path: Steps, logs: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the log of requests of each application; wrong ones are reported and left out."""
+        """Read the log of requests of each application; invalid ones are reported and left out."""
         found: dict[str, Any] = {}
         for name, given in logs.items():
             where = (*path, str(name))

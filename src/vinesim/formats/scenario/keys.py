@@ -1,4 +1,4 @@
-"""The keys of a scenario file, as overrides write them: which keys exist, and which hold file names."""
+"""The keys of a scenario file in the notation of overrides: which keys exist, and which hold file names."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -12,11 +12,11 @@ from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.model.errors import Steps
 from vinesim.model.python_file import split_file
 
-PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # its place in older files
+PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # the place of the key `period` in older files
 
 
 def key_of(steps: Steps) -> Steps:
-    """Return the steps to the value that a key sets; they differ from the key itself for keys of older files."""
+    """Return the steps to the value that a key sets; keys of older files have moved."""
     return ("period",) if steps == PERIOD_AMONG_OPTIONS else steps
 
 
@@ -33,7 +33,7 @@ def unknown_key(steps: Steps) -> tuple[int, list[str]] | None:
 
 
 def _below(kind: Any, step: str | int) -> Iterator[Any]:
-    """Yield the types that a step into a value of that type leads to."""
+    """Yield the types to which a step into a value of this type leads."""
     origin = get_origin(kind)
     if kind is Any:
         yield Any
@@ -44,7 +44,7 @@ def _below(kind: Any, step: str | int) -> Iterator[Any]:
             yield get_args(kind.__annotations__["__pydantic_extra__"])[1]
     elif (origin is dict and isinstance(step, str)) or (origin is list and isinstance(step, int)):
         yield get_args(kind)[-1]
-        for member in _members(get_args(kind)[-1]):  # what is given by task type may be given once for all, too
+        for member in _members(get_args(kind)[-1]):  # values by task type may also be given once for all
             if origin is dict and _is_part(member) and step in member.model_fields:
                 yield member.model_fields[step].annotation
 
@@ -65,7 +65,7 @@ def _is_part(kind: Any) -> bool:
 
 
 def names_file(key: str | int) -> bool:
-    """Whether the value of such a key, in one of FILE_SECTIONS, is the name of a file."""
+    """Whether the value of this key, in one of FILE_SECTIONS, is the name of a file."""
     return isinstance(key, str) and (key == "file" or key.endswith("_file"))
 
 
@@ -82,7 +82,7 @@ FILE_SECTIONS = tuple(  # sections that can name files, under `file`, `price_fil
 )
 
 
-_SERIES = ("workload", "options", "series")  # of the generator requests: a file for each application
+_SERIES = ("workload", "options", "series")  # options of the generator `requests`: a file for each application
 _CODE = (("policy",), ("workload", "generator"))  # keys whose value may be file.py:Name
 
 

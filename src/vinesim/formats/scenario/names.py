@@ -32,7 +32,7 @@ class Names:
     processors: tuple[ProcessorType, ...]
     tasks: tuple[TaskType, ...]
     folder: Path
-    resources: tuple[str, ...] = ()  # what the nodes have besides units: types that run nothing, at the end
+    resources: tuple[str, ...] = ()  # resources of nodes, such as memory: types that run nothing, at the end
 
     @property
     def processor_names(self) -> list[str]:
@@ -72,7 +72,7 @@ def _with_resources(names: Names, document: ScenarioDocument) -> Names:
 
 
 def generator_with_types(document: ScenarioDocument, folder: Path) -> GeneratorSpec | None:
-    """The generator whose types the scenario has; None if it adds none or the document lists types."""
+    """Return the generator whose types the scenario uses; None if it adds none or the document lists types."""
     part = document.workload
     spec = None if part is None or part.generator is None else known_generator(part.generator, folder)
     return spec if spec is not None and spec.processor_types and document.processor_types is None else None
@@ -91,7 +91,7 @@ def _processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[Pr
 
 
 def _processor_type(source: YamlSource, i: int, part: ProcessorTypePart) -> ProcessorType:
-    """Return the type that a part describes; without its speeds, with the problems added, if these are wrong."""
+    """Return the type that a part describes. Invalid speeds are left out, and their problems added."""
     given = declared_by(part, ProcessorType)
     given.pop("batching", None)  # with_batching adds it, once all types are known
     speeds = {name: given.pop(name) for name in ("parallelism", "rates") if name in given}
@@ -117,7 +117,7 @@ def _task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskTyp
 
 
 def _check_once(source: YamlSource, names: Sequence[tuple[Steps, str]]) -> None:
-    """Add a problem for each name, with its place, that an earlier one equals."""
+    """Add a problem for each repeated name; ``names`` have their places."""
     seen: set[str] = set()
     for place, name in names:
         if name in seen:
@@ -139,7 +139,7 @@ def _priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[
 
 
 def read(source: YamlSource, path: Steps, file: Path, reader: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return what the reader makes of a file; None, with the problems added, if it raises :class:`InputError`."""
+    """Return a reader's result for a file; None, with the problems added, if it raises :class:`InputError`."""
     try:
         return reader(file, *args, **kwargs)
     except InputError as error:

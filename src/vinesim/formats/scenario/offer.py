@@ -20,16 +20,16 @@ class Offer:
     types: tuple[ProcessorType, ...]
     cpus: tuple[str, ...]
     gpus: tuple[str, ...]  # neither CPU nor FPGA, and no resource
-    resources: tuple[str, ...]  # with units at a node, and run nothing
-    capacity: Mapping[str, frozenset[float]]  # of the units of each type in the datacenter
+    resources: tuple[str, ...]  # types that have units at nodes, and run nothing
+    capacity: Mapping[str, frozenset[float]]  # the capacities of each type's units in the datacenter
     at_node_of: Mapping[str, frozenset[str]]  # type -> the types that share a node with it
-    is_known: bool = True  # False: the datacenter is wrong, so that nothing can be missing
+    is_known: bool = True  # False: the datacenter is invalid, so missing types cannot be reported
 
     @classmethod
     def of(
         cls, types: Sequence[ProcessorType], center: Datacenter | None = None, resources: Collection[str] = ()
     ) -> "Offer":
-        """Return what a datacenter offers; without one, one unit of each type, all at one node."""
+        """Return what a datacenter offers; without a datacenter, one unit of each type, all at one node."""
         if center is None:
             center = Datacenter(np.arange(len(types)), np.zeros(len(types)), np.zeros(len(types)), tuple(types))
         place = np.unique(center.rack * np.int64(center.n_shelves) + center.shelf, return_inverse=True)[1]

@@ -1,7 +1,7 @@
 """The sections ``partitions`` and ``reservations`` of a scenario file.
 
-A partition says which nodes certain jobs may use, and how much they may hold at once. A reservation is a time during
-which nodes are kept for certain users, or for nobody.
+A partition limits the nodes that its jobs may use, and how much they may hold at once. A reservation keeps nodes for
+certain users, or for nobody, during a time.
 """
 
 from functools import cached_property
@@ -65,8 +65,7 @@ class NodeChoice:
         return {} if self._center is None else node_groups(self._center)
 
     def of(self, where: Steps, part: NodesPart) -> np.ndarray | None:
-        """[n, 2] the places of the nodes of a part, None for all; what is wrong with its groups and racks is added to
-        the source."""
+        """Return [n, 2] the places of a part's nodes, None for all; problems with them are added to the source."""
         if part.racks is None and part.nodes is None and part.groups is None:
             return None
         chosen = [np.array([(node.rack, node.shelf) for node in part.nodes or []], np.int32).reshape(-1, 2)]
@@ -85,7 +84,7 @@ class NodeChoice:
 def partitions(
     source: YamlSource, parts: list[PartitionPart] | None, choice: NodeChoice | None
 ) -> tuple[Partition, ...]:
-    """Build the partitions; what is wrong with their groups and racks is added to the source."""
+    """Build the partitions; problems of their groups and racks are added to the source."""
     if choice is None:
         return ()
     found = []
@@ -124,7 +123,7 @@ class ReservationPart(_OfReservation):
 
 
 def reservations(parts: list[ReservationPart] | None, choice: NodeChoice | None) -> tuple[Reservation, ...]:
-    """Build the reservations; what is wrong with their groups and racks is added to the source of the choice."""
+    """Build the reservations; problems of their groups and racks are added to the source of ``choice``."""
     if choice is None:
         return ()
     return tuple(

@@ -12,8 +12,7 @@ Check = Callable[[Any, Mapping[str, Any]], object]
 
 
 def policy_name(source: YamlSource, name: Any, options: Mapping[str, Any], folder: Path, check: Check | None) -> Any:
-    """Return the policy's name, with a file name made relative to ``folder``, and report what ``check(name, options)``
-    finds."""
+    """Return the policy's name, with files relative to ``folder``; report the problems of ``check(name, options)``."""
     file, rest = split_file(name) if isinstance(name, str) else ("", "")
     if file:
         path = folder / file
@@ -40,7 +39,7 @@ def _adopt(source: YamlSource, error: InputError, options: Mapping[str, Any]) ->
 
 
 def _known_steps(path: Steps, options: Any) -> Steps:
-    """Return the steps of a path to a value of an option as far as the file has them."""
+    """Return the leading steps of a path into an option's value that exist in the file."""
     if not path or not isinstance(options, Mapping) or path[0] not in options:
         return ()
     return (path[0], *_known_steps(path[1:], options[path[0]]))

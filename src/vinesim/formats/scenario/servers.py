@@ -69,7 +69,7 @@ def read_servers(
     none = np.full(len(names), np.nan)
     own = sizes.get("cores", sizes.get("capacity", none))
     memory = sizes.get(MEMORY, none)
-    # of each row: the type of its units, their capacity, and how many a server has
+    # for each row: the type of its units, their capacity, and their number per server
     pieces = [(np.array([codes[name] for name in names]), own, np.ones(len(names), np.int64))]
     pieces += [(np.full(len(names), codes[name.removeprefix(UNITS)]), none, n) for name, n in others]
     if MEMORY in sizes:
@@ -107,7 +107,7 @@ def _units(
 
 
 def _check_columns(path: str | os.PathLike[str], columns: Iterable[str], codes: Iterable[str]) -> None:
-    """Raise :class:`InputError` for columns that are missing, unknown, or do not go together."""
+    """Raise :class:`InputError` for columns that are missing, unknown, or exclude each other."""
     if "type" not in columns:
         raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
     known = [*COLUMNS, *(UNITS + name for name in codes)]
@@ -126,8 +126,10 @@ def _check_columns(path: str | os.PathLike[str], columns: Iterable[str], codes: 
 def types_with_powers(
     path: str | os.PathLike[str], processor_types: Sequence[ProcessorType]
 ) -> tuple[ProcessorType, ...]:
-    """Return the types with the powers that a table of servers gives them; unchanged if it cannot be read, which
-    reading it reports. Raises :class:`InputError` for wrong powers."""
+    """Return the types with the powers in a table of servers. Raises :class:`InputError` for invalid powers.
+
+    If the table cannot be read, the types are unchanged; the reader of the datacenter reports it.
+    """
     try:
         columns = columns_of(path)
     except InputError:
@@ -136,7 +138,7 @@ def types_with_powers(
 
 
 def _named_racks(columns: dict[str, np.ndarray]) -> tuple[str, ...]:
-    """Turn a column of racks' names into numbers; return the names, none if it has numbers."""
+    """Replace a column of rack names by numbers; return the names, empty if the column has numbers already."""
     racks = columns.get("rack")
     if racks is None or np.ma.getdata(racks).dtype.kind in "iuf" or np.ma.getmaskarray(racks).any():
         return ()
@@ -147,7 +149,7 @@ def _named_racks(columns: dict[str, np.ndarray]) -> tuple[str, ...]:
 
 
 def _hosts(path: str | os.PathLike[str], columns: dict[str, np.ndarray], count: np.ndarray) -> np.ndarray | None:
-    """[servers] the names of the servers; None if they have none. Raises :class:`InputError`."""
+    """Return [servers] the names of the servers; None if they have none. Raises :class:`InputError`."""
     if "name" not in columns:
         return None
     values = columns["name"]
@@ -168,7 +170,7 @@ def _hosts(path: str | os.PathLike[str], columns: dict[str, np.ndarray], count: 
 
 
 def resources_in(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Return the resources that a table of servers has; none if it cannot be read, which reading it reports."""
+    """Return the resources in a table of servers; empty if it cannot be read, which the datacenter's reader reports."""
     try:
         return (MEMORY,) if MEMORY in columns_of(path) else ()
     except InputError:
@@ -181,7 +183,7 @@ def _filled(values: np.ndarray) -> np.ndarray:
 
 
 def _amounts(path: str | os.PathLike[str], name: str, values: np.ndarray, problems: list[Problem]) -> np.ndarray:
-    """Return a column of capacities, NaN where it is empty; wrong ones are added to the problems."""
+    """Return a column of capacities, NaN where it is empty; invalid ones are added to the problems."""
     read = size_bytes if name == MEMORY else amount
     found = np.full(len(values), np.nan)
     missing = np.ma.getmaskarray(values)

@@ -68,13 +68,13 @@ class StepPart(Part):
 
 
 def _by_task(value: Any) -> Any:
-    """Turn what is given once for all task types into a row by task type."""
+    """Convert a value for all task types to a row by task type."""
     is_row = isinstance(value, dict) and not value.keys() & StepPart.model_fields.keys()
     return value if is_row and all(isinstance(one, dict) for one in value.values()) else {ANY_TASK: value}
 
 
 def _or_one(schema: dict[str, Any]) -> None:
-    """Let editors also accept one value for all task types."""
+    """Make editors also accept one value for all task types."""
     by_task = {key: schema.pop(key) for key in ("type", "additionalProperties", "minProperties")}
     schema["anyOf"] = [by_task["additionalProperties"], by_task]
 

@@ -1,4 +1,4 @@
-"""Turn the tables of a scenario file (affinity, power, overhead), which go by name, into arrays by code."""
+"""Convert the tables of a scenario file (affinity, power, overhead), which use names, to arrays by code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ FORMS = ("absolute", "peak", "times")
 def affinity(
     source: YamlSource, part: AffinityPart | None, names: Names, own: np.ndarray | None, used: Sequence[str]
 ) -> np.ndarray | None:
-    """Return operations per us [P, T]; None if the section is wrong.
+    """Return operations per us [P, T]; None if the section is invalid.
 
     ``own`` is the table of a generator that adds its own types; ``used`` are the processor types in the datacenter,
     each of which needs a row.
@@ -103,7 +103,7 @@ def _affinity_row(
 def table(
     source: YamlSource, name: str, part: Any, names: Names, must_have: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """Return a table [P, T] of power (W) or overhead (us); None if there is none or it is wrong.
+    """Return a table [P, T] of power (W) or overhead (us); None if there is none or it is invalid.
 
     ``must_have`` [P, T] says where a value is required; elsewhere a missing value is 0.
     """
@@ -153,7 +153,7 @@ def consolidated(
 ) -> np.ndarray | None:
     """Return the times of consolidated tasks [P, T, B], NaN beyond the end of each table; None without tables.
 
-    A row for any task type is for those that the processor type can run.
+    A row for any task type applies to those that the processor type can run.
     """
     if part is None:
         return None

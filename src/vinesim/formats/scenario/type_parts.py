@@ -112,14 +112,14 @@ class OverheadPart(_RowsOrFile):
 
 
 def _by_task(value: Any) -> Any:
-    """Turn times by size for all task types into a row by task type."""
+    """Convert times by size for all task types to a row by task type."""
     if isinstance(value, dict) and value and all(str(key).isdigit() for key in value):
         return {ANY_TASK: value}
     return value
 
 
 def _whole(key: Any) -> Any:
-    """Return a key of a YAML mapping, which is text, as the number that it writes."""
+    """Convert a key of a YAML mapping, which is text, to a number."""
     return int(key) if isinstance(key, str) and key.isdigit() else key
 
 

@@ -59,7 +59,7 @@ Size = Annotated[
 ]
 AmountOrNone = Annotated[
     float, BeforeValidator(_with_unit(quantities.amount)), _schema("4", "512 GiB", "25 GB/s")
-]  # 0 counts as an amount
+]  # 0 is also an amount
 Amount = Annotated[AmountOrNone, AfterValidator(_positive)]
 Power = Annotated[
     float,
@@ -71,19 +71,19 @@ Date = Annotated[datetime, BeforeValidator(_date), WithJsonSchema({"type": "stri
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=MAX_UNITS)]
-CountOrNone = Annotated[int, Field(ge=0, le=MAX_UNITS)]  # of parts of a datacenter: a plan may leave a kind out
+CountOrNone = Annotated[int, Field(ge=0, le=MAX_UNITS)]  # of datacenter parts; 0 lets a plan leave a kind out
 Index = Annotated[int, Field(ge=0, lt=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1)]
 FileName = Annotated[str, Field(min_length=1, description="A file, relative to the scenario file.")]
 
 
 def _spread(value: Any) -> Any:
-    """Turn a single value for all task types into a row."""
+    """Convert a single value for all task types to a row."""
     return value if isinstance(value, dict | list | None) else {ANY_TASK: value}
 
 
 def _spread_list(value: Any) -> Any:
-    """Do the same where a value is a list."""
+    """Convert a single list for all task types to a row."""
     if not isinstance(value, dict | list | None):
         raise wrong("a list, or a list for each of some task types", f"{value}")
     return {ANY_TASK: value} if isinstance(value, list) else value

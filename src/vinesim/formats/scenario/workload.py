@@ -43,13 +43,13 @@ class Workloads:
     def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], names: Names):
         self.source, self.document, self.bad, self.names = source, document, bad, names
         self.affinity: np.ndarray | None = None
-        self.overhead: np.ndarray | None = None  # with the types that a generator adds
+        self.overhead: np.ndarray | None = None  # including the types that a generator adds
         self.applications: tuple[Application, ...] = ()
         self.types_are_known = "workload" not in bad
         self._work: Workload | None = None
-        self._place: Callable[[int], str] | None = None  # where a task is in the table
-        self._given_as: dict[str, str] = {}  # the table's column that gives each of the workload's
-        self._has_periods = False  # the table gives the period in which a job arrives
+        self._place: Callable[[int], str] | None = None  # gives the place of a task in the table
+        self._given_as: dict[str, str] = {}  # the table's column for each column of the workload
+        self._has_periods = False  # whether the table gives the period in which a job arrives
         self._spec: GeneratorSpec | None = None
         part = document.workload
         if part is not None and part.generator is not None:
@@ -91,7 +91,7 @@ class Workloads:
         return part is not None and part.file is not None and is_table(part.file)
 
     def check_options(self) -> None:
-        """Report what is wrong with a generator's options, without generating."""
+        """Report the problems of a generator's options, without generating."""
         part = self.document.workload
         if part is not None and self._spec is not None:
             self._options(self._spec)
@@ -99,7 +99,7 @@ class Workloads:
     def build(self, nodes: Nodes | None, center: Datacenter | None = None) -> None:
         """Generate the workload, or read a table.
 
-        ``nodes`` are the (rack, shelf) that may hold data; None if the datacenter is wrong: the rest is still checked.
+        ``nodes`` are the (rack, shelf) that may hold data; None if the datacenter is invalid, but all else is checked.
         """
         part = self.document.workload
         if part is None:
@@ -127,7 +127,7 @@ class Workloads:
             self.affinity = None if able is None else able * self._equal()
 
     def _equal(self) -> np.ndarray:
-        """[P, T]: affinity 1 everywhere, but 0 on the resources, which run nothing."""
+        """Return [P, T] affinity 1, but 0 for resources, which run nothing."""
         runs = np.array([name not in self.names.resources for name in self.names.processor_names], np.float64)
         return np.repeat(runs[:, np.newaxis], len(self.names.tasks), axis=1)
 
@@ -160,7 +160,7 @@ class Workloads:
         return work
 
     def adopt(self, problem: Problem) -> bool:
-        """Report a problem with a task or a job at its row of the table; False if there is none."""
+        """Report a problem with a task or a job at its row of the table; return False if it has none."""
         item = None if self._work is None else item_of(problem, self._work.job_first)
         if item is None or self._place is None:
             return False
@@ -173,7 +173,7 @@ class Workloads:
         return True
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
-        """Return the workload with its arrivals, or None if it is wrong. A trace is read here."""
+        """Return the workload with its arrivals, or None if it is invalid. A trace is read here."""
         part = self.document.workload
         if part is None or {"arrivals", "workload"} & self.bad:
             return None
@@ -195,9 +195,9 @@ class Workloads:
         return work
 
     def drawn(self, work: Workload | None) -> Workload | None:
-        """Return the workload resampled or repeated, if that is asked for, under its load; None if it is wrong.
+        """Return the workload at its load, resampled or repeated if requested; None if it is invalid.
 
-        Whatever is checked must be checked before: a drawn job has another row than the one that the user wrote.
+        All checks must come before: the rows of drawn jobs are not those that the user wrote.
         """
         part = self.document.workload
         if work is None or part is None:
@@ -228,7 +228,7 @@ class Workloads:
         kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
         if kind is None:
             return None
-        given: Any = kind.iat_us if kind.is_even else 0.0  # others are drawn when the number of jobs is known
+        given: Any = kind.iat_us if kind.is_even else 0.0  # other arrivals are drawn once the number of jobs is known
         path = self.names.folder / file
         try:
             return read_trace(
@@ -279,14 +279,14 @@ class Workloads:
         return None
 
     def _timed(self, work: Workload) -> Workload:
-        """Return a generated workload with a column of times for each resource too: it runs nothing."""
+        """Return a generated workload with a column of times also for each resource, although these run nothing."""
         if work.times_us is None:
             return work
         n_more = len(self.names.processors) - work.times_us.shape[1]
         return replace(work, times_us=np.pad(work.times_us, ((0, 0), (0, n_more)), constant_values=np.nan))
 
     def _adopt(self, error: InputError) -> None:
-        """Report a generator's problems, each at the option that it names."""
+        """Report a generator's problems, each at its option."""
         part = self.document.workload
         given = part.options if part is not None else {}
         file = split_file(part.generator or "")[0] if part is not None else ""

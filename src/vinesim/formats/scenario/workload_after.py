@@ -20,8 +20,10 @@ NUMBER = re.compile(r"-?\d+(\.0)?")  # some tools write a column of numbers with
 def read_after(
     source: TableSource, column: str, texts: Sequence[str | None], ids: np.ndarray, row_of: np.ndarray
 ) -> dict[str, Any]:
-    """Return the workload's columns from the texts of its jobs, whose numbers are ``ids``; ``row_of`` are their rows in
-    the file. Raises :class:`InputError` with all that is wrong."""
+    """Return the workload's columns from the texts of its jobs. Raises :class:`InputError` that lists every problem.
+
+    ``ids`` are the numbers of the jobs, ``row_of`` their rows in the file.
+    """
     names = ids.tolist()
     job_of = dict(zip(names, range(len(names)), strict=True))
     several = {name for name, n in Counter(names).items() if n > 1}
@@ -54,7 +56,7 @@ def read_after(
 
 
 def texts_of_after(workload: Workload) -> np.ndarray:
-    """[J] the cells of the column: jobs by their values in the column ``job``; None: it waits for none."""
+    """Return [J] the cells of the column: jobs by their values in the column ``job``; None if they wait for none."""
     assert workload.after is not None
     assert workload.after_first is not None
     after = workload.after.tolist()

@@ -25,11 +25,11 @@ from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 from vinesim.model.workload_columns import Values
 
-MAX_LINES = 5  # shown per column
+MAX_LINES = 5  # problems shown per column
 
 
 def first_rows(row_of: np.ndarray, is_wrong: np.ndarray) -> list[int]:
-    """Return the first rows of the file where something is wrong, each once: the tasks of a gang may be one row."""
+    """Return the first rows with errors, each once, because one row may stand for all tasks of a gang."""
     rows = row_of[np.flatnonzero(is_wrong)]
     first = np.sort(np.unique(rows, return_index=True)[1])
     return [int(row) for row in rows[first[:MAX_LINES]]]
@@ -76,7 +76,7 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
 
 
 def _in(values: Values, number: str, may_be_infinite: bool) -> str:
-    """Return an SQL condition that is true if a number that is not whole is one of the values."""
+    """Return an SQL condition that is true if a number is within the bounds of the values, whole or not."""
     if values.least == -math.inf:
         return f"abs({number}) < 'inf'::DOUBLE"
     right = f"{number} {'>' if values.is_above else '>='} {values.least!r}"
@@ -110,7 +110,7 @@ def wrong_cells(
 
 
 def _as_written(source: TableSource, column: str) -> str:
-    """Return the SQL of a column's cells as they stand in the file."""
+    """Return SQL for a column's unconverted cells."""
     return source.written[column][0] if column in source.written else source.columns[column]
 
 

@@ -19,8 +19,10 @@ def _row(one: Column) -> tuple[str, str]:
 
 
 BY_TABLE = {one.table or name: one for name, one in DECLARED.items() if one.table is not None}
-GANG_COLUMNS = {name: one.table or name for name, one in DECLARED.items() if one.group == "gang"}  # ours: the file's
-# the columns that every written table has, in the order of the first version's; others only where they are given
+GANG_COLUMNS = {
+    name: one.table or name for name, one in DECLARED.items() if one.group == "gang"
+}  # VineSim's name -> the file's
+# columns of every written table, in the order of the first version; others are written only if the workload has them
 ALWAYS = ("job", "job_id", "task_type", "arrival_us", "deadline_us", "application", "operations", "data_bytes",
           "data_rack", "data_shelf", "preferred_type", "demand", "estimate_us", "time_factor", "priority", "user",
           "partition", "limit_us", "withdraw_us", "checkpoint_us", "restart_us")  # fmt: skip
@@ -29,17 +31,17 @@ _JOB = ("BIGINT", "the job, from 0 in order of arrival; its rows are consecutive
 COLUMNS = {name: _JOB if name == "job" else _row(BY_TABLE[name]) for name in ALWAYS}
 COLUMNS |= {name: _row(one) for name, one in BY_TABLE.items() if "." in name and not one.group}
 IF_GIVEN = {name: _row(one) for name, one in BY_TABLE.items() if not one.group and name not in COLUMNS}
-# columns that a file may have in place of others, and that are never written
+# columns that a file may have instead of others; they are never written
 ALTERNATIVES = {
     "period": ("BIGINT", "replaces arrival_us: number of the batch, from 0; arrivals: {iat: ...} is the period"),
     "time_us": ("DOUBLE", "measured time, us, on every processor type without a column time_us.TYPE"),
 }
-# what a task demands of a node besides demand, and jobs whose tasks start together: written only where they are given
+# further demands of a task, and jobs whose tasks start together; written only if the workload has them
 LEAD, GANG = (
     {name: _row(one) for name, one in sorted(BY_TABLE.items(), key=lambda item: "." in item[0]) if one.group == group}
     for group in ("lead", "gang")
 )
-# written only where any job waits for others; see workload_after
+# written only if any job waits for others; see workload_after
 AFTER = {
     "after": (
         "VARCHAR",
@@ -47,7 +49,7 @@ AFTER = {
         "or else numbers of rows from 0; null: none",
     ),
 }
-# the same in the words of a job's request; see workload_resources
+# demands in the words of a job's request; see workload_resources
 REQUESTED = {
     "cores": ("DOUBLE", "cores at the node: of a unit whose type is a CPU"),
     "memory": ("DOUBLE", "memory at the node, bytes; text may have a unit, as 16 GiB"),
@@ -69,18 +71,20 @@ OF_JOB = [name for name, one in BY_TABLE.items() if one.of == "jobs" and name in
 OPTIONAL = [item.name for item in fields(Workload) if item.default is None and item.name in COLUMNS | IF_GIVEN]
 DEFAULTS = {name: one.absent for name, one in BY_TABLE.items() if one.absent}
 EMPTY = {name: one.empty for name, one in BY_TABLE.items() if one.empty is not None}
-NAMED = {name: one.names for name, one in BY_TABLE.items() if one.names}  # cells are names, in that field
+NAMED = {
+    name: one.names for name, one in BY_TABLE.items() if one.names
+}  # columns of names, and the fields that hold them
 UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 PERIOD, TIME_ANYWHERE = ALTERNATIVES
-# the same as logs write it: see workload_forms
+# columns in the notations of logs; see workload_forms
 POINTS = [name.removesuffix("_us") for name, one in BY_TABLE.items() if one.is_point] + ["start", "end"]  # in time
 CALENDAR = ("date", *(f"epoch_{unit}" for unit in UNITS if unit not in ("min", "h")))
 CLOCKED = ("time", "limit", "estimate")  # durations
 CLOCK = "clock"
 MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if unit.endswith("B") and unit != "B"}
-SLURM = "slurm"  # memory as in its accounts
-KUBERNETES = "kubernetes"  # cores as in the requests of its pods
+SLURM = "slurm"  # memory in the notation of accounting records
+KUBERNETES = "kubernetes"  # cores in the notation of pod requests
 WRITTEN = [f"{point}_{form}" for point in POINTS for form in CALENDAR]
 WRITTEN += [f"{point}_{unit}" for point in ("start", "end") for unit in UNITS]
 WRITTEN += [
@@ -94,11 +98,11 @@ PLAIN = [name for name in ALL if "." not in name]
 NAMES = [*PLAIN, *WRITTEN]
 NAMES += [f"{name.removesuffix('_us')}_{unit}" for name in PLAIN if name.endswith("_us") for unit in UNITS]
 NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED, *GANG, *TOTAL)
-WORDS = {name: list(one.words) for name, one in BY_TABLE.items() if one.words}  # that their cells may hold
-LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
+WORDS = {name: list(one.words) for name, one in BY_TABLE.items() if one.words}  # the values that cells may have
+LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be below this
 REQUEST = re.compile(r"request\.(.+)")
-IGNORE = "ignore"  # in place of a column's name: it is left out
-_MEANINGS = {  # our name, with a unit that is a guess, and what other logs call it
+IGNORE = "ignore"  # a meaning: the column is left out
+_MEANINGS = {  # VineSim's name, with a guessed unit, and its names in other logs
     **{re.sub("_us$", "_s", name): one.aliases for name, one in BY_TABLE.items() if one.aliases},
     "start_s": "start started starttime startedat begin begintime starttimestamp",
     "end_s": "end ended endtime endedat finish finished finishtime completed completiontime completion "
@@ -118,18 +122,18 @@ _WAITING = (
     "dependson dependencies dependency depends dependent waitsfor waitfor waitson parent parents parentid parentids "
     "predecessor predecessors prerequisite prerequisites prereqs requires afterok afterany"
 )
-HINTS = MEANINGS | dict.fromkeys(_WAITING.split(), "after")  # an importer cannot take such columns as they are
+HINTS = MEANINGS | dict.fromkeys(_WAITING.split(), "after")  # columns that an importer cannot use unchanged
 METADATA = "vinesim.task_types"
 ONLY_TYPE = "TASK"
 
 
 def kind_of(name: str) -> str:
-    """Return the SQL type of a column, by our name."""
+    """Return the SQL type of a column, given VineSim's name."""
     return "VARCHAR" if ATTRIBUTE.fullmatch(name) else ALL.get(name, ("DOUBLE", ""))[0]
 
 
 def right_of(name: str) -> Values:
-    """Return the numbers that a cell of a column may hold, by our name."""
+    """Return the numbers that a cell of a column may hold, given VineSim's name."""
     one = BY_TABLE.get(name)
     return NOT_NEGATIVE if one is None else one.cell or one.right or NOT_NEGATIVE
 
@@ -157,9 +161,9 @@ def may_be_text(name: str) -> bool:
 def matched(
     source: TableSource, processor_types: Sequence[ProcessorType], columns: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, float]]:
-    """Map our name of each column in the file to its name there and the factor to our unit.
+    """Map VineSim's name of each column to its name in the file and the factor to VineSim's unit.
 
-    ``columns`` says what columns of the file are: one of our names with its unit, or ``ignore``.
+    ``columns`` holds meanings of columns in the file: one of VineSim's names with its unit, or ``ignore``.
     """
     columns = columns or {}
     match: dict[str, tuple[str, float]] = {}
@@ -189,7 +193,7 @@ def matched(
             if len(problems) < MAX_PROBLEMS:
                 problems.append(_unknown(path, given, column, types, is_first))
             else:
-                n_unlisted += 1  # looking for what was meant takes time
+                n_unlisted += 1  # a search for suggestions takes time
             is_first = False
             continue
         if ours in match:
@@ -209,13 +213,13 @@ def matched(
 
 
 def _is_text(source: TableSource, column: str, ours: str) -> bool:
-    """Whether the column of a Parquet file is text, or of another type, where there should be numbers."""
+    """Whether the column of a Parquet file, which should have numbers, has text or another type."""
     kind = source.texts.get(column)
     return kind is not None and kind_of(ours) != "VARCHAR" and not (may_be_text(ours) and kind == "VARCHAR")
 
 
 def _unknown(path: str, given: str, column: str, types: Sequence[str], is_first: bool) -> Problem:
-    """Return the problem of a column that a workload does not have; ``given`` is its name in the file."""
+    """Return the problem of an unknown column; ``given`` is its name in the file."""
     if given != column:
         return Problem(f"{path}: columns: {given}", "the name of a column of a workload, or ignore", repr(column),
                        did_you_mean(column, NAMES))  # fmt: skip
@@ -228,6 +232,6 @@ def _unknown(path: str, given: str, column: str, types: Sequence[str], is_first:
     known = NAMES + [f"time_{unit}.{name}" for unit in UNITS for name in types]
     if "." in column:
         known += [f"{kind}.{column.partition('.')[2]}" for kind in ("request", "companion", "attribute")]
-    expected = "one of " + ", ".join(ALL) if is_first else "a column of a workload"  # the list once is enough
+    expected = "one of " + ", ".join(ALL) if is_first else "a column of a workload"  # the list is shown only once
     remedy = f"{did_you_mean(column, known)} Or leave it out: columns: {{{column}: ignore}}.".strip()
     return Problem(f"{path}: {column}", expected, repr(column), remedy)

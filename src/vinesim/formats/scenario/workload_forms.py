@@ -35,11 +35,11 @@ from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
 
 _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds
-_SLURM = r"^\s*(\d+(?:\.\d+)?)([KMGTP]?)([nc]?)\s*$"  # a number, its unit, for each node or core
+_SLURM = r"^\s*(\d+(?:\.\d+)?)([KMGTP]?)([nc]?)\s*$"  # a number, its unit, and whether it is per node or core
 _KUBERNETES = r"^\s*(\d+(?:\.\d+)?)(m?)\s*$"  # a number, thousandths or whole cores
 MILLI = 0.001
 STARTED = "attribute.start_s"
-_UNREADABLE = -1.0  # in place of a cell that cannot be read: every column here refuses it
+_UNREADABLE = -1.0  # replaces unreadable cells: every column here rejects it
 _EXPECTED = {
     "date": "a date such as 2024-05-01T12:00:00+02:00, not before the first arrival",
     CLOCK: "a duration such as 1-02:30:00",
@@ -51,7 +51,10 @@ _EXPECTED = {
 
 
 def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[TableSource, dict[str, str]]:
-    """Return the table with such columns in us and bytes, and what its columns then are. Raises :class:`InputError`."""
+    """Return the table with these columns in us and bytes, and the new meanings of its columns.
+
+    Raises :class:`InputError`.
+    """
     named = dict(columns or {})
     meanings = {name: named.get(name, name) for name in source.columns}
     if not any(meaning in WRITTEN for meaning in meanings.values()):
@@ -81,15 +84,15 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         else:
             sql[name], named[name] = points[stem], f"{stem}_us"
     texts = {name: kind for name, kind in source.texts.items() if name not in written}
-    longest = max(source.columns, key=len)  # no column of the file has a longer name
+    longest = max(source.columns, key=len)  # unlike any column of the file
     made = {name: name_of(f"{longest}_{i}") for i, name in enumerate(sql)}
     select = ", ".join(f"{cell} AS {made[name]}" for name, cell in sql.items())
-    rows = f"(SELECT *, {select} FROM {source.sql})"  # so that a query that names a column often converts it once
+    rows = f"(SELECT *, {select} FROM {source.sql})"  # a query that uses a column repeatedly converts it only once
     return replace(source, sql=rows, columns=source.columns | made, written=written, texts=texts), named
 
 
 def _arrival(form: str) -> str:
-    """Return what is expected of arrivals; a time of 0 s since 1970 or less cannot be in a log."""
+    """Return what is expected of arrivals, in words; no log has times of 0 s since 1970 or less."""
     if form == "date":
         return "a date such as 2024-05-01T12:00:00+02:00, later than the beginning of 1970"
     own = f"arrival_{form.removeprefix('epoch_')}"
@@ -101,12 +104,12 @@ def _has_arrival(meanings: Mapping[str, str]) -> bool:
 
 
 def _in_s(point: str) -> str:
-    """Return a point in time in SQL as text, s; null if it is none."""
+    """Return SQL for a point in time as text, s; null if it is not one."""
     return f"(CASE WHEN {point} >= 0 THEN ({point} / 1e6)::VARCHAR END)"
 
 
 def point_us(form: str, cell: str, origin_us: float = 0.0) -> str:
-    """Return a point in time in SQL, us since the origin; below 0 if a cell holds none, null if it is empty."""
+    """Return SQL for a point in time, us since the origin; negative for an invalid cell, null for an empty one."""
     if form == "date":
         value = f"epoch_us(TRY_CAST({cell} AS TIMESTAMPTZ))::DOUBLE"
     else:
@@ -115,7 +118,7 @@ def point_us(form: str, cell: str, origin_us: float = 0.0) -> str:
 
 
 def clock_us(cell: str) -> str:
-    """Return a duration such as 1-02:30:00 in SQL, us; below 0 if a cell holds none, null if it is empty."""
+    """Return SQL for a duration such as 1-02:30:00, us; negative for an invalid cell, null for an empty one."""
     parts = [f"regexp_extract({cell}::VARCHAR, {text_of(_CLOCK)}, {i})" for i in range(1, 5)]
     terms = [
         f"coalesce(TRY_CAST({part} AS DOUBLE), 0) * {seconds}e6"
@@ -126,7 +129,7 @@ def clock_us(cell: str) -> str:
 
 
 def kubernetes_cores(cell: str) -> str:
-    """Return cores such as 500m in SQL; below 0 if a cell holds none, null if it is empty."""
+    """Return SQL for cores such as 500m; negative for an invalid cell, null for an empty one."""
     number, milli = (f"regexp_extract({cell}::VARCHAR, {text_of(_KUBERNETES)}, {i})" for i in (1, 2))
     scale = f"CASE {milli} WHEN 'm' THEN {MILLI!r} ELSE 1.0 END"
     value = f"coalesce(TRY_CAST({number} AS DOUBLE) * {scale}, {_UNREADABLE})"
@@ -134,8 +137,10 @@ def kubernetes_cores(cell: str) -> str:
 
 
 def slurm_bytes(cell: str, cores: str = "NULL") -> str:
-    """Return a size such as 64Gn in SQL, bytes; below 0 if a cell holds none, null if it is empty. ``cores`` is what
-    4000Mc is multiplied by."""
+    """Return SQL for a size such as 64Gn, bytes; negative for an invalid cell, null for an empty one.
+
+    ``cores`` is SQL for the cores by which 4000Mc is multiplied.
+    """
     number, unit, each = (f"regexp_extract({cell}::VARCHAR, {text_of(_SLURM)}, {i})" for i in (1, 2, 3))
     cases = " ".join(f"WHEN '{letter}' THEN {2.0 ** (10 * power)!r}" for power, letter in enumerate("KMGTP", 1))
     scale = f"CASE {unit} {cases} ELSE {2.0**20!r} END * CASE {each} WHEN 'c' THEN {cores} ELSE 1.0 END"  # MiB if none
@@ -144,13 +149,13 @@ def slurm_bytes(cell: str, cores: str = "NULL") -> str:
 
 
 def _all_of_a_node(source: TableSource, size: str) -> str:
-    """Return sizes in SQL with the largest of them in place of 0, with which Slurm means all memory of a node."""
+    """Return SQL that replaces 0, Slurm's notation for all memory of a node, by the largest size."""
     largest = float(source.query(f"SELECT coalesce(max({size}), 0) AS n FROM {source.sql}")["n"][0])
     return f"(CASE WHEN {size} = 0 THEN {largest!r} ELSE {size} END)"
 
 
 def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
-    """Return a task's cores in SQL; null without such a column."""
+    """Return SQL for a task's cores; null without such a column."""
     cells = {is_: source.columns[name] for name, is_ in meanings.items()}
     if f"cores_{KUBERNETES}" in cells:
         return kubernetes_cores(cells[f"cores_{KUBERNETES}"])
@@ -159,7 +164,7 @@ def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
 
 
 def first_date(source: TableSource, columns: Mapping[str, str]) -> datetime | None:
-    """Return when the first job arrives, in UTC; None if arrivals have no dates, or none that can be written."""
+    """Return when the first job arrives, in UTC; None if arrivals have no dates, or dates beyond the year 9999."""
     name, form = _point_forms(columns).get("arrival", ("", ""))
     if form not in CALENDAR:
         return None
@@ -180,7 +185,7 @@ def _point_forms(meanings: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:
-    """Return the points in time, in SQL. Raises :class:`InputError` if one of them lacks what it counts from."""
+    """Return SQL for the points in time. Raises :class:`InputError` if one of them has no origin to count from."""
     forms = _point_forms(meanings)
     problems = []
     if "start" in forms and not {"end", "arrival"} & forms.keys():
@@ -209,7 +214,7 @@ def _origin_us(source: TableSource, arrival: tuple[str, str]) -> float:
 
 
 def _from_start_us(points: Mapping[str, str], cell: str) -> str:
-    """Return the time from the start, or else the arrival, to the end in SQL; below 0 if it is none."""
+    """Return SQL for the time from the start, or without one the arrival, to the end; negative if invalid."""
     start, end = points.get("start", points.get("arrival")), points["end"]
     time = f"coalesce(CASE WHEN {end} >= 0 AND {start} >= 0 THEN {end} - {start} END, {_UNREADABLE})"
     return f"(CASE WHEN {cell} IS NOT NULL THEN {time} END)"

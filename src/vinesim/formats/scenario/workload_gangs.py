@@ -17,11 +17,11 @@ from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANYWHERE, NO_GANG
 
-MAX_TASKS = 1_000_000  # of one row
+MAX_TASKS = 1_000_000  # tasks of one row
 
 
 def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, tuple[str, float]]) -> None:
-    """Replace these columns by the workload's, and a row with nodes by one for each of its tasks.
+    """Replace these columns by the workload's, and each row with nodes by one row per task.
 
     Raises :class:`InputError`.
     """
@@ -76,7 +76,7 @@ NOT_WITH = ("gpus", "nodes", "gang", "tasks_per_node", "job", "units", "types")
 def read_totals(
     source: TableSource, table: dict[str, Any], match: Mapping[str, tuple[str, float]]
 ) -> dict[str, tuple[str, float]]:
-    """Replace this column by gpus and a row for each task; return the columns of the file by our names.
+    """Replace this column by gpus and a row for each task; return the columns of the file by VineSim's names.
 
     Raises :class:`InputError`.
     """

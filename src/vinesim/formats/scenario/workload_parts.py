@@ -144,7 +144,7 @@ class SeriesPart(Part):
     cv: Positive = Field(1.0, description="Coefficient of variation of the times between arrivals at a steady rate.")
 
 
-OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # options of generators that the section arrivals sets
+OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # options of generators that the section `arrivals` sets
 NOT_OF_A_KIND = ("n_jobs", *OF_ARRIVALS)  # options of `jobs` that a kind of job_mix does not have
 ARRIVALS = ("iat", "poisson", *BY_CV, "on_off", "mmpp", "series", "times", "file")
 _WITHOUT_CYCLE = ("series", "times", "file")
@@ -204,6 +204,6 @@ class ApplicationPart(_OfApplication):
     """A client-server application as it registers with the scheduler; its requests are the jobs of that name."""
 
     def application(self) -> Application:
-        """Return the application. Raises :class:`InputError` with a problem for each value that cannot be."""
+        """Return the application. Raises :class:`InputError` with a problem for each invalid value."""
         nodes = tuple((node.rack, node.shelf) for node in self.nodes or [])
         return Application(**declared_by(self, Application) | {"nodes": nodes})

@@ -22,7 +22,7 @@ from vinesim.model.workload import ANY_LEAD, ONE_SLOT, WHOLE_UNIT
 
 
 class Demands:
-    """Turns the checked columns of a table into the workload's; all problems are collected."""
+    """Converts the checked columns of a table to the workload's; all problems are collected."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Demands:
         sets: Mapping[str, Sequence[str]],
         offer: Offer,
     ):
-        """``table`` loses the columns that are used here; ``sets`` are the texts of a column of types, by code."""
+        """The columns used here are removed from ``table``; ``sets`` are the texts of a column of types, by code."""
         self.source, self.match, self.offer = source, match, offer
         self.row_of, self.n = table["_row"], len(table["_row"])
         self.problems: list[Problem] = []
@@ -43,7 +43,7 @@ class Demands:
         self.lead_sets: dict[tuple[str, ...], int] = {}
 
     def read(self) -> dict[str, Any]:
-        """Return the columns units, demand, lead_types, lead_sets and companions, as far as there are any.
+        """Return those of the columns units, demand, lead_types, lead_sets and companions that the workload has.
 
         Raises :class:`InputError`.
         """
@@ -74,15 +74,15 @@ class Demands:
         return self.columns
 
     def _in_order(self, lead: np.ndarray) -> dict[str, Any]:
-        """Return lead_types and lead_sets with the sets in use in the order of their names, whatever the file's."""
+        """Return lead_types and lead_sets with the used sets sorted by name, independent of the order in the file."""
         used = [(names, code) for names, code in self.lead_sets.items() if (lead == code).any()]
-        number = np.full(len(self.lead_sets) + 1, ANY_LEAD)  # the last is that of ANY_LEAD
+        number = np.full(len(self.lead_sets) + 1, ANY_LEAD)  # the last entry is for ANY_LEAD
         for i, (_, code) in enumerate(sorted(used)):
             number[code] = i
         return {"lead_types": number[lead], "lead_sets": tuple(names for names, _ in sorted(used))}
 
     def _one_way(self) -> None:
-        """A lead is given by the words of a request, or by the general columns."""
+        """Add a problem for rows that give a lead both by a request's columns and by the general ones."""
         words = [name for name in self._given if name in OF_REQUEST and name != "memory"]
         general = [name for name in GENERAL_LEAD if name in self.match]
         if words and general:
@@ -110,7 +110,7 @@ class Demands:
                 self._say(f"companion.{name}", amount > 0, f"none, as no node has {name}", remedy="Add it to a node.")
 
     def _requested(self, companions: dict[str, np.ndarray]) -> None:
-        """Make leads and companions of cores and GPUs."""
+        """Convert cores and GPUs to leads and companions."""
         offer = self.offer
         cores, asked = self._amount("cores"), self._amount("gpus")
         gpus, has_gpus = np.ceil(asked).astype(np.int64), asked > 0
@@ -150,7 +150,7 @@ class Demands:
                 self._say("cores", mine, expected, remedy=remedy)
 
     def _share(self, gpus: np.ndarray, lead: np.ndarray) -> np.ndarray:
-        """[N] what a task takes of each of its GPUs; ``gpus`` [N] below 1 are such shares."""
+        """Return [N] the share that a task takes of each of its GPUs; ``gpus`` [N] below 1 are such shares."""
         share = np.where(gpus < 1, gpus, 1.0)
         if "gpu_share" in self._given:
             each = np.ma.filled(self._given["gpu_share"], 1.0)
@@ -175,7 +175,7 @@ class Demands:
         return demand
 
     def _leads(self, column: str, default: tuple[str, ...]) -> np.ndarray:
-        """[N] the set of types in a column of alternatives; where it is empty, the default, or any for ``types``."""
+        """Return [N] the set of types in a column of alternatives; if empty, the default, or any for ``types``."""
         lead = np.full(self.n, ANY_LEAD if column == "types" else self._set(default))
         code = self._given.get(column, np.full(self.n, -1))
         known = [p.name for p in self.offer.types]
@@ -196,17 +196,17 @@ class Demands:
         return lead
 
     def _set(self, names: tuple[str, ...]) -> int:
-        """The code of a set of types."""
+        """Return the code of a set of types; new sets get the next code."""
         names = tuple(sorted(set(names)))
         return self.lead_sets.setdefault(names, len(self.lead_sets))
 
     def _amount(self, name: str) -> np.ndarray:
-        """[N] a column of numbers, 0 where it is empty or absent."""
+        """Return [N] a column of numbers, 0 where it is empty or absent."""
         values = self._given.get(name, self._companions.get(name))
         return np.zeros(self.n) if values is None else np.ma.filled(values.astype(np.float64), 0.0)
 
     def _say(self, column: str, is_wrong: np.ndarray, expected: str, remedy: str = "") -> None:
-        """Add a problem for the first rows with a wrong cell."""
+        """Add a problem for the first rows with an invalid cell."""
         rows = first_rows(self.row_of, is_wrong)
         texts = self.source.texts_of(self.match[column][0], rows)
         found = [(row, self.match[column][0], expected, texts[row]) for row in rows]

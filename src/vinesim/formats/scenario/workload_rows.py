@@ -1,4 +1,4 @@
-"""Build a workload from the rows of its table, and trace a problem with the workload back to its row and column."""
+"""Build a workload from the rows of its table, and trace its problems back to rows and columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -85,7 +85,7 @@ def _times(
     row_of: np.ndarray,
     processor_names: Sequence[str],
 ) -> tuple[np.ndarray | None, list[Problem]]:
-    """Take the measured times out of a table; return them [N, P], None without any, and the rows that have none."""
+    """Remove the measured times from a table; return them [N, P], or None without any, and the rows that have none."""
     times = {name: table.pop(name) for name in list(table) if name.startswith("time_us.")}
     anywhere = table.pop(TIME_ANYWHERE, None)
     if not times and anywhere is None:
@@ -105,7 +105,7 @@ def _times(
 def _given(
     source: TableSource, table: dict[str, Any], match: Mapping[str, tuple[str, float]], row_of: np.ndarray
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """Return the columns with values, empty cells replaced by what they mean, and the problems of other empty cells."""
+    """Return the columns with empty cells replaced by their meaning, and problems for other empty cells."""
     if isinstance(table.get("demand"), np.ma.MaskedArray):
         table["demand"] = table["demand"].filled(np.nan)
     for name, value in EMPTY.items():
@@ -136,8 +136,11 @@ def _name_users(columns: dict[str, Any], names: dict[str, list[str]]) -> None:
 def _per_job(
     source: TableSource, columns: dict[str, Any], job: np.ndarray, after: tuple[str, np.ndarray] | None
 ) -> np.ndarray:
-    """Keep one value a job in the columns about jobs; return the first row of each job, [J]. ``after`` is another such
-    column, with its name in the table. Raises :class:`InputError` for jobs in another order, or with two values."""
+    """Reduce the columns about jobs to one value per job; return the first row of each job, [J].
+
+    ``after`` is another such column, with its name in the table. Raises :class:`InputError` for jobs out of order, or
+    with different values.
+    """
     is_first, problems = np.concatenate(([True], job[1:] != job[:-1])), []
     first = np.flatnonzero(is_first)
     if not np.array_equal(job[first], np.arange(len(first))):
@@ -155,13 +158,13 @@ def _per_job(
 
 
 def _second_values(source: TableSource, column: str, values: np.ndarray, is_first: np.ndarray) -> list[Problem]:
-    """Find a row whose value is not that of the row before it of the same job."""
+    """Find a row whose value differs from that of the previous row of the same job."""
     differs = np.flatnonzero(~is_first[1:] & (values[1:] != values[:-1])) + 1
     return [Problem(f"{source.path}: {column}[{row}]", "one value per job", "a second one") for row in differs[:1]]
 
 
 def _names_of(names: Mapping[str, Sequence[str]], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names for the codes of columns, by their fields; none for applications given as numbers."""
+    """Return the names for the codes of columns, by field; empty for applications given as numbers."""
     given = {name: names.get(name, ()) if name in columns else () for name in NAMED}
     if _is_numbered(given["application"]):
         given["application"] = ()
@@ -169,7 +172,7 @@ def _names_of(names: Mapping[str, Sequence[str]], columns: Mapping[str, Any]) ->
 
 
 def _attributes(texts: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
-    """Return the attributes of jobs, given as texts, as codes and words."""
+    """Encode the attributes of jobs, given as texts, as codes and words."""
     codes, words = {}, {}
     for column, values in texts.items():
         name = column.removeprefix("attribute.")
@@ -188,7 +191,7 @@ def _at_row(
     row_of: np.ndarray,
     first: np.ndarray,
 ) -> Problem:
-    """Return a problem with a value of the workload at the cell of the table that it is from, if it is from one."""
+    """Move a problem with a value of the workload to the cell of the table that the value is from, if there is one."""
     item = item_of(problem, first)
     if item is None:
         return problem
@@ -223,8 +226,10 @@ def _is_numbered(names: Sequence[str]) -> bool:
 
 
 def item_of(problem: Problem, job_first: np.ndarray) -> tuple[str, int] | None:
-    """Return the column and the task that a problem with a workload is about; None if it is about neither. The column
-    is "" if it is not about a single column; for a job, the task is its first."""
+    """Return the column and the task that a problem with a workload is about; None if it is about neither.
+
+    The column is "" if the problem is not about a single column. For a job, the task is its first.
+    """
     if len(problem.path) < 3 or problem.path[0] != "workload" or isinstance(problem.path[-1], str):
         return None
     _, *columns, number = problem.path

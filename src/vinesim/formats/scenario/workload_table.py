@@ -70,8 +70,8 @@ def read_with_places(
     offer: Offer | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[Workload, Callable[[int], str], dict[str, str]]:
-    """Return the workload, as :func:`read_workload`, a function that says where in the file a task is, and the file's
-    column that gives each of the workload's."""
+    """Return the workload as :func:`read_workload` does, a function that gives the place of a task in the file, and the
+    file's column for each column of the workload."""
     file = open_table(path)
     source, columns = as_columns(file, columns)
     match = matched(source, processor_types, columns)
@@ -97,7 +97,7 @@ def read_with_places(
     select = ["_row", f"{count} AS _wrong"]
     for name in DEFAULTS | match:
         cell, scale = cells.get(name, DEFAULTS.get(name)), match[name][1] if name in match else 1.0
-        if "job" in match and ATTRIBUTE.fullmatch(name):  # a job may have thousands of tasks: its texts are read once
+        if "job" in match and ATTRIBUTE.fullmatch(name):  # a job may have thousands of tasks, but its texts only once
             cell = f"CASE WHEN {cells['job']} IS DISTINCT FROM _job_before THEN {cell} END"
         select.append(_selected(name, cell, scale, (names | sets | words).get(name), period_us))
     before = f", lag({source.columns[match['job'][0]]}) OVER () AS _job_before" if "job" in match else ""
@@ -121,7 +121,7 @@ def read_with_places(
 
 
 def _selected(name: str, cell: str | None, scale: float, known: Sequence[str] | None, period_us: float | None) -> str:
-    """Return SQL for one of the workload's columns, given its cell: its place in the ``known`` names, or its value."""
+    """Return SQL for one of the workload's columns, given its cell: its index in the ``known`` names, or its value."""
     if known is not None:
         position = f"list_position({list_of(known)}, {cell}::VARCHAR) - 1"
         none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
@@ -135,7 +135,7 @@ def _selected(name: str, cell: str | None, scale: float, known: Sequence[str] | 
 
 
 def _given_as(match: Mapping[str, tuple[str, float]], offer: Offer) -> dict[str, str]:
-    """Return the file's column that gives each of the workload's: cores, for example, give companions.CPU."""
+    """Return the file's column for each column of the workload; for example, cores give companions.CPU."""
     given = {name.replace("companion.", "companions."): column for name, (column, _) in match.items()}
     if "cores" in given:
         for name in ("demand", *(f"companions.{cpu}" for cpu in offer.cpus)):
@@ -146,7 +146,7 @@ def _given_as(match: Mapping[str, tuple[str, float]], offer: Offer) -> dict[str,
 
 
 def wrong_of(source: TableSource, match: Mapping[str, tuple[str, float]]) -> dict[str, str]:
-    """Return for each column of numbers, by our name, an SQL condition that is true in the rows whose cell is wrong."""
+    """Return, for each column of numbers by VineSim's name, an SQL condition that is true for invalid cells."""
     return {
         ours: is_wrong(ours, source.columns[given], is_text=source.is_csv or given in source.texts)
         for ours, (given, _) in match.items()
@@ -180,7 +180,7 @@ def has_periods(path: str | os.PathLike[str], columns: Mapping[str, str] | None 
 
 
 def affinity_of_times(workload: Workload) -> np.ndarray | None:
-    """Return [P, T]: 1 if all tasks of the type have a time on the processor type, else 0; None without times."""
+    """Return [P, T] 1 if all tasks of the type have a time on the processor type, otherwise 0; None without times."""
     if workload.times_us is None:
         return None
     type_of_task = np.repeat(workload.job_task_type, np.diff(workload.job_first))
@@ -193,7 +193,7 @@ def affinity_of_times(workload: Workload) -> np.ndarray | None:
 
 
 def task_names_of(source: TableSource) -> list[str]:
-    """Return the file's list of task types: from its metadata, or else the names in use, sorted."""
+    """Return the file's list of task types from its metadata or, without it, the sorted names in use."""
     metadata = source.sql.replace("read_parquet", "parquet_kv_metadata", 1)
     found = source.query(f"SELECT value FROM {metadata} WHERE key = '{METADATA}'")["value"].tolist()
     if found:

@@ -58,7 +58,7 @@ def write_workload(
         columns[f"companion.{name}"] = "DOUBLE"
         tasks[f"companion.{name}"] = values
     for name in workload.attributes or {}:
-        columns[f"attribute.{name}"] = "VARCHAR"  # each job may have a word of its own: too many for a list in the SQL
+        columns[f"attribute.{name}"] = "VARCHAR"  # each job may have its own word: too many for a list in the SQL
         words = np.array([*(workload.attribute_words or {})[name], ""], object)
         tasks[f"attribute.{name}"] = np.repeat(words[workload.attributes[name]], counts)  # type: ignore[index]
     if workload.gang_within is not None:
@@ -97,7 +97,7 @@ def _names_of(workload: Workload, processor_types: Sequence[ProcessorType]) -> d
 
 
 def _gang_codes(workload: Workload, within: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the columns about gangs, [J] each; words as their positions, -1 for none."""
+    """Return the columns about gangs, [J] each; words are given by their indices, -1 for none."""
     is_spread = np.zeros(workload.n_jobs, bool) if workload.gang_spread is None else workload.gang_spread
     per_node = np.zeros(workload.n_jobs, np.int32) if workload.tasks_per_node is None else workload.tasks_per_node
     codes = {"gang": within - 1, "spread": np.where(is_spread, 1, -1), "tasks_per_node": per_node}
@@ -105,7 +105,7 @@ def _gang_codes(workload: Workload, within: np.ndarray) -> dict[str, np.ndarray]
 
 
 def _cell(name: str, kind: str, names: Mapping[str, Sequence[str]], is_given: bool) -> str:
-    """Return a column in SQL, as it is written."""
+    """Return SQL for a column of the written file."""
     cell = name_of(name)
     if name in names:  # SQL lists count from 1; an index outside the list gives null
         return f"CASE WHEN {cell} >= 0 THEN {list_of(names[name])}[{cell} + 1] END AS {cell}"

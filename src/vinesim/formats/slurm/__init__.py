@@ -1,1 +1,1 @@
-"""What the files of a Slurm site say: configuration, tables and job records, as Slurm writes and prints them."""
+"""The files of a Slurm site: configuration, tables and job records, as Slurm writes and prints them."""

@@ -1,7 +1,7 @@
-"""Associations and QOS: what ``sacctmgr dump`` writes, or ``sacctmgr show assoc`` and ``show qos`` print with ``-P``.
+"""Associations and QOS, from ``sacctmgr dump``, or from ``sacctmgr show assoc`` and ``show qos`` with ``-P``.
 
-An association is an account, or a user in an account. They form a tree, whose root is the account root. Limits have the
-names of a dump; the manual page of sacctmgr says what they mean.
+An association is an account, or a user in an account. They form a tree with the account root as its root. Limits have
+the names of a dump; the manual page of sacctmgr explains them.
 """
 
 import re
@@ -13,7 +13,7 @@ from vinesim.formats.slurm.tables import read_rows
 from vinesim.formats.slurm.values import NOTHING
 
 ROOT = "root"
-PARENT = "parent"  # as shares: the account's own
+PARENT = "parent"  # a user's shares with this value are those of the account
 SHOWN = {  # columns of `show assoc` and `show qos` -> names in a dump
     "Share": "Fairshare",
     "Priority": "Priority",
@@ -53,8 +53,8 @@ class Association:
 
     account: str
     user: str  # "": the account itself
-    parent: str  # of an account; of a user, its account
-    partition: str  # "": all
+    parent: str  # of an account, its parent; of a user, its account
+    partition: str  # "" for all
     values: dict[str, str] = field(default_factory=dict)  # shares, priority, limits, by the names of a dump
 
 
@@ -67,12 +67,12 @@ class Qos:
 
     @property
     def flags(self) -> list[str]:
-        """Its flags, as they are written."""
+        """The flags, in Slurm's notation."""
         return [flag for flag in self.values.get("Flags", "").split(",") if flag]
 
 
 def read_dump(path: Path, unread: Unread) -> list[Association]:
-    """Read the file that ``sacctmgr dump CLUSTER file=...`` writes, parents before their children."""
+    """Read a file of ``sacctmgr dump CLUSTER file=...``, parents before their children."""
     found, parent = [Association(ROOT, "", "", "", {"Fairshare": "1"})], ROOT
     for number, line in enumerate(text_lines(path), 1):
         head = _HEAD.match(line)
@@ -98,7 +98,7 @@ def _values(text: str) -> dict[str, str]:
 
 
 def read_associations(path: Path, unread: Unread) -> list[Association]:
-    """Read what ``sacctmgr show assoc -P`` prints; without a column ParentName all accounts are below the root."""
+    """Read the output of ``sacctmgr show assoc -P``; without a column ParentName, all accounts are below the root."""
     found = list[Association]()
     for line, row in read_rows(path, unread):
         account, user = row.get("Account", ""), row.get("User", "")
@@ -111,7 +111,7 @@ def read_associations(path: Path, unread: Unread) -> list[Association]:
 
 
 def read_qos(path: Path, unread: Unread) -> list[Qos]:
-    """Read what ``sacctmgr show qos -P`` prints."""
+    """Read the output of ``sacctmgr show qos -P``."""
     kept = ("GraceTime", "Preempt", "PreemptExemptTime", "PreemptMode", "Flags", "UsageFactor", "UsageThres")
     found = list[Qos]()
     for line, row in read_rows(path, unread):

@@ -1,8 +1,8 @@
-"""A site without personal data: users, accounts, jobs and reservations get numbers in place of names.
+"""Anonymise a site: users, accounts, jobs and reservations get numbers instead of names.
 
-The same name gets the same number everywhere, in the order in which the first jobs of each were submitted. What else a
-submission said is left out: paths, commands, comments, mail addresses. Partitions, QOS, nodes, features and licences
-keep their names: they say how the site is set up, not who uses it.
+Equal names get equal numbers everywhere, in the order in which the first jobs of each were submitted. Everything else
+in a submission is left out: paths, commands, comments, mail addresses. Partitions, QOS, nodes, features and licences
+keep their names, because they describe the site, not its users.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from vinesim.formats.slurm.site import Site
 
 
 class Numbers:
-    """Numbers in place of names."""
+    """Replaces names by numbers."""
 
     def __init__(self, word: str, names: Iterable[str] = ()):
         self._word = word
@@ -24,7 +24,7 @@ class Numbers:
             self(name)
 
     def __call__(self, name: str) -> str:
-        """Return the replacement for a name; an empty name and root stay as they are."""
+        """Return the replacement for a name; an empty name and root are unchanged."""
         return self._found.setdefault(name, f"{self._word}{len(self._found) - 1}")
 
 

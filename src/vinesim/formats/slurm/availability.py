@@ -1,5 +1,5 @@
-"""When nodes were not there: reservations, as ``scontrol show reservations`` prints them, and events of nodes, as
-``sacctmgr show event -P`` does."""
+"""When nodes were unavailable: reservations (``scontrol show reservations``) and events (``sacctmgr show event
+-P``)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from vinesim.model.errors import InputError, Problem
 
 @dataclass(frozen=True)
 class Reservation:
-    """Nodes that are kept for some from a time to another, s since 1970."""
+    """Nodes that are kept for some users from one time to another, s since 1970."""
 
     name: str
     start_s: float
@@ -26,17 +26,17 @@ class Reservation:
 
 @dataclass(frozen=True)
 class NodeEvent:
-    """A node that takes no jobs from a time on; ``end_s`` is None while it still does not."""
+    """A time during which a node takes no jobs; ``end_s`` is None if it has not ended."""
 
     node: str
     start_s: float
     end_s: float | None
-    state: str  # DOWN, DRAIN ..., with the marks that Slurm puts behind it
+    state: str  # DOWN, DRAIN and so on, with Slurm's suffixes
     reason: str
 
 
 def read_reservations(path: Path, unread: Unread) -> list[Reservation]:
-    """Read reservations, or snapshots of them: each as it was seen last."""
+    """Read reservations, or snapshots of them, of which the last one of each reservation counts."""
     found: dict[str, Reservation] = {}
     problems = list[Problem]()
     for line, fields in read_blocks(path, "ReservationName"):

@@ -1,5 +1,6 @@
-"""What ``scontrol show`` prints: for each node, partition or reservation its fields, ``Name=value``, in one line or in
-several with an empty line after them.
+"""The output of ``scontrol show``: the fields ``Name=value`` of each node, partition or reservation.
+
+They are on one line, or on several lines followed by an empty one.
 
 Values may hold spaces; the next field begins at the next word with ``=`` in it.
 """
@@ -16,7 +17,7 @@ _FIELD = re.compile(r"(?:^|\s)([A-Za-z][\w/:.]*)=")
 def read_blocks(path: Path, first: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each object that the file describes: the line at which it begins, and its fields.
 
-    ``first`` is the field with which each begins, such as NodeName. Snapshots are yielded one after another.
+    ``first`` is the field with which each begins, such as NodeName. Snapshots are yielded in sequence.
     """
     begun, fields = 0, dict[str, str]()
     for number, line in enumerate(text_lines(path), 1):
@@ -33,7 +34,7 @@ def read_blocks(path: Path, first: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def fields_of(line: str) -> dict[str, str]:
-    """Return the fields of a line."""
+    """Return the fields of a line by name."""
     places = list(_FIELD.finditer(line))
     ends = [*(place.start() for place in places[1:]), len(line)]
     return {place[1]: line[place.end() : end].strip() for place, end in zip(places, ends, strict=False)}

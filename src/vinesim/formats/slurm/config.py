@@ -12,7 +12,7 @@ from vinesim.formats.slurm.lines import text_lines
 from vinesim.model.errors import InputError, Problem
 
 KINDS = ("nodename", "partitionname", "switchname", "nodeset", "downnodes", "frontendname", "name", "blockname")
-MOST_FILES = 100  # that one file includes, directly or not
+MOST_FILES = 100  # most files that one file includes, directly or indirectly
 _PAIR = re.compile(r"([A-Za-z_][\w/]*)\s*=\s*(\"[^\"]*\"|\S*)")
 
 
@@ -29,12 +29,12 @@ class Config:
     """The settings of a file and of the files that it includes."""
 
     settings: dict[str, str] = field(default_factory=dict)  # by lower-case name
-    entries: dict[str, list[Entry]] = field(default_factory=dict)  # by kind, such as "nodename"
-    places: dict[str, str] = field(default_factory=dict)  # of settings: file and line
-    files: set[str] = field(default_factory=set)  # the names of those that were read
+    entries: dict[str, list[Entry]] = field(default_factory=dict)  # by first key, such as "nodename"
+    places: dict[str, str] = field(default_factory=dict)  # the file and line of each setting
+    files: set[str] = field(default_factory=set)  # the names of the files read
 
     def list_of(self, name: str) -> dict[str, str]:
-        """Return a setting that is a list of names and values, such as SchedulerParameters; "" where there is none."""
+        """Return a setting that is a list of names and values, such as SchedulerParameters; "" without one."""
         found = {}
         for item in self.settings.get(name, "").split(","):
             key, _, value = item.strip().partition("=")

@@ -1,8 +1,8 @@
-"""The jobs of a site: the records of ``sacct``, as many for a job as it was started.
+"""The jobs of a site, from the records of ``sacct``, one for each start of a job.
 
-A job that was requeued has several records (``sacct --duplicates``). The tasks of an array have a record each; those
-that were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are left out. Several files, such as one
-for each month, are one log: of a record that two of them have, the later one counts.
+A job that was requeued has several records (``sacct --duplicates``). Each task of an array has a record; those that
+were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are left out. Several files, such as one per month,
+are one log; if two of them have the same record, the later one counts.
 """
 
 import math
@@ -21,13 +21,13 @@ from vinesim.formats.slurm.tables import WRONG_NUMBER, read_table
 from vinesim.formats.slurm.values import NOTHING, duration_s, memory_mib, time_s, tres
 from vinesim.formats.source.clock import is_without_zone
 
-MAX_TASKS = 1_000_000  # of an array's pending record
+MAX_TASKS = 1_000_000  # most tasks in an array's pending record
 AGAIN = "the record of a job that is there again"
 R = TypeVar("R")
-ALIKE = 65_536  # different requests, of which all jobs that have the same share one: a log may have millions of jobs
+ALIKE = 65_536  # cached requests; jobs with equal requests share one, because a log may have millions of jobs
 _REQUESTED = ("ReqTRES", "ReqCPUS", "ReqNodes", "ReqMem", "ReqGRES")
 _ALLOCATED = ("AllocTRES", "AllocCPUS", "NCPUS", "AllocNodes", "NNodes", "AllocGRES")
-_READ = (  # columns of which something is kept; sacct has a hundred
+_READ = (  # the columns used; sacct has a hundred
     "JobID", "JobIDRaw", "JobName", "User", "Account", "QOS", "Partition", "Submit", "Eligible", "Start", "End",
     "ElapsedRaw", "Elapsed", "Suspended", "TimelimitRaw", "Timelimit", "State", "ExitCode", "NodeList",
     "Constraints", "Reservation", *_REQUESTED, *_ALLOCATED,
@@ -40,17 +40,17 @@ _NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A job from when it was submitted, or requeued, until it left; times in s since 1970, None where there is none."""
+    """A job from its submission or requeue until its end; times in s since 1970, None if missing."""
 
     submit_s: float
     eligible_s: float | None
     start_s: float | None  # None: it never started
     end_s: float | None
-    elapsed_s: float  # on its nodes, without the time it was suspended
+    elapsed_s: float  # run time without the time that it was suspended
     suspended_s: float
-    state: str  # the first word: COMPLETED, CANCELLED ...
-    allocated: Mapping[str, float]  # resources, of all nodes together; memory in MiB
-    nodes: str  # those that it ran on, a list of hosts
+    state: str  # the first word: COMPLETED, CANCELLED and so on
+    allocated: Mapping[str, float]  # resources, over all nodes; memory in MiB
+    nodes: str  # the nodes that it ran on, a list of hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class SlurmJob:
 
     number: int  # JobIDRaw
     array: int | None  # the number of its array
-    index: int | None  # in its array
-    component: tuple[int, int] | None  # the number of its heterogeneous job, and its place in that
-    name: str  # kept only where a dependency is about it
+    index: int | None  # its index in the array
+    component: tuple[int, int] | None  # the number of its heterogeneous job, and its index in that
+    name: str  # kept only if a dependency refers to it
     user: str
     account: str
     partitions: tuple[str, ...]
@@ -71,13 +71,13 @@ class SlurmJob:
     constraint: str
     reservation: str
     exit_ok: bool  # whether it ended with exit code 0
-    options: Mapping[str, str]  # of its submission that say what it needs, by long name
-    records: tuple[Record, ...]  # in the order of time
+    options: Mapping[str, str]  # options of its submission about its needs, by long name
+    records: tuple[Record, ...]  # in order of time
     line: int  # of its first record
 
     @property
     def key(self) -> tuple[int, int | None]:
-        """The number of the job, or of its array or heterogeneous job, and its place in that: see ``keys_of``."""
+        """The number of the job, or of its array or heterogeneous job, and its index in that; see ``keys_of``."""
         if self.component is not None:
             return self.component
         return (self.number, None) if self.array is None else (self.array, self.index)
@@ -85,18 +85,18 @@ class SlurmJob:
 
 @dataclass
 class JobTable:
-    """The jobs of a file, and what was not understood."""
+    """The jobs of a file, and counts of what could not be read."""
 
     jobs: list[SlurmJob] = field(default_factory=list)
     n_lines: int = 0
-    dropped: dict[str, list[int]] = field(default_factory=dict)  # lines, by reason
+    dropped: dict[str, list[int]] = field(default_factory=dict)  # dropped lines, by reason
     n_steps: int = 0  # lines of steps, which are left out
-    n_dates: int = 0  # records that were submitted at a date, not at s since 1970
-    n_without_zone: int = 0  # of these, without a time zone
-    unread: Unread = field(default_factory=Unread)  # of jobs that are there
+    n_dates: int = 0  # records whose submission is a date instead of s since 1970
+    n_without_zone: int = 0  # those of them without a time zone
+    unread: Unread = field(default_factory=Unread)  # unreadable values of jobs that are kept
 
     def drop(self, reason: str, line: int) -> None:
-        """Note a line that is left out."""
+        """Record a line that is left out."""
         self.dropped.setdefault(reason, []).append(line)
 
 
@@ -116,7 +116,7 @@ def read_jobs(*paths: Path) -> JobTable:
 
 
 def _unknown(jobs: list[SlurmJob], known: set[tuple[int, int | None, float]], table: JobTable) -> list[SlurmJob]:
-    """Return the tasks of an array that no other line has; a later file has some of those that were pending before."""
+    """Return the tasks of an array without another line; a later file may have some that were pending in this one."""
     if not jobs or jobs[0].array is None:
         return jobs
     keys = [(*job.key, job.records[0].submit_s) for job in jobs]
@@ -128,7 +128,7 @@ def _unknown(jobs: list[SlurmJob], known: set[tuple[int, int | None, float]], ta
 
 
 class Identity(NamedTuple):
-    """Which of the jobs with its number a record belongs to, which of that job's records it is, and its state."""
+    """Identifies a record: which job of its number it belongs to, which record of that job it is, and its state."""
 
     user: str
     name: str  # of the job
@@ -137,15 +137,15 @@ class Identity(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A line of a file, as little as is needed of it: there may be millions."""
+    """A line of a file, reduced to what is needed, because there may be millions."""
 
     line: int
-    places: Mapping[str, int]  # of the columns in the values
+    places: Mapping[str, int]  # the index of each column in the values
     values: tuple[str, ...]
     options: Mapping[str, str]
 
     def get(self, name: str) -> str:
-        """Return the value of a column; "" for none."""
+        """Return the value of a column; "" if it is missing."""
         place = self.places.get(name)
         return "" if place is None else self.values[place]
 
@@ -178,9 +178,9 @@ def _read(path: Path, table: JobTable, rows: dict[str, list[_Row]]) -> None:
 
 
 def by_job(rows: Iterable[R], of: Callable[[R], Identity], drop: Callable[[R], object]) -> list[list[R]]:
-    """Return the records of each job with a number, because Slurm reuses numbers. ``drop`` gets duplicate records.
+    """Group the records of one number by job, because Slurm reuses numbers. ``drop`` gets duplicate records.
 
-    The first of equal records counts, or a later one where that says how an unfinished one went on.
+    The first of equal records counts, or a later one that completes an unfinished one.
     """
     jobs: dict[tuple[str, str], dict[str, R]] = {}
     for row in rows:
@@ -195,7 +195,7 @@ def by_job(rows: Iterable[R], of: Callable[[R], Identity], drop: Callable[[R], o
 
 
 def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
-    """Yield the job of some records, or the tasks of the record of an array that was pending."""
+    """Yield the job of these records, or the tasks of a pending array's record."""
     pending, member = _PENDING.fullmatch(name), _MEMBER.fullmatch(name)
     raw = rows[0].get("JobIDRaw") or name
     if pending:
@@ -215,8 +215,7 @@ def _jobs(name: str, rows: list[_Row], table: JobTable) -> Iterator[SlurmJob]:
 
 
 def keys_of(name: str) -> list[tuple[int, int | None]]:
-    """Return the (number, place) pairs of a JobID: the number of the job, array or heterogeneous job, and its place
-    there.
+    """Return the (number, index) pairs of a JobID: the number of a job, array or heterogeneous job, and an index.
 
     ``12`` is (12, None), ``12_3`` and ``12+3`` are (12, 3), and ``12_[3-5%2]`` are (12, 3), (12, 4) and (12, 5).
     """
@@ -327,17 +326,17 @@ def _shared(*options: tuple[str, str]) -> Mapping[str, str]:
 
 @lru_cache(ALIKE)
 def _requested(resources: str, cpus: str, nodes: str, memory: str, gres: str) -> Mapping[str, float]:
-    """Return what a job asked for: ReqTRES, or what the older columns say."""
+    """Return what a job requested: ReqTRES, or the older columns."""
     found = _completed(tres(resources), cpu=(cpus,), node=(nodes,))
     if "mem" not in found and (amount := memory_mib(memory)) is not None:
-        of = {"n": "node", "c": "cpu"}.get(amount[1], "")  # 4Gn is of each node, 2000Mc of each CPU, 4G of all
+        of = {"n": "node", "c": "cpu"}.get(amount[1], "")  # 4Gn is per node, 2000Mc per CPU, 4G in total
         found["mem"] = amount[0] * found.get(of, 1.0)
     return MappingProxyType(_with_gres(found, gres, found.get("node", 1.0)))
 
 
 @lru_cache(ALIKE)
 def _allocated(resources: str, cpus: str, n_cpus: str, nodes: str, n_nodes: str, gres: str) -> Mapping[str, float]:
-    """Return what a job held: AllocTRES, or what the older columns say."""
+    """Return what a job held: AllocTRES, or the older columns."""
     return MappingProxyType(_with_gres(_completed(tres(resources), cpu=(cpus, n_cpus), node=(nodes, n_nodes)), gres, 1))
 
 
@@ -350,7 +349,7 @@ def _with_gres(found: dict[str, float], text: str, times: float) -> dict[str, fl
 
 
 def _completed(found: dict[str, float], **more: tuple[str, ...]) -> dict[str, float]:
-    """Add amounts that are missing, from the first text that is a number."""
+    """Add each missing amount from the first of its texts that is a number."""
     for name, texts in more.items():
         for text in texts:
             if name not in found and text.isascii() and text.isdigit():

@@ -1,8 +1,8 @@
-"""What a job of a Slurm site asks for, as a text that the policy ``slurm`` reads, and as tasks that the engine holds.
+"""What a job of a Slurm site requests, as a text for the policy ``slurm``, and as tasks for the engine.
 
-The text has the words of sbatch: ``nodes=2-2 tasks=8 cpus=1 per_node=4 mem_node=8000 gpus=2 gpu_type=t4``.
-The policy decides how many CPUs a job has at each of its nodes. So a job of one node is one task; a job with a number
-of tasks per node, or with nodes to itself, has a task for each node; any other has a task for each of Slurm's tasks.
+The text has the words of sbatch: ``nodes=2-2 tasks=8 cpus=1 per_node=4 mem_node=8000 gpus=2 gpu_type=t4``. The policy
+decides how many CPUs a job gets at each of its nodes. The engine therefore sees a job on one node as one task, a job
+with a number of tasks per node or with nodes to itself as one task per node, and any other job as Slurm's tasks.
 """
 
 import math
@@ -10,37 +10,37 @@ from typing import NamedTuple
 
 from vinesim.formats.slurm.values import exact, hosts
 
-ALL = -1.0  # as memory of a node: all of it
-WHOLE = math.inf  # as CPUs: all of a node
+ALL = -1.0  # memory of a node: all of it
+WHOLE = math.inf  # CPUs: all of a node
 
 
 class Request(NamedTuple):
-    """What a job asks for."""
+    """The request of a job."""
 
-    least_nodes: int  # 0: it does not say
+    least_nodes: int  # 0: not given
     most_nodes: int  # 0: any number
     tasks: int
-    cpus: int  # of each task
-    per_node: int  # tasks at each node; 0: any number
+    cpus: int  # per task
+    per_node: int  # tasks per node; 0: any number
     mem_cpu: float  # MiB
     mem_node: float
-    gpus: int  # at each node
+    gpus: int  # per node
     gpu_type: str
     exclusive: bool
     constraint: str
-    switches: int = 0  # leaf switches that it wants at most; 0: any number
-    switch_wait_s: float = math.inf  # for which it waits for them
-    nodelist: str = ""  # hosts that are all among its nodes
-    exclude: str = ""  # hosts that are not
+    switches: int = 0  # the most leaf switches that it wants; 0: any number
+    switch_wait_s: float = math.inf  # how long it waits for them
+    nodelist: str = ""  # hosts that must all be among its nodes
+    exclude: str = ""  # hosts that must not
 
     @property
     def is_by_node(self) -> bool:
-        """Whether the engine holds one task at each node."""
+        """Whether the job is one task per node for the engine."""
         return self.most_nodes == 1 or self.per_node > 0 or (self.exclusive and self.least_nodes > 0)
 
     @property
     def n_cpus(self) -> int:
-        """All that it asks for."""
+        """The number of CPUs requested in total."""
         n = self.per_node * max(1, self.least_nodes) if self.per_node else self.tasks
         return n * self.cpus
 
@@ -65,7 +65,7 @@ class Request(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The tasks of a job that the engine holds: equal ones."""
+    """The equal tasks of a job in the engine."""
 
     n: int
     cpus: float
@@ -74,7 +74,7 @@ class Held(NamedTuple):
 
 
 def parse(text: str) -> Request:
-    """Return the request that a text describes. Raises ValueError if it describes none."""
+    """Parse the text of a request. Raises ValueError if it is invalid."""
     words = dict(word.split("=", 1) for word in text.split())
     unknown = set(words) - {"nodes", "tasks", "cpus", "per_node", "mem_cpu", "mem_node", "gpus", "gpu_type",
                             "exclusive", "constraint", "switches", "switch_wait", "nodelist", "exclude"}  # fmt: skip
@@ -82,7 +82,7 @@ def parse(text: str) -> Request:
         raise ValueError(f"no words of a request: {', '.join(sorted(unknown))}")
     least, _, most = words.get("nodes", "0").partition("-")
     n_named = len(set(hosts(words.get("nodelist", ""))))
-    hosts(words.get("exclude", ""))  # raises what is wrong with it
+    hosts(words.get("exclude", ""))  # raises the error
     if n_named > int(least):
         raise ValueError(f"it names {n_named:,} nodes in nodelist, and wants {least} at least")
     return Request(
@@ -95,7 +95,7 @@ def parse(text: str) -> Request:
 
 
 def held_by(request: Request) -> Held:
-    """Return the tasks that the engine holds for a job."""
+    """Return the tasks of a job in the engine."""
     if request.exclusive and request.least_nodes:
         return Held(request.least_nodes, WHOLE, 0.0, 0)
     if request.is_by_node:

@@ -1,4 +1,4 @@
-"""A folder with whatever there is of a Slurm site: its files are known by their content, whatever their names are."""
+"""Read a folder with any files of a Slurm site; they are recognised by their contents, not by their names."""
 
 import re
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from vinesim.formats.slurm.snapshots import Snapshot, read_snapshots
 from vinesim.formats.slurm.values import NOTHING
 from vinesim.model.errors import InputError, Problem
 
-HEAD_LINES, HEAD_LETTERS = 50, 16_384  # of a file that are looked at to know what it is
+HEAD_LINES, HEAD_LETTERS = 50, 16_384  # the most lines and letters of a file that are examined to recognise it
 NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology"}
 _INDEX, _AMOUNT = re.compile(r"\[\d+\]$"), re.compile(r"^(\d+) [a-z/]+$")  # of scontrol show config
-MOST_LETTERS = 400  # of the files of a folder without jobs
+MOST_LETTERS = 400  # the most letters of names of files in an error about a folder without jobs
 COMMAND = (
     "sacct --allusers --allocations --duplicates --parsable2 --noconvert --starttime ... --endtime ... > sacct.txt"
 )
@@ -27,10 +27,10 @@ COMMAND = (
 
 @dataclass
 class Site:
-    """The contents of a site's files; empty where a file is missing."""
+    """The contents of a site's files; empty for missing files."""
 
     folder: Path
-    config: Config = field(default_factory=Config)  # slurm.conf; without one, the settings that scontrol shows
+    config: Config = field(default_factory=Config)  # slurm.conf or, without it, the settings that scontrol shows
     gres: Config = field(default_factory=Config)  # gres.conf
     topology: Config = field(default_factory=Config)  # topology.conf
     shown_config: dict[str, str] = field(default_factory=dict)  # scontrol show config, by lower-case name
@@ -44,12 +44,12 @@ class Site:
     queue: list[Snapshot] = field(default_factory=list)  # squeue
     priorities: list[Snapshot] = field(default_factory=list)  # sprio -l
     shares: list[Snapshot] = field(default_factory=list)  # sshare -l -a -P
-    files: dict[str, str] = field(default_factory=dict)  # what each kind was read from
-    unused: dict[str, str] = field(default_factory=dict)  # files that were not read, and why
-    unread: dict[str, Unread] = field(default_factory=dict)  # lines of each kind that were not
+    files: dict[str, str] = field(default_factory=dict)  # the files read, by kind
+    unused: dict[str, str] = field(default_factory=dict)  # files that were not read, and the reasons
+    unread: dict[str, Unread] = field(default_factory=dict)  # lines that were not read, by kind
 
 
-KINDS: tuple[tuple[str, str], ...] = (  # what a file is, and how it begins; the first that fits
+KINDS: tuple[tuple[str, str], ...] = (  # kinds of files, and how they begin; the first match counts
     ("dump", r"(#.*\n)*\s*Cluster - '|# To edit this file start with a cluster line"),
     ("show config", r"Configuration data as of "),
     ("nodes", r"NodeName=\S+ +(Arch=|CoresPerSocket=|NodeAddr=)|NodeName=\S+ .*\bCfgTRES="),
@@ -70,7 +70,7 @@ _PATTERNS = [(kind, re.compile(pattern, re.MULTILINE)) for kind, pattern in KIND
 
 
 def kind_of(path: Path) -> str:
-    """Return what a file is, by how it begins; "" if it is none of these."""
+    """Return the kind of a file, judged by its beginning; "" if unknown."""
     if (name := path.name.removesuffix(".gz")) in NAMED:
         return NAMED[name]
     head = "\n".join(islice(text_lines(path), HEAD_LINES))[:HEAD_LETTERS]
@@ -115,7 +115,7 @@ def read_site(folder: Path) -> Site:
 
 
 def _read_kind(site: Site, kind: str, paths: list[Path]) -> None:
-    """Read the first file of a kind; all of them, if they have jobs."""
+    """Read the first file of a kind, or all files of jobs."""
     if kind == "jobs":
         site.jobs = read_jobs(*paths)
         site.unread[kind] = site.jobs.unread
@@ -126,7 +126,7 @@ def _read_kind(site: Site, kind: str, paths: list[Path]) -> None:
 
 
 def check_jobs(site: Site) -> None:
-    """Raise :class:`InputError` if there are no jobs, naming what was found instead."""
+    """Raise :class:`InputError` if there are no jobs; it names what was found instead."""
     if site.jobs.jobs:
         return
     found = [f"{name} ({kind})" for kind, name in site.files.items()]
@@ -137,8 +137,8 @@ def check_jobs(site: Site) -> None:
 
 
 def _preferred(paths: list[Path]) -> list[Path]:
-    """Return the files of one kind: slurm.conf and the like first, then by the length of the name, so nodes.txt before
-    nodes_end.txt."""
+    """Sort the files of one kind: Slurm's own names such as slurm.conf first, then shorter names, so that nodes.txt
+    comes before nodes_end.txt."""
     return sorted(paths, key=lambda path: (path.name.removesuffix(".gz") not in NAMED, len(path.name), path.name))
 
 
@@ -162,7 +162,7 @@ def _snapshots(separator: str | None) -> Reader:
 
 
 def _dump(site: Site, path: Path, unread: Unread) -> None:
-    """A dump says more of the tree than the table of associations does."""
+    """Read a dump, which has more of the tree than the table of associations, and therefore replaces that."""
     site.associations = read_dump(path, unread)
 
 
@@ -172,8 +172,7 @@ def _associations(site: Site, path: Path, unread: Unread) -> None:
 
 
 def _show_config(site: Site, path: Path, _: Unread) -> None:
-    """Read the output of scontrol show config. Units follow the amounts and are those of slurm.conf; unset values are
-    (null) or similar."""
+    """Read the output of scontrol show config, whose amounts have the units of slurm.conf."""
     pairs = (line.partition("=") for line in text_lines(path) if "=" in line)
     found = {_INDEX.sub("", name.strip().lower()): _AMOUNT.sub(r"\1", value.strip()) for name, _, value in pairs}
     site.shown_config = found

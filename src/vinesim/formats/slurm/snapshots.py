@@ -1,7 +1,7 @@
-"""Snapshots of ``squeue``, ``sprio`` and ``sshare``, and of anything else, one after another in a file.
+"""Snapshots of ``squeue``, ``sprio``, ``sshare`` or other commands, one after another in a file.
 
-Each snapshot begins with a line ``## TIME``, s since 1970, with more words behind it or without. A file without such
-lines is one snapshot, whose time is not known.
+Each snapshot begins with a line ``## TIME``, s since 1970, which may continue with words. A file without such lines is
+one snapshot of unknown time.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from vinesim.formats.slurm.values import time_s as seconds
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a command printed at a time."""
+    """The output of a command at one time."""
 
     time_s: float | None
     rows: list[dict[str, str]]
 
 
 def read_snapshots(path: Path, unread: Unread, separator: str | None = "|") -> Iterator[Snapshot]:
-    """Yield the snapshots of a table. The header stands before the first, or in each; ``None`` separates by spaces."""
+    """Yield the snapshots of a table. The header is before the first, or in each. Separator ``None`` means spaces."""
     header: list[str] | None = None
     time_s, rows, is_begun = None, list[dict[str, str]](), False
     for number, line in enumerate(text_lines(path), 1):

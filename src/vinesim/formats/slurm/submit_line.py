@@ -1,7 +1,7 @@
 """The options of ``sbatch``, ``srun`` and ``salloc`` in a job's SubmitLine.
 
-sacct has no column for many of them: dependencies, begin times, nice, what is asked for of each node. Source: the
-manual page of sbatch.
+sacct has no columns for many of them: dependencies, begin times, nice, requests per node. Source: the manual page of
+sbatch.
 """
 
 import re
@@ -21,9 +21,9 @@ FLAGS = frozenset(
         *("no-requeue", "parsable", "contiguous", "spread-job", "use-min-nodes", "reboot", "ignore-pbs", "test-only"),
         *("kill-on-invalid-dep", "nice", "get-user-env", "propagate", "share"),
     )
-)  # of long options: those that take no value, or may take one only behind an equals sign
+)  # long options without a value, or with an optional one after an equals sign
 COMMANDS = frozenset(("sbatch", "srun", "salloc"))
-OF_NEEDS = frozenset(  # options of a submission that say what a job needs
+OF_NEEDS = frozenset(  # options of a submission about a job's needs
     (
         *("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "mem", "mem-per-cpu", "mem-per-gpu", "gres", "gpus"),
         *("gpus-per-node", "gpus-per-task", "constraint", "dependency", "array", "begin", "nice", "time", "time-min"),
@@ -31,17 +31,17 @@ OF_NEEDS = frozenset(  # options of a submission that say what a job needs
         *("nodelist", "exclude", "mincpus", "tmp", "core-spec", "deadline", "ntasks-per-core", "ntasks-per-socket"),
     )
 )
-INHERITED = frozenset(  # by later components of a heterogeneous job
+INHERITED = frozenset(  # options that later components of a heterogeneous job inherit
     ("begin", "deadline", "dependency", "hold", "nice", "no-requeue", "requeue", "time", "time-min")
 )
 _QUOTED = re.compile(r"[\"'\\]")
 
 
 def submit_options(line: str, component: int = 0) -> Mapping[str, str]:
-    """Return the options by long name, "" for those without a value; empty where the line is no command of Slurm's.
+    """Return the options by long name, "" for those without a value; empty if the line is not a command of Slurm.
 
-    What follows the script, or ``--wrap``, is the job's own. Of an option that is given twice the last one counts. Of a
-    heterogeneous job, whose components stand between colons, the options are those of one of them.
+    Words after the script, or after ``--wrap``, belong to the job. If an option is repeated, the last one counts. The
+    components of a heterogeneous job are separated by colons; the options of one of them are returned.
     """
     words = _words(line)
     if not words or words[0].rpartition("/")[2] not in COMMANDS:
@@ -69,14 +69,14 @@ def submit_options(line: str, component: int = 0) -> Mapping[str, str]:
             components.append(found)
         else:
             break  # the script
-    if component >= len(components):  # it stands in the script
+    if component >= len(components):  # its options are in the script
         return {name: value for name, value in found.items() if name in INHERITED}
     depends = {name: value for one in components for name, value in one.items() if name == "dependency"}
-    return components[component] | depends  # what one depends on, all wait for
+    return components[component] | depends  # all components wait for the dependencies of each
 
 
 def _words(line: str) -> list[str]:
-    """Return the words of a command; lines without quotes, which most are, take a twentieth of the time."""
+    """Split a command into words. A fast path for lines without quotes, the most, takes a twentieth of the time."""
     if _QUOTED.search(line) is None:
         return line.split()
     try:

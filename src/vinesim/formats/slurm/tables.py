@@ -1,7 +1,7 @@
 """Tables that Slurm prints with ``--parsable2`` or ``--parsable``: a line for each row, fields separated by ``|``.
 
-Three columns may hold a ``|`` themselves: Constraints of sacct (as in ``amd|intel``), SubmitLine, which repeats it, and
-FEATURES of squeue. Where a row has more fields than the header, they are put together again.
+Three columns may contain ``|`` themselves: Constraints of sacct (as in ``amd|intel``), SubmitLine, which repeats it,
+and FEATURES of squeue. If a row has more fields than the header, such values are joined again.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from pathlib import Path
 from vinesim.formats.slurm.lines import Unread, text_lines
 
 WRONG_NUMBER = "a wrong number of fields"
-BARRED = ("Constraints", "SubmitLine", "FEATURES")  # columns whose values may hold the separator
+BARRED = ("Constraints", "SubmitLine", "FEATURES")  # columns whose values may contain the separator
 
 
 def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:
-    """Yield each row: its line, and its values by column, or the number of its fields if that is wrong."""
+    """Yield the line of each row, and its values by column, or the number of its fields if that is wrong."""
     header = None
     for number, text in enumerate(text_lines(path), 1):
         if not text.strip():
@@ -37,7 +37,7 @@ def read_rows(path: Path, unread: Unread) -> Iterator[tuple[int, dict[str, str]]
 
 
 def joined(fields: list[str], header: list[str]) -> list[str] | None:
-    """Return the values of a row, a separator within a value put back; None if the number of fields is wrong."""
+    """Return the values of a row, with values that contain the separator joined; None for a wrong number of fields."""
     n_more = len(fields) - len(header)
     if n_more == 0:
         return fields

@@ -10,18 +10,18 @@ import re
 UNLIMITED = frozenset(("UNLIMITED", "INFINITE", "-1", "4294967295"))
 NOTHING = frozenset(("", "Unknown", "None", "N/A", "(null)", "NONE", "n/a"))
 LATEST_S = 253402300800.0  # the year 10000
-MAX_HOSTS = 1_000_000  # of one list
+MAX_HOSTS = 1_000_000  # most hosts of one list
 MIB = {"K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
-WEIGHED = ("cpu", "mem", "node", "gres/gpu")  # resources that are modelled
-COUNTED = (*WEIGHED, "billing")  # what limits are on
-OF_TYPE, LICENCE = "gres/gpu:", "license/"  # how the names of GPUs of a type and of licences begin
+WEIGHED = ("cpu", "mem", "node", "gres/gpu")  # modelled resources
+COUNTED = (*WEIGHED, "billing")  # resources with limits
+OF_TYPE, LICENCE = "gres/gpu:", "license/"  # prefixes of names of GPU types and of licences
 _DURATION = re.compile(r"(?:(\d{1,12})-)?(\d{1,12})(?::(\d{1,12}))?(?::(\d{1,12}))?(?:\.\d+)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)B?([nc]?)", re.IGNORECASE)
 _HOST = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,")
 
 
 def time_s(text: str) -> float | None:
-    """Return a date, local time without a zone, or a number, as s since 1970; None for none of the years to 9999."""
+    """Parse a date in local time without a zone, or a number, as s since 1970; None unless it is before year 10000."""
     if text in NOTHING:
         return None
     try:
@@ -36,9 +36,10 @@ def time_s(text: str) -> float | None:
 
 
 def duration_s(text: str, unit_s: float = 60.0) -> float | None:
-    """Return a duration in s, infinite for UNLIMITED; None if it is no duration.
+    """Parse a duration, in s, infinite for UNLIMITED; None if it is not one.
 
-    ``30`` is in units, minutes by default; others are ``10:00``, ``1:30:00``, ``2-12`` and ``2-00:00:00``.
+    A number such as ``30`` is in ``unit_s``, minutes by default. Other forms are ``10:00``, ``1:30:00``, ``2-12`` and
+    ``2-00:00:00``.
     """
     if text.upper() in UNLIMITED:
         return math.inf
@@ -57,9 +58,9 @@ def duration_s(text: str, unit_s: float = 60.0) -> float | None:
 
 
 def memory_mib(text: str) -> tuple[float, str] | None:
-    """Return an amount of memory in MiB, and what it is for: ``n`` a node, ``c`` a CPU, else nothing is said.
+    """Parse an amount of memory, in MiB, and its reference: ``n`` per node, ``c`` per CPU, "" if not given.
 
-    ``64000M``, ``62.50G``, ``4Gn``, ``2000Mc``; a number alone is in MiB. None if it is none.
+    Examples are ``64000M``, ``62.50G``, ``4Gn`` and ``2000Mc``; plain numbers are MiB. None if it is not an amount.
     """
     found = _MEMORY.fullmatch(text.strip())
     if found is None:
@@ -69,14 +70,14 @@ def memory_mib(text: str) -> tuple[float, str] | None:
 
 
 def exact(value: float) -> str:
-    """Write a number with all its digits: a year has more seconds, and a large node more MiB, than ``:g`` keeps."""
+    """Format a number with all its digits: ``:g`` would round the seconds of a year or the MiB of a large node."""
     return f"{value:.15g}"
 
 
 def tres(text: str) -> dict[str, float]:
-    """Return a list of resources, such as ``cpu=16,mem=64G,gres/gpu:a100=4``, by name; memory in MiB.
+    """Parse a list of resources, such as ``cpu=16,mem=64G,gres/gpu:a100=4``, by name; memory in MiB.
 
-    What is not of this form is left out.
+    Parts of another form are left out.
     """
     found = {}
     for item in text.split(","):
@@ -92,10 +93,10 @@ def tres(text: str) -> dict[str, float]:
 
 
 def weights_of(text: str) -> dict[str, float]:
-    """Return a list of weights of resources, such as ``CPU=1.0,Mem=0.25G,GRES/gpu=2``, by name in lower case.
+    """Parse a list of weights of resources, such as ``CPU=1.0,Mem=0.25G,GRES/gpu=2``, by name in lower case.
 
-    A weight of memory may be for each unit that follows it; here it is for each MiB. What is not of this form is left
-    out.
+    A weight of memory is per unit that follows it in the text, and per MiB in the result. Parts of another form are
+    left out.
     """
     found = {}
     for item in text.split(","):
@@ -107,9 +108,9 @@ def weights_of(text: str) -> dict[str, float]:
 
 
 def licences(text: str) -> dict[str, float]:
-    """Return a list of licences, such as ``matlab:2,ansys@server``, by name: one, where there is no number.
+    """Parse a list of licences, such as ``matlab:2,ansys@server``, by name; the default number is one.
 
-    Of a choice between licences, ``a|b``, none is returned.
+    Choices between licences, ``a|b``, are left out.
     """
     found = dict[str, float]()
     for item in [] if "|" in text else text.split(","):
@@ -121,15 +122,15 @@ def licences(text: str) -> dict[str, float]:
 
 
 def _number(text: str) -> float | None:
-    """Return a number, perhaps with a factor: ``4``, ``2K``."""
+    """Parse a number with an optional factor: ``4``, ``2K``."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)", text.strip())
     return float(found[1]) * {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]] if found else None
 
 
 def hosts(text: str) -> list[str]:
-    """Return the names in a list of hosts, in its order: ``n[01-03,7],login`` is n01, n02, n03, n7, login.
+    """Expand a list of hosts, in its order: ``n[01-03,7],login`` is n01, n02, n03, n7, login.
 
-    Several brackets in a name are multiplied, as in ``r[1-2]n[1-3]``. Raises ValueError for a list that is none, or is
+    Several brackets in a name are multiplied, as in ``r[1-2]n[1-3]``. Raises ValueError for a list that is invalid or
     too long.
     """
     if text in NOTHING:
@@ -152,7 +153,7 @@ def hosts(text: str) -> list[str]:
 
 
 def readable_hosts(text: str) -> list[str]:
-    """Return the same; none of a list that is cut off or too long."""
+    """Expand a list of hosts as :func:`hosts` does; empty for a list that is cut off or too long."""
     try:
         return hosts(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Show points in time to people: as dates if it is known when the run began, otherwise as the time since then."""
+"""Format points in time for people: as dates if the run's start date is known, otherwise as times since its start."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ EXPECTED_DATE = "a date, such as 2024-05-06 or 2024-05-06 00:06:46"
 
 
 def date_of(value: Any, where: str) -> datetime:
-    """Read a date as ISO 8601 writes it. Raises :class:`InputError`."""
+    """Parse a date in ISO 8601 format. Raises :class:`InputError`."""
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -31,20 +31,20 @@ def is_without_zone(text: str) -> bool:
 class Clock:
     """The clock of a run."""
 
-    start: datetime | None = None  # when its time 0 was; None: not known
+    start: datetime | None = None  # the date of its time 0; None if unknown
 
     @classmethod
     def of(cls, start: str | None, where: str = "start_date") -> "Clock":
-        """Return the clock of a run that began at a date; None: not known. Raises :class:`InputError`."""
+        """Return the clock of a run with a start date, None if unknown. Raises :class:`InputError`."""
         return cls(None if start is None else date_of(start, where))
 
     @property
     def start_s(self) -> float | None:
-        """Its start as s since 1970, in the zone in which it is written."""
+        """The start as s since 1970, in the time zone of its text."""
         return None if self.start is None else self.start.replace(tzinfo=UTC).timestamp()
 
     def at(self, us: float | None) -> str:
-        """Write a point in time, to the second if it is a date: ``2024-05-06 00:06:46``, or ``3.00 h``."""
+        """Format a point in time, to the second if it is a date: ``2024-05-06 00:06:46``, or ``3.00 h``."""
         if self.start is not None and us is not None:
             try:
                 return f"{self.start + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S}"
@@ -53,17 +53,16 @@ class Clock:
         return time_or_dash(us)
 
     def span(self, begin_us: float, end_us: float | None) -> str:
-        """Say from when to when; of a short span, which the digits do not show, how long."""
+        """Format a span of time; if it is too short for the digits of its ends, add its length."""
         begin, end = self.at(begin_us), self.at(end_us)
         if begin == end and end_us is not None and end_us > begin_us:
             return f"at {begin} for {format_time_us(end_us - begin_us)}"
         if self.start is not None and begin[:10] == end[:10]:
-            end = end[11:]  # the day is the same
+            end = end[11:]  # on the same day
         return f"from {begin} to {end}"
 
     def window_us(self, begin: float | str, end: float | str | None, end_us: float = math.inf) -> tuple[float, float]:
-        """Read the begin and end of a part of a run that ends at ``end_us``, the default end. Raises
-        :class:`InputError`."""
+        """Parse the start and end of a part of a run, by default its end. Raises :class:`InputError`."""
         since_us = self.time_us(begin, "--from")
         until_us = end_us if end in (None, math.inf) else min(self.time_us(end, "--to"), end_us)
         if since_us >= until_us:
@@ -73,8 +72,7 @@ class Clock:
         return since_us, until_us
 
     def time_us(self, value: float | str, where: str) -> float:
-        """Read a point in time: a time with a unit or in us, or a date if the run has dates. Raises
-        :class:`InputError`."""
+        """Parse a point in time: in us, with a unit, or a date if the run has dates. Raises :class:`InputError`."""
         try:
             return time_us(value, where)
         except InputError as error:

@@ -21,7 +21,7 @@ class CsvRows:
     path: str
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     problems: list[tuple[int, Problem]] = field(default_factory=list)  # each with its line
-    unused: dict[str, int] = field(default_factory=dict)  # the other columns: number of rows with a value there
+    unused: dict[str, int] = field(default_factory=dict)  # other columns: their number of rows with a value
 
     def number(
         self, line: int, column: str, text: str, *, least: float, most: float = LARGEST, is_whole: bool = False
@@ -67,7 +67,7 @@ def csv_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, list[str]]]
 
 
 def csv_problem(path: str | os.PathLike[str], line: int, error: csv.Error) -> Problem:
-    """Turn an error of the csv module into a problem."""
+    """Convert an error of the csv module to a problem."""
     if "field larger" in str(error):
         return too_much(
             f"{path}:{line}", f"{FIELD_CHARACTERS:,} characters in a field", "Is a closing quotation mark missing?"

@@ -17,11 +17,11 @@ _MESSAGE = re.compile(r'"exception_message"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class QueryError(Exception):
-    """DuckDB cannot answer, because of the query or of a file that it reads; the text is its whole message."""
+    """DuckDB cannot answer because of the query or of a file that it reads. The text is its complete message."""
 
     @property
     def reason(self) -> str:
-        """What DuckDB says in words: its first line, without the JSON and the name of the exception around it."""
+        """The first line of DuckDB's message, without the JSON and the name of the exception around it."""
         line = str(self).partition("\n")[0]
         if found := _MESSAGE.search(line):
             return found[1].replace('\\"', '"')
@@ -30,9 +30,9 @@ class QueryError(Exception):
 
 @cache
 def _database(threads: int | None, process: int) -> Any:
-    """An empty in-memory database, kept because opening one (15 ms) costs more than writing a small file (5 ms).
+    """Return an empty in-memory database, cached because opening one (15 ms) takes longer than writing a file (5 ms).
 
-    A forked process needs its own, as the threads of its parent's stay behind.
+    A forked process needs its own, because it does not inherit the threads of its parent's.
     """
     import duckdb
 
@@ -40,10 +40,10 @@ def _database(threads: int | None, process: int) -> Any:
 
 
 class Connection:
-    """A connection for one thread. What DuckDB raises becomes one of three errors.
+    """A connection for one thread, which converts the errors of DuckDB.
 
-    OSError where the operating system refused something, such as room on the disk; KeyboardInterrupt after Ctrl-C; and
-    :class:`QueryError` otherwise.
+    They become OSError if the operating system refused something, such as space on the disk, KeyboardInterrupt after
+    Ctrl-C, and otherwise :class:`QueryError`.
     """
 
     def __init__(self, threads: int | None = None):
@@ -56,7 +56,7 @@ class Connection:
         return self
 
     def register(self, name: str, columns: Any) -> None:
-        """Make columns of equal length a table."""
+        """Register columns of equal length as a table."""
         with _in_our_words():
             self._cursor.register(name, columns)
 
@@ -66,7 +66,7 @@ class Connection:
             return self._cursor.fetchall()
 
     def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
-        """Return the next rows; none at the end."""
+        """Return the next rows; empty at the end."""
         with _in_our_words():
             return self._cursor.fetchmany(size)
 
@@ -90,23 +90,23 @@ class Connection:
 def connected(threads: int | None = None) -> Connection:
     """Return a connection to DuckDB; use it as a context manager.
 
-    All share one database: make views and tables TEMP, so that they are of one connection.
+    All connections share one database. Views and tables must be TEMP, so that they belong to one connection.
     """
     return Connection(threads)
 
 
 @contextmanager
 def reading(where: str | os.PathLike[str], expected: str) -> Iterator[Connection]:
-    """Yield a connection for queries of files; its errors become an :class:`InputError`."""
+    """Yield a connection for queries of files; its errors become :class:`InputError`."""
     with explained(where, expected), connected() as connection:
         yield connection
 
 
 @contextmanager
 def explained(where: str | os.PathLike[str], expected: str, remedy: str = "") -> Iterator[None]:
-    """Raise :class:`InputError` if a query in the block fails: what was expected there, and why that was not found.
+    """Raise :class:`InputError` if a query in the block fails, with what was expected and why it was not found.
 
-    The remedy is for files that DuckDB cannot read; if the system refuses to open one, the file may well be intact.
+    The remedy is for files that DuckDB cannot read; if the system refuses to open a file, it may be intact.
     """
     try:
         yield
@@ -129,7 +129,7 @@ def _in_our_words() -> Iterator[None]:
     try:
         yield
     except (duckdb.InternalException, duckdb.FatalException) as wrong:
-        _database.cache_clear()  # it refuses all further queries
+        _database.cache_clear()  # after this error, it rejects all further queries
         raise QueryError(str(wrong)) from wrong
     except duckdb.OutOfMemoryException as wrong:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from wrong
@@ -149,7 +149,7 @@ def _in_our_words() -> Iterator[None]:
 
 
 def file_of(path: str | os.PathLike[str]) -> str:
-    """Return a file's name for DuckDB, which reads names as UTF-8 whatever the locale is. Raises OSError."""
+    """Return a file's name for DuckDB, which reads names as UTF-8 in any locale. Raises OSError."""
     try:
         return os.fsencode(path).decode()
     except UnicodeDecodeError:
@@ -157,7 +157,7 @@ def file_of(path: str | os.PathLike[str]) -> str:
 
 
 def pattern_of(path: str | os.PathLike[str]) -> str:
-    """Return the pattern that matches this file only, for functions of DuckDB that take patterns. Raises OSError."""
+    """Return a pattern that matches only this file, for functions of DuckDB that take patterns. Raises OSError."""
     return glob.escape(file_of(path))
 
 

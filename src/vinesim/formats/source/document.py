@@ -28,7 +28,7 @@ Document = TypeVar("Document", bound=BaseModel)
 def checked(
     source: YamlSource, kind: type[Document], required: Iterable[str] = (), leave_out: Iterable[str] = ()
 ) -> tuple[Document, set[str]]:
-    """Return the document without its wrong sections, and their names; the problems are added to ``source``."""
+    """Return the document without its invalid sections, and their names; the problems are added to ``source``."""
     if not isinstance(source.data, dict):
         source.add((), "a mapping of " + ", ".join(required) + " and more", shown(source.data))
         source.raise_if_any()
@@ -48,7 +48,7 @@ def checked(
 
 
 def checked_part(source: YamlSource, path: Steps, kind: type[Document], data: Any) -> Document | None:
-    """Return the part of a document at ``path``; None if it is wrong, with its problems added to ``source``."""
+    """Return the part of a document at ``path``; None if it is invalid, with its problems added to ``source``."""
     try:
         return kind.model_validate(data)
     except ValidationError as errors:
@@ -58,7 +58,7 @@ def checked_part(source: YamlSource, path: Steps, kind: type[Document], data: An
 
 
 def _explain(source: YamlSource, kind: type[BaseModel], above: Steps, error: Any) -> None:
-    """Add an error of pydantic as a problem, in the words of the document."""
+    """Add an error of pydantic as a problem, in terms of the document."""
     problem, context = error["type"], error.get("ctx", {})
     path = _existing(source.data, (*above, *error["loc"]))
     if problem == "extra_forbidden":
@@ -81,7 +81,7 @@ def _explain(source: YamlSource, kind: type[BaseModel], above: Steps, error: Any
 
 
 def _keys_of(part: type[BaseModel], problem: str) -> str:
-    """Say which keys the mappings of a list, or a mapping, must have; or some that they can have."""
+    """Describe the keys that a mapping, or the mappings of a list, must have; otherwise some that they can have."""
     must = [name for name, item in part.model_fields.items() if item.is_required()]
     keys = _listed(must) if must else f"keys such as {_listed([*part.model_fields][:3])}"
     return f"{' of mappings' if problem == 'list_type' else ''} with {keys}"
@@ -97,8 +97,10 @@ def _meaning(part: type[BaseModel], name: str) -> str:
 
 
 def _existing(data: Any, location: Steps) -> Steps:
-    """Return the steps of pydantic's location that exist in the data; pydantic adds its own names at the end, and
-    what is given once for all task types has no name of its own."""
+    """Return the steps of pydantic's location that exist in the data.
+
+    Pydantic appends its own names, and a value for all task types has no task type in the data.
+    """
     path: list[str | int] = []
     for step in location:
         if step == ANY_TASK and isinstance(data, dict) and step not in data:
@@ -130,7 +132,7 @@ def _part_at(kind: type[BaseModel], location: Steps) -> type[BaseModel] | None:
 
 
 def _holds_names(annotation: Any) -> bool:
-    """Whether a value of that type is a mapping from names, or may be."""
+    """Whether a value of this type can be a mapping from names."""
     return get_origin(annotation) is dict or any(map(_holds_names, get_args(annotation)))
 
 

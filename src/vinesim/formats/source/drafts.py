@@ -1,8 +1,8 @@
 """Drafts: a file or folder is written under a hidden name next to its target until it is complete.
 
-The name is ``.TARGET.PLACE-PID-RANDOM.tmp``. PLACE identifies the machine or container that numbers the processes, so
-that the drafts of killed processes can be recognised and removed there. The name cannot be predicted, so nobody can
-place a link under it in a folder that others may write to.
+The name is ``.TARGET.PLACE-PID-RANDOM.tmp``. PLACE identifies the machine or container whose process has this PID, so
+that drafts of killed processes can be recognised and removed there. The name is unpredictable, so nobody can create a
+link with it in a folder that others may write to.
 """
 
 import glob
@@ -26,7 +26,7 @@ def draft_of(target: Path) -> Path:
 
 
 def is_draft(name: str, targets: Iterable[str]) -> bool:
-    """Whether this is the name of a draft of one of the targets, by this version or an earlier one."""
+    """Whether this is the name of a draft of one of the targets, made by this version or an earlier one."""
     return name.endswith(".tmp") and any(name.startswith(f".{target}.") for target in targets)
 
 

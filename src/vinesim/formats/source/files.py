@@ -53,7 +53,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
     except UnicodeEncodeError:
         remedy = "Set the locale to one with UTF-8, for example with LC_ALL=C.UTF-8."
         raise InputError([Problem(ascii(path), "a name that the locale can represent", "another", remedy)]) from None
-    except ValueError as error:  # a NUL in the name
+    except ValueError as error:  # the name contains a NUL
         if "null" not in str(error):
             raise
         raise InputError([Problem(repr(path), "a file name", "a NUL character in it")]) from None
@@ -113,7 +113,7 @@ def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def cut_gzip(path: str | os.PathLike[str], error: Exception) -> Problem:
-    """Return the problem of a gzip file that cannot be unpacked."""
+    """Return the problem of a gzip file that cannot be decompressed."""
     found = "one that ends too early" if isinstance(error, EOFError) else "damaged data"
     return Problem(str(path), "a complete gzip file", found, "Fetch the file again.")
 
@@ -127,7 +127,7 @@ def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a draft next to ``path``; move it there at the end, or remove it if anything fails.
 
-    So readers see the old file or the complete new one, never a part.
+    Readers therefore see the old file or the complete new one, never a part.
     """
     target = Path(path)
     draft = draft_of(target)
@@ -153,7 +153,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of <fcntl.h> on Linux
 
 
 def exchanged(one: Path, other: Path) -> bool:
-    """Exchange the two, which lie on one file system; False, and nothing is done, where the system cannot do that."""
+    """Exchange two files or folders on one file system; return False, and do nothing, if the system cannot."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):  # another system than Linux, or an old one

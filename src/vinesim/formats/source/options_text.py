@@ -1,14 +1,14 @@
-"""Write options as text for people."""
+"""Format options for people."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def options_text(options: Mapping[str, Any]) -> str:
-    """Write options as ``mode=first, in_order=no``."""
+    """Format options as ``mode=first, in_order=no``."""
     return ", ".join(f"{name}={option_text(value)}" for name, value in options.items())
 
 
 def option_text(value: Any) -> str:
-    """Write a value; true and false are yes and no."""
+    """Format a value; true and false become yes and no."""
     return str(value) if not isinstance(value, bool) else "yes" if value else "no"

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 
 def wrong(expected: str, found: str, remedy: str = "") -> PydanticCustomError:
-    """Return the exception that a check raises: a problem without its place."""
+    """Return the exception for a failed check, which is a problem without a place."""
     return PydanticCustomError("problem", "{expected}", {"expected": expected, "found": found, "remedy": remedy})
 
 
@@ -31,5 +31,5 @@ def one_of(*names: str) -> Any:
 
 
 def schema_one_of(*names: str) -> dict[str, Any]:
-    """Return the same check as JSON Schema."""
+    """Return the check of :func:`one_of` as JSON Schema."""
     return {"oneOf": [{"required": [name]} for name in names]}

@@ -9,7 +9,7 @@ import re
 
 from vinesim.model.errors import InputError, Problem
 
-MEMORY = "memory"  # the resource that the key memory of a node stands for
+MEMORY = "memory"  # the resource behind the key `memory` of a node
 
 # unit: (multiply, divide), both exact, so that a conversion rounds only once
 _TIME = {
@@ -62,7 +62,7 @@ def power_w(value: float | str, where: str = "power") -> float:
 def amount(value: float | str, where: str = "amount") -> float:
     """Convert a number, a size such as "512 GiB" or a bandwidth such as "25 GB/s" to the number, bytes or bytes per us.
 
-    This is how much a node has of a resource, or how much of it a task takes.
+    It is an amount of a resource that a node has or a task takes.
     """
     expected = "an amount, 0 or more: a number, or a size or bandwidth with its unit: 512 GiB, 25 GB/s"
     return _convert(value, AMOUNTS, expected, where)
@@ -130,5 +130,5 @@ def time_or_dash(value_us: float | None) -> str:
 
 
 def amount_words(name: str, amount: float) -> str:
-    """Say how much of a unit of a type."""
+    """Format an amount of a processor type or resource: memory with its unit, other amounts as numbers."""
     return format_bytes(amount) if name == MEMORY else f"{amount:g}"

@@ -38,7 +38,7 @@ RENAMED = {
 }
 
 
-LEAST_LIKE, LIKE = 0.6, 0.7  # of names that begin alike, as depends_on and demand; of others, as end_ns
+LEAST_LIKE, LIKE = 0.6, 0.7  # least similarity of names that begin alike (depends_on, demand), and of others (end_ns)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -27,9 +27,9 @@ class TableSource:
     path: str
     sql: str  # the SQL after FROM
     columns: dict[str, str]  # name in the file -> its SQL
-    texts: dict[str, str]  # the columns that hold no numbers, according to the file -> their types
-    delimiter: str = ""  # of a CSV file; empty for Parquet
-    # the columns whose SQL converts what the file holds: its cell as it stands, and what that should be
+    texts: dict[str, str]  # columns without numbers, by the file's schema -> their types
+    delimiter: str = ""  # the delimiter of a CSV file; empty for Parquet
+    # columns whose SQL converts cells: the SQL of the original cell, and its expected form in words
     written: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
@@ -42,7 +42,7 @@ class TableSource:
         return run(self.path, query)
 
     def cells(self, found: Iterable[tuple[int, str, str, str | None]]) -> list[Problem]:
-        """Return the problems of cells: row from 0, column, what was expected, the text that was found."""
+        """Return the problems of cells, given (row from 0, column, what was expected, the text found)."""
         wrong = list(found)
         if not self.is_csv:
             return [
@@ -55,7 +55,7 @@ class TableSource:
         ]
 
     def place(self, row: int) -> str:
-        """Return where a row is: its line, or its number in a file without lines."""
+        """Return the place of a row: its line, or its number in a file without lines."""
         return f"{self.path}:{self._lines({row}).get(row, '?')}" if self.is_csv else f"{self.path}: row {row}"
 
     def texts_of(self, column: str, rows: Iterable[int]) -> dict[int, str | None]:
@@ -121,7 +121,9 @@ def _open_csv(path: str, file: str) -> TableSource:
         found = f"numbers: {', '.join(numbers)}"[:100]
         remedy = "Has the file no header? Put a line with the names of its columns first."
         raise InputError([Problem(f"{path}:1", "the names of the columns", found, remedy)])
-    names = [name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)]  # as pandas writes an index
+    names = [
+        name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)
+    ]  # pandas leaves that of an index empty
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise InputError([Problem(f"{path}:1", f"a column {n} once", "a second one", "Keep one.") for n in twice])
@@ -139,7 +141,7 @@ def run(
     """Return a query's columns; ``tables`` are dicts of arrays. DuckDB's errors become :class:`InputError`."""
     try:
         with connected() as connection:
-            connection.execute("SET TimeZone = 'UTC'")  # dates without a zone mean the same on every machine
+            connection.execute("SET TimeZone = 'UTC'")  # dates without a zone have the same meaning on every machine
             for name, columns in tables.items():
                 connection.register(name, columns)
             return connection.execute(query).fetchnumpy()
@@ -150,7 +152,7 @@ def run(
 
 
 def _refusals(path: str, expected: str, error: QueryError) -> list[Problem]:
-    """Turn DuckDB's message into problems; for a CSV row it starts with the line, then the reason."""
+    """Convert DuckDB's message to problems; about a CSV row, it starts with the line, then the reason."""
     first, *rest = str(error).split("\n")
     _, _, line = first.partition("CSV Error on Line: ")
     if not line.isdecimal():

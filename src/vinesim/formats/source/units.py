@@ -1,4 +1,4 @@
-"""The unit in which numbers are shown: the user's, or else the largest in which the largest value is at least 1."""
+"""The unit in which numbers are shown: the user's, or the largest one in which the largest value is at least 1."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.titles import Title, axis_title
 
-UNITS: Mapping[str, Mapping[str, float]] = {  # of a quantity's own unit: the units to show it in, and their size in it
+UNITS: Mapping[str, Mapping[str, float]] = {  # a quantity's own unit -> the units to show it in, and their sizes
     "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6, "d": 86400e6},
     "J": {"mJ": 1e-3, "J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9},
     "kWh": {"Wh": 1e-3, "kWh": 1.0, "MWh": 1e3},
@@ -20,8 +20,8 @@ UNITS: Mapping[str, Mapping[str, float]] = {  # of a quantity's own unit: the un
     "MB/s": {"MB/s": 1.0, "GB/s": 1e3, "TB/s": 1e6},
     "bytes": {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40},
 }
-_LARGE = 1e9  # from which on a number is written with an exponent
-ON_REQUEST = {"Wh", "kWh", "MWh", "share"}  # of J, and of shares: not chosen by themselves
+_LARGE = 1e9  # from here on, numbers have an exponent
+ON_REQUEST = {"Wh", "kWh", "MWh", "share"}  # units of energy and shares that are used only on request
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Display:
     label: str
     unit: str = ""
     size: float = 1.0
-    offset: float = 0.0  # where 0 is: of dates, days since 1970
+    offset: float = 0.0  # the position of 0; for dates, days since 1970
     has_dates: bool = False
 
     def __call__(self, values: np.ndarray | float) -> np.ndarray:
-        """Return the values in the axis's unit."""
+        """Convert values to the axis's unit."""
         return np.asarray(values, np.float64) / self.size + self.offset
 
 
@@ -63,18 +63,18 @@ def _fitting(own: str, known: Mapping[str, float], values: Iterable[float]) -> s
 
 
 def label_text(title: Title, label: Any) -> str:
-    """Write a label of an axis, a number with its unit: ``30 min``."""
+    """Format a label of an axis; a number has its unit: ``30 min``."""
     (text,), unit = label_texts(title, [label])
     return f"{text} {unit}" if unit and is_number(label) else text
 
 
 def axis_label(axis: str, label: Any) -> str:
-    """Write a label of the axis of a study, or of the choice of a plan, that has this name."""
+    """Format a label of the axis of a study, or of the choice of a plan, with this name."""
     return label_text(axis_title(axis), label)
 
 
 def label_texts(title: Title, labels: Sequence[Any]) -> tuple[list[str], str]:
-    """Write the labels of an axis for a column of a table, and return the unit that all of its numbers have."""
+    """Format the labels of an axis for a column of a table; also return the common unit of its numbers."""
     shown = displayed_labels(title, labels)
     return [_digits(label / shown.size) if is_number(label) else _text(label) for label in labels], shown.unit
 

@@ -22,8 +22,7 @@ _WORDS |= {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math
 
 
 class _Nodes(Composer, BaseResolver):
-    """Composes nodes only, no more than the limit. Scalars stay text, so that ``scalar`` alone decides what they
-    mean."""
+    """Composes only nodes, up to the limit. Scalars stay text; only ``scalar`` decides on their meaning."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
     name: str
@@ -31,17 +30,17 @@ class _Nodes(Composer, BaseResolver):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.n_nodes += 1
-        if self.n_nodes > 2 * VALUES:  # keys count too
+        if self.n_nodes > 2 * VALUES:  # including keys
             raise InputError([too_many_values(self.name)])
         return super().compose_node(parent, index)
 
 
 class _Loader(_Nodes, yaml.SafeLoader):
-    """The parser whose errors have words."""
+    """The parser with good error messages."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         node = super().compose_node(parent, index)
-        if isinstance(node, yaml.ScalarNode) and (half := _SURROGATE.search(node.value)):  # written as an escape
+        if isinstance(node, yaml.ScalarNode) and (half := _SURROGATE.search(node.value)):  # from an escape sequence
             words = f"expected text, but found U+{ord(half[0]):04X}, which is half a character"
             raise yaml.composer.ComposerError(None, None, words, node.start_mark)
         return node
@@ -51,11 +50,11 @@ if yaml.__with_libyaml__:
     from yaml._yaml import CParser
 
     class _QuickLoader(_Nodes, CParser):
-        """Several times as fast. Where it differs from the other one, it is not asked (``_ODD``) or gives up."""
+        """A parser that is several times as fast. Texts on which it might differ from the other one skip it."""
 
         def __init__(self, text: str, name: str):
             stream = io.StringIO(text)
-            stream.name = name  # marks have it
+            stream.name = name  # marks need it
             CParser.__init__(self, stream)
             Composer.__init__(self)
             BaseResolver.__init__(self)
@@ -106,7 +105,7 @@ def is_plain_text(text: str) -> bool:
 
 
 def plain_value(text: str) -> Any:
-    """Return the value of a text without quotes: a number, true, false, None, or the text."""
+    """Return the value of an unquoted text: a number, true, false, None, or the text itself."""
     if text in _WORDS:
         return _WORDS[text]
     if _WHOLE.fullmatch(text):
@@ -125,7 +124,7 @@ def child(node: yaml.Node, step: str | int) -> yaml.Node | None:
 
 
 def _yaml_words(problem: str, context: str) -> tuple[str, str, str]:
-    """Return what PyYAML expected and found, and a remedy."""
+    """Convert PyYAML's message to what was expected, what was found, and a remedy."""
     if "'\\t'" in problem:
         return "spaces", "a tab", "Indent YAML with spaces only."
     if "mapping values are not allowed" in problem:
@@ -162,7 +161,7 @@ def compose(text: str, name: str) -> yaml.Node | None:
 
 def _composed(text: str, name: str) -> yaml.Node | None:
     if yaml.__with_libyaml__ and not _ODD.search(text):
-        with suppress(yaml.YAMLError, ValueError):  # the other parser has the words
+        with suppress(yaml.YAMLError, ValueError):  # the other parser has better messages
             return _node(_QuickLoader(text, name), name)
     return _node(_Loader(text), name)
 

@@ -29,7 +29,7 @@ class _Change:
     """A value that replaces one of the file."""
 
     steps: Steps
-    name: str  # in messages
+    name: str  # its name in messages
     data: Any
 
 
@@ -37,10 +37,10 @@ class YamlSource:
     """A YAML file: its ``data``, and the place of each part.
 
     Attributes:
-        path: the file; for data from elsewhere, its name in messages.
-        data: dicts, lists, strings, numbers, booleans and None.
-        own_data: the same before any change.
-        findings: the problems so far, each with its place.
+        path: The file; for other data, its name in messages.
+        data: Dicts, lists, strings, numbers, booleans and None.
+        own_data: The data before any change.
+        findings: The problems found up to now, each with its place.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class YamlSource:
         root = compose(read_text(path, DOCUMENT_BYTES), str(path))
         if root is None:
             raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
-        if merge is not None:  # into other files
+        if merge is not None:  # into the files that it extends
             root = merge(root, path)
         self._start(path, root, (), None)
         self.data = self.own_data = self._plain(root, ())
@@ -63,7 +63,7 @@ class YamlSource:
 
     @classmethod
     def of(cls, data: Any, name: str = "") -> "YamlSource":
-        """Make a source of data from Python; messages give places by their keys, after ``name``."""
+        """Make a source of Python data; messages give places by their keys, after ``name``."""
         source = cls.__new__(cls)
         source._start(name, None, (), _copied(data))
         return source
@@ -103,7 +103,7 @@ class YamlSource:
         return copy
 
     def layer(self, path: Steps) -> int:
-        """Return which change set the value at ``path``: from 1, later ones override; 0 means the file itself."""
+        """Return the number of the change that set the value at ``path``, from 1, increasing; 0 is the file itself."""
         path = tuple(path)
         return max(
             (i for i, change in enumerate(self._changes, 1) if path[: len(change.steps)] == change.steps), default=0
@@ -116,7 +116,7 @@ class YamlSource:
         return copy
 
     def renamed(self, old: str, new: str) -> "YamlSource":
-        """Return a copy with the value of one key under another; messages still give the place where it was written."""
+        """Return a copy with the value of one key under another; messages still give its original place."""
         before, after = steps_of(old) or (), steps_of(new) or ()
         value = self.data
         for step in before:
@@ -149,7 +149,7 @@ class YamlSource:
         return self._named(self._place(path, False), path)
 
     def _is_enough(self) -> bool:
-        """Whether enough problems are known, so that further ones are only counted: locating them takes time."""
+        """Whether there are enough problems. Further ones are only counted, because locating them takes time."""
         if len(self.findings) < FINDINGS:
             return False
         self.n_problems += 1
@@ -164,7 +164,7 @@ class YamlSource:
         self.add(path, expected, shown(name), did_you_mean(name, names), at_key=value is None)
 
     def adopt(self, error: InputError, path: Steps, file: str | os.PathLike[str] | None = None) -> None:
-        """Add the problems that a reader or a model class found in what is at ``path``.
+        """Add the problems that a reader or a model class found in the value at ``path``.
 
         Problems in another ``file`` keep their place there.
         """
@@ -180,7 +180,7 @@ class YamlSource:
         self.n_problems += error.n_problems - len(error.problems)
 
     def raise_if_any(self) -> None:
-        """Raise :class:`InputError` with all problems so far, in the order of the file."""
+        """Raise :class:`InputError` with all problems, in the order of the file, if there are any."""
         if self.findings:
             ordered = [problem for _, problem in sorted(self.findings, key=lambda finding: finding[0])]
             raise InputError(ordered, self.n_problems)
@@ -298,7 +298,7 @@ def steps_of(key: str) -> Steps | None:
 
 
 def shown(value: Any) -> str:
-    """Write a value for messages, in short."""
+    """Format a value for messages, shortened."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
@@ -308,7 +308,7 @@ def shown(value: Any) -> str:
 
 
 def _replaced(data: Any, steps: Steps, change: _Change) -> Any:
-    """Return the data with one value replaced; the path to it is copied, the rest shared."""
+    """Return the data with one value replaced. The path to it is copied; everything else is shared."""
     if not steps:
         return change.data
     step, rest = steps[0], steps[1:]
@@ -330,7 +330,7 @@ def _removed(data: Any, steps: Steps) -> Any:
 
 
 def _copied(data: Any) -> Any:
-    """Copy data from Python to plain dicts and lists; NumPy numbers become Python's, other objects stay."""
+    """Copy Python data to plain dicts and lists; NumPy numbers become Python's, and other objects stay."""
     if isinstance(data, Mapping):
         return {str(key): _copied(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

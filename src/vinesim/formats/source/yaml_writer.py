@@ -1,4 +1,4 @@
-"""Write data as YAML that this project reads back unchanged, whatever texts it holds.
+"""Write data as YAML that VineSim reads back unchanged, whatever texts it contains.
 
 PyYAML quotes texts by the rules of YAML 1.1, where ``1e3`` is text and ``yes`` is not; VineSim reads YAML 1.2.
 """
@@ -16,7 +16,7 @@ WIDTH = 120
 
 
 def as_yaml(document: Any) -> str:
-    """Return a document as YAML, a line or more for each of its keys. Raises :class:`InputError` for Python objects."""
+    """Return a document as YAML, with a new line for each key. Raises :class:`InputError` for Python objects."""
     try:
         return yaml.dump(
             document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH, default_flow_style=None
@@ -44,7 +44,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """Quote a text unless this project's reader would read it back."""
+    """Quote a text unless VineSim would read it back unchanged without quotes."""
     is_safe = is_plain_text(value) and value.isprintable()
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, None if is_safe else '"')
 

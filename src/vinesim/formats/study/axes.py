@@ -1,4 +1,4 @@
-"""Turn the axes of a study file (lists, logarithmic and even spacing, zipped keys, cases) into positions."""
+"""Convert the axes of a study file (lists, logarithmic and even spacing, zipped keys, cases) to positions."""
 
 import math
 import sys
@@ -19,14 +19,14 @@ from vinesim.model.errors import InputError, Steps, dotted
 from vinesim.model.study import OWN_COLUMNS, Axis
 
 _NOT_AXES = {"seed": "Use replications: and seed:.", "description": "It has no effect."}
-_SPACED_DIGITS = 12  # spaced values are rounded to this, so that they are the same on every machine
+_SPACED_DIGITS = 12  # spaced values are rounded to this number of digits, so that they are equal on every machine
 
 
 class AxesReader:
     """Builds the axes one by one; problems are added to the study's source.
 
-    ``scenario`` is the scenario's source (None if it is wrong). File names are relative to ``folder``, and are
-    rewritten to be relative to ``scenario_folder``. ``section`` is the key of the file below which the axes are.
+    ``scenario`` is the scenario's source (None if it is invalid). File names are relative to ``folder``, and are
+    rewritten relative to ``scenario_folder``. ``section`` is the key of the file that contains the axes.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class AxesReader:
         places = [(*path, i) for i in range(len(values))]
         self._check_values(places, name, values)
         settings = tuple(self._setting({name: value}) for value in values)
-        column = labels_of([_by_name(value) for value in values])  # files as the study names them
+        column = labels_of([_by_name(value) for value in values])  # files by the study's names
         self._check_once(places, column)
         return Axis((name,), tuple((label,) for label in column), settings)
 
@@ -173,7 +173,7 @@ class AxesReader:
         }
 
     def _check_key(self, path: Steps, key: str) -> bool:
-        """Whether the scenario has such a key; if not, a problem is added at the key."""
+        """Return whether the scenario has this key; if not, add a problem at the key."""
         steps = steps_of(key)
         if steps is None:
             expected = "a key of the scenario, such as arrivals.iat or datacenter.racks[0].units.GPU"
@@ -195,7 +195,7 @@ class AxesReader:
         return False
 
     def _check_values(self, paths: Sequence[Steps], key: str, values: Sequence[Any]) -> None:
-        """Check that the values can be set in the scenario at that key."""
+        """Check that the values can be set in the scenario at this key."""
         if self.scenario is None:
             return
         for path, value in zip(paths, values, strict=True):
@@ -233,7 +233,7 @@ class AxesReader:
             self._columns[column.lower()] = name
 
     def _check_overlaps(self, path: Steps, name: str, axis: Axis) -> None:
-        """Check that no other axis sets the same key, or a key that contains it or lies in it."""
+        """Check that no other axis sets the same key, a key that contains it, or a key within it."""
         own = {key_of(steps_of(key) or ()): key for setting in axis.settings for key in setting}
         for steps, key in own.items():
             for other, owner in self._used.items():
@@ -244,7 +244,7 @@ class AxesReader:
 
 
 def _by_name(value: Any) -> Any:
-    """Replace one of VineSim's own policy classes by its name; leave anything else."""
+    """Replace one of VineSim's policy classes by its name; return anything else unchanged."""
     is_own = isinstance(value, type) and value.__module__.startswith("vinesim.policies.")
     return getattr(value, "name", value) if is_own else value
 
@@ -274,8 +274,7 @@ def _is_number(value: Any) -> bool:
 
 
 def labels_of(values: Sequence[Any]) -> list[Any]:
-    """Return the names of a key's values in the rows: numbers, or texts if any value is neither a number nor a
-    quantity."""
+    """Return the labels of a key's values: numbers, or texts if any value is neither a number nor a quantity."""
     given = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in given):
         return list(values)
@@ -290,7 +289,7 @@ def labels_of(values: Sequence[Any]) -> list[Any]:
 
 
 def label_of(value: Any) -> str:
-    """Write a value in a word or two, as YAML would in one line; a policy as its name and options."""
+    """Return the label of a value: short YAML on one line; a policy's name and options."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -317,5 +316,5 @@ def case_labels(labels: list[str]) -> list[Any]:
 
 
 def shown_list(values: Sequence[Any]) -> str:
-    """Write a list for messages, in short."""
+    """Format a list for messages, shortened."""
     return "[" + ", ".join(shown(value) for value in values) + "]"

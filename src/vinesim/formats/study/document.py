@@ -1,7 +1,7 @@
-"""The study file's document, declared once: its keys, with defaults and meaning.
+"""The keys of a study file, each declared once with its default and meaning.
 
-Checks, the JSON Schema for editors and the reference page come from these declarations. The axes are built by
-``axes``, which knows the scenario's keys.
+Checks, the JSON Schema for editors and the reference page come from these declarations. The axes are built by ``axes``,
+which knows the scenario's keys.
 """
 
 from typing import Annotated, Any
@@ -37,7 +37,7 @@ def _number(name: str) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Whether a name may be the name of one number of a run."""
+    """Whether a name can be that of a single number of a run."""
     return name != "exit_reason" and any(f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)
 
 

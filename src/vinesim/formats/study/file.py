@@ -89,7 +89,7 @@ def _study(source: YamlSource, folder: Path, check: Check | None = None) -> Stud
 
 
 def given_warm_up(source: YamlSource, value: Any) -> Any:
-    """Return the warm-up under the key ``warm_up``; a problem with it is added to the source."""
+    """Return the warm-up under the key ``warm_up``; problems are added to the source."""
     if not isinstance(value, dict):
         return value
     part = checked_part(source, ("warm_up",), WarmUpPart, value)
@@ -97,7 +97,7 @@ def given_warm_up(source: YamlSource, value: Any) -> Any:
 
 
 def given_seed(scenario: YamlSource, seed: int | None) -> int:
-    """Return the seed, by default the scenario's; a wrong one there is reported with the scenario's other problems."""
+    """Return the seed, by default the scenario's, whose problems are reported with the scenario's other ones."""
     own = scenario.data.get("seed", 0)
     if seed is not None:
         return seed
@@ -105,7 +105,7 @@ def given_seed(scenario: YamlSource, seed: int | None) -> int:
 
 
 def given_scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource | None:
-    """Return the scenario under the key ``scenario``: its file, or its mapping; None, with a problem, if wrong."""
+    """Return the scenario under the key ``scenario``: its file, or its mapping; None, with a problem, if invalid."""
     if isinstance(given, dict):
         return source.at(("scenario",))
     if not isinstance(given, str):
@@ -131,8 +131,10 @@ def raise_with_scenario(
     varied: Iterable[str],
     check: Check | None,
 ) -> None:
-    """Raise :class:`InputError` if the source has problems, with those of its scenario under ``settings``. Nothing is
-    said about the sections of keys that are ``varied`` without a setting: the source has a problem there."""
+    """Raise :class:`InputError` if the source has problems, together with those of its scenario under ``settings``.
+
+    Sections of keys that are ``varied`` without a setting are not reported: the source already has a problem there.
+    """
     if not source.findings:
         return
     try:

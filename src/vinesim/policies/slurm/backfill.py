@@ -81,8 +81,11 @@ def run_backfill(s, options, now_us):
 
 
 def end_of_startable(s, options, first, end, now_us):
-    """The end of the part of the queue, from the ``first`` entry on, that holds jobs that may start now. Plans for jobs
-    behind it would change nothing, because a plan is for one cycle. With 1,000 nodes most cycles end here."""
+    """Return the end of the part of the queue, from the entry ``first`` on, that holds jobs that may start now.
+
+    Plans for jobs behind it would change nothing, because a plan is for one cycle. With 1,000 nodes most cycles end
+    here.
+    """
     if options.preempts:
         return end
     while end > first and not may_start(s, s.entry_job[end - 1], s.entry_part[end - 1], now_us):
@@ -91,8 +94,10 @@ def end_of_startable(s, options, first, end, now_us):
 
 
 def may_start(s, job, part, now_us):
-    """Whether what is free now, and planned for nobody until a job would have to end, suffices for the job. Once this
-    is false in a cycle, it stays false."""
+    """Whether the nodes that are free now, and planned for nobody until the job's limit, suffice for the job.
+
+    Once this is false in a cycle, it stays false.
+    """
     request, until_us = s.job_request[job], now_us + s.job_least_us[job]
     if s.job_state[job] == ELIGIBLE and s.job_member[job] >= 0:
         return True
@@ -108,7 +113,7 @@ def may_start(s, job, part, now_us):
 
 
 def try_job(s, options, job, part, now_us, end_us, plans):
-    """Start a job, or plan it if it ``plans``. Returns whether it starts."""
+    """Start a job, or plan it if ``plans``. Returns whether it starts."""
     request, later_us, limit_us = s.job_request[job], from_us(s, job, now_us), s.job_least_us[job]
     begin_stretch(s)
     begin_ready(s, request)
@@ -159,14 +164,16 @@ def try_job(s, options, job, part, now_us, end_us, plans):
 
 
 def rounded(s, options, us):
-    """A time in whole steps of ``bf_resolution``, as in the plan."""
+    """Return a time rounded down to ``bf_resolution``, as in the plan."""
     step_us = options.bf_resolution * US_PER_S
     return math.floor((us + s.phase_us[5]) / step_us) * step_us - s.phase_us[5]
 
 
 def will_run(s, options, job, part, now_us, by_us):
-    """When a job could start on the nodes that it may have, by the limits of running jobs, and on how many. If that is
-    later than ``by_us``, the time is only a bound."""
+    """Return when a job could start on the nodes that it may have, given the limits of running jobs, and on how many.
+
+    If that is later than ``by_us``, the time is only a lower bound.
+    """
     s.n_victims[0] = 0
     request = s.job_request[job]
     is_soon = options.suspends or may_be_ready(s, request, by_us)

@@ -15,7 +15,7 @@ N_FIRST = 4  # weights of CPUs, memory, nodes and GPUs of any type; those of eac
 
 
 def add_held(s, job):
-    """Let ``billed`` be what a job has."""
+    """Set ``billed`` to what a job holds."""
     fill(s.billed, 0.0)
     is_whole, row = s.request_exclusive[s.job_request[job]], s.job_row[job]
     while row >= 0:
@@ -27,7 +27,7 @@ def add_held(s, job):
 
 
 def add_found(s, job, n_got):
-    """Let ``billed`` be what a job with nodes to itself would have of the nodes that were found for it."""
+    """Set ``billed`` to what a job with nodes to itself would hold on the nodes that were found for it."""
     fill(s.billed, 0.0)
     for i in range(n_got):
         node = s.got_node[i]
@@ -35,7 +35,7 @@ def add_found(s, job, n_got):
 
 
 def add_node(s, node, cpus, memory, is_whole):
-    """Add what a job has of a node; with all of its GPUs, if it ``is_whole``."""
+    """Add what a job holds of a node, with all GPUs of the node if ``is_whole``."""
     s.billed[CPU] += cpus
     s.billed[MEMORY] += memory
     s.billed[NODE] += 1.0
@@ -46,7 +46,7 @@ def add_node(s, node, cpus, memory, is_whole):
 
 
 def bill(s, options, job, part):
-    """What a job is billed in a partition for what is in ``billed``."""
+    """Return the bill of a job in a partition for the amounts in ``billed``."""
     n_weights = N_FIRST + s.n_gpu_kinds[0]
     first, found = part * n_weights, 0.0
     for i in range(n_weights):
@@ -56,7 +56,7 @@ def bill(s, options, job, part):
 
 
 def bill_of_licences(s, job, part):
-    """What a job is billed for its licences."""
+    """Return the bill of a job for its licences."""
     found = 0.0
     for i in range(s.job_first_licence[job], s.job_first_licence[job + 1]):
         weight = s.licence_weight[part * s.free_licences.shape[0] + s.job_licence[i]]
@@ -65,7 +65,7 @@ def bill_of_licences(s, job, part):
 
 
 def place_of(s, job, part):
-    """At which place of ``job_part`` a job has a partition."""
+    """Return the index in ``job_part`` of a job's entry for a partition."""
     k = s.job_first_part[job]
     while s.job_part[k] != part:
         k += 1
@@ -73,7 +73,7 @@ def place_of(s, job, part):
 
 
 def count_asked(s, job, k):
-    """Let limits count what a job asks for, or would have at least, at the k-th of ``job_part``, one of its own."""
+    """Make limits count what a job requests, or would hold at least, in the partition ``job_part[k]`` of its own."""
     if s.job_counted[job] == k:
         return
     s.job_counted[job] = k
@@ -82,14 +82,13 @@ def count_asked(s, job, k):
 
 
 def count_found(s, options, job, part, n_got):
-    """Let limits count what a job with nodes to itself would have of the nodes that were found for it."""
+    """Make limits count what a job with nodes to itself would hold on the nodes that were found for it."""
     add_found(s, job, n_got)
     count_billed(s, job, bill(s, options, job, part))
 
 
 def count_held(s, options, job, part):
-    """Bill a job that starts in a partition, and let limits count what it has; where its nodes are not known, what it
-    asks for."""
+    """Bill a job that starts in a partition. Limits count what it holds, or requests if its nodes are unknown."""
     if s.job_row[job] < 0:
         k = place_of(s, job, part)
         s.job_billed[job] = s.part_billing[k]
@@ -101,7 +100,7 @@ def count_held(s, options, job, part):
 
 
 def count_billed(s, job, amount):
-    """Let limits count what is in ``billed``, and what a job is billed for it."""
+    """Make limits count the amounts in ``billed`` and the bill for them."""
     s.job_counted[job] = -1
     for r in range(BILLING):
         s.job_tres[job * N_COUNTED + r] = s.billed[r]

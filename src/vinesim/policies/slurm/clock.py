@@ -47,14 +47,14 @@ def act(s, options, now_us):
 
 
 def do(s, options, kind, now_us):
-    """Do one action, and note when it is next due."""
+    """Do one action and record when it is due next."""
     due_us = s.due_us[kind]
     if kind == CALCULATION:
         period_us = options.priority_calc_period * US_PER_S
         calculate(s, options, period_us, due_us)
         s.due_us[kind] = due_us + period_us
         return
-    s.last_us[kind] = due_us  # which is before now where nothing was pending in between
+    s.last_us[kind] = due_us  # this is before now if nothing was pending in between
     if kind == LIMITS:
         enforce(s, options, now_us)
         s.due_us[kind] = next_on_grid(s, kind, LIMITS_US, now_us)
@@ -66,7 +66,7 @@ def do(s, options, kind, now_us):
         run_main(s, options, options.default_queue_depth, now_us)
     elif kind == BACKFILL:
         s.due_us[kind] = NEVER
-        if due_us >= now_us:  # else nothing was pending when it ran
+        if due_us >= now_us:  # otherwise nothing was pending when it ran
             run_backfill(s, options, now_us)
     else:
         s.due_us[kind] = NEVER
@@ -98,8 +98,10 @@ def enforce(s, options, now_us):
 
 
 def next_us(s, options, now_us, more_come, is_idle):
-    """When to call the policy again; infinite if nothing can change any more. If nothing is pending, only limits
-    matter."""
+    """Return when to call the policy again; infinite if nothing can change any more.
+
+    If nothing is pending, only limits matter.
+    """
     if is_idle:
         return s.due_us[LIMITS] if s.n_running[0] > 0 else NEVER
     patience_us = 3.0 * max(options.sched_interval, options.bf_interval, options.batch_sched_delay) * US_PER_S

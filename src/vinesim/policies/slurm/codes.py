@@ -5,7 +5,7 @@ from vinesim.formats.slurm.values import COUNTED
 # states of a job
 ABSENT, HELD, ELIGIBLE, RUNNING, SUSPENDED, OVER = range(6)
 
-# what the scheduler does at its own times: indexes of ``due_us``
+# periodic actions of the scheduler: indices of ``due_us``
 CALCULATION, LIMITS, WAKE, EVENT_RUN, FULL_RUN, BACKFILL = range(6)
 
 # what happens to a job that is preempted
@@ -15,7 +15,7 @@ PREEMPT_MODES = {"off": OFF, "cancel": CANCEL, "requeue": REQUEUE, "suspend": SU
 # which scheduler started a job
 MAIN, FILLED = range(2)
 
-# by whose tier and priority the components of a heterogeneous job are tried
+# which tier and priority the components of a heterogeneous job get: the lowest, mean or highest among them
 BY_COMPONENT, BY_MINIMUM, BY_MEAN, BY_MAXIMUM = range(4)
 HETJOB_PRIORITIES = {"off": BY_COMPONENT, "min": BY_MINIMUM, "avg": BY_MEAN, "max": BY_MAXIMUM}
 

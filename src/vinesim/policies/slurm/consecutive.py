@@ -1,4 +1,4 @@
-"""Let a cycle of backfill try the components of each heterogeneous job one after the other (``bf_hetjob_prio``).
+"""Make a cycle of backfill try the components of each heterogeneous job consecutively (``bf_hetjob_prio``).
 
 For the cycle, all components of a job get the lowest, mean or highest tier and priority among them, and keep their
 order. No component of another job then comes between them; otherwise each job might hold what the other one needs, and

@@ -14,24 +14,23 @@ from vinesim.policies.slurm.node_sets import fill, has, ones, put
 
 
 def n_core_words(s):
-    """How many integers hold the cores of a node."""
+    """Return the number of integers that hold the cores of a node."""
     return s.shadow.shape[0] // s.node_cpus.shape[0]
 
 
 def suppose_level(s, level):
-    """Let ``then_cpus`` be the number of CPUs that are free for a job that takes nothing of a level, or of the levels
-    above it."""
+    """Set ``then_cpus`` to the CPUs that are free for a job that takes nothing of this level and higher ones."""
     n_nodes = s.node_cpus.shape[0]
     for node in range(n_nodes):
         s.then_cpus[node] = s.level_cpus[level * n_nodes + node]
 
 
 def take_cores(s, job, own):
-    """Let a job of a level have cores at its nodes."""
+    """Give a job of a level cores at its nodes."""
     first, end = 0, s.n_levels[0]
     while first < own and not has_enough(s, job, first, end):
         first += 1
-    if not has_enough(s, job, first, end):  # it ran before: it is suspended for those that have its cores
+    if not has_enough(s, job, first, end):  # it ran before, and is suspended until other jobs leave its cores
         first, end = s.job_level[job], s.job_level[job] + 1
     width, row = n_core_words(s), s.job_row[job]
     while row >= 0:
@@ -49,7 +48,7 @@ def take_cores(s, job, own):
 
 
 def drop_cores(s, job):
-    """Let a job have no cores any more."""
+    """Take all cores from a job."""
     width, row = n_core_words(s), s.job_row[job]
     while row >= 0:
         for word in range(width):
@@ -60,12 +59,12 @@ def drop_cores(s, job):
 
 
 def first_core_word(s, level, node):
-    """Where the cores that jobs of a level have of a node begin."""
+    """Return the index at which the cores of a node that jobs of a level hold begin."""
     return (level * s.node_cpus.shape[0] + node) * n_core_words(s)
 
 
 def is_taken(s, node, core, first, end):
-    """Whether a job of some levels has a core."""
+    """Whether a job of the levels ``first`` to ``end`` - 1 holds a core."""
     for level in range(first, end):  # noqa: SIM110 - compiled
         if has(s.level_cores, first_core_word(s, level, node), core):
             return True
@@ -73,7 +72,7 @@ def is_taken(s, node, core, first, end):
 
 
 def has_enough(s, job, first, end):
-    """Whether a job finds its CPUs at its nodes if it takes nothing of some levels."""
+    """Whether a job finds its CPUs at its nodes if it takes nothing of the levels ``first`` to ``end`` - 1."""
     row = s.job_row[job]
     while row >= 0:
         node, n_free = s.row_node[row], 0
@@ -86,7 +85,7 @@ def has_enough(s, job, first, end):
 
 
 def know_free(s, node):
-    """Know how many CPUs of a node are free for each level."""
+    """Update how many CPUs of a node are free for each level."""
     n_nodes = s.node_cpus.shape[0]
     for level in range(s.n_levels[0]):
         s.level_cpus[level * n_nodes + node] = s.node_cpus[node]
@@ -117,7 +116,7 @@ def find_changes(s, is_all_up):
 
 
 def is_in_shadow(s, job):
-    """Whether a running job of a higher level has a core of a job."""
+    """Whether a running job of a higher level holds one of the job's cores."""
     width, row = n_core_words(s), s.job_row[job]
     while row >= 0:
         for word in range(width):
@@ -128,7 +127,7 @@ def is_in_shadow(s, job):
 
 
 def cast_shadow(s, job):
-    """Let no job of lower levels run on the cores of a job."""
+    """Mark the cores of a job as used by a higher level, so that no job of lower levels runs on them."""
     width, row = n_core_words(s), s.job_row[job]
     while row >= 0:
         for word in range(width):
@@ -137,8 +136,10 @@ def cast_shadow(s, job):
 
 
 def suppose_cores(s, end, own):
-    """Suppose that among the jobs of a level, and of the levels above it, only jobs whose limits end later have cores,
-    as far as nodes are among the ``able``."""
+    """Assume that all jobs of this level and the levels above it whose ends come before ``end`` have left their cores.
+
+    Only nodes in ``able`` are considered.
+    """
     width = n_core_words(s)
     fill(s.shadow, 0)
     for k in range(end, s.n_ends[0]):

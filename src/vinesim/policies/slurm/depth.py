@@ -1,4 +1,4 @@
-"""How far a cycle of backfill goes through the queue, and which jobs without room hold nothing back for themselves.
+"""How far a cycle of backfill goes through the queue, and which jobs without room reserve nothing.
 
 Backfill tests a limited number of jobs per user, per partition, per association, and per user in a partition, whether
 they start or not. It plans ``bf_max_job_array_resv`` jobs of an array, and tests none after these. A job that has been
@@ -26,14 +26,13 @@ def begin_tests(s, options):
 
 
 def is_array_planned(s, options, job):
-    """Whether the largest number of jobs of a job's array is planned already, and no other array has been planned
-    since."""
+    """Whether the job's array already has its largest number of planned jobs, and was the last array to be planned."""
     n = s.array_planned[1] if s.array_planned[0] == s.job_batch[job] else 0
     return n >= options.bf_max_job_array_resv and is_task_of_array(s, job)
 
 
 def may_be_tested(s, options, job, part):
-    """Whether another job like this one may be tested; if so, count it."""
+    """Whether another job of this user, partition and association may be tested; if so, count it."""
     user, association = s.job_user[job], s.job_association[job]
     if 0 < options.bf_max_job_user <= s.user_tested[user] or 0 < options.bf_max_job_part <= s.part_tested[part]:
         return False
@@ -53,7 +52,7 @@ def may_be_tested(s, options, job, part):
 
 
 def is_passed_by(s, options, job, priority, now_us):
-    """Whether a job that lacks room holds nothing back, because it is too young or its priority is too low."""
+    """Whether a job that lacks room reserves nothing, because it is too young or its priority is too low."""
     is_young = now_us - s.job_eligible_us[job] < options.bf_min_age_reserve * US_PER_S
     return is_young or priority < options.bf_min_prio_reserve
 

@@ -26,7 +26,7 @@ def know_ends(s):
 
 
 def know_ready(s, size):
-    """Find when each node will have the free CPUs of a size, if this is out of date."""
+    """Find when each node will have the free CPUs of a size, if that is out of date."""
     if s.ready_at[size] == s.room_version[0]:
         return
     s.ready_at[size] = s.room_version[0]
@@ -48,7 +48,7 @@ def know_ready(s, size):
 
 
 def begin_ready(s, request):
-    """Begin to look for the time of a job with a request."""
+    """Begin the search for the start of a job with this request."""
     know_ends(s)
     size = s.request_size[request]
     know_ready(s, size)
@@ -58,8 +58,10 @@ def begin_ready(s, request):
 
 
 def may_be_ready(s, request, by_us):
-    """Whether enough of the nodes that a job may have will have the CPUs that it needs at each, by a time that is no
-    earlier than in the last call."""
+    """Whether enough of the nodes that a job may have will have the CPUs that it needs by a time.
+
+    The time must not be earlier than in the previous call.
+    """
     size = s.request_size[request]
     first = size * s.node_cpus.shape[0]
     while s.n_passed[0] < s.n_ready[size]:
@@ -71,14 +73,14 @@ def may_be_ready(s, request, by_us):
 
 
 def next_end(s, k):
-    """The first end, from the k-th on, at a node that a job may have; the number of ends if there is none."""
+    """Return the first end, from the k-th on, at a node that a job may have; the number of ends if there is none."""
     while k < s.n_ends[0] and not has(s.may, 0, s.end_node[k]):
         k += 1
     return k
 
 
 def last_end(s, k):
-    """The last end before the k-th at a node that a job may have."""
+    """Return the last end before the k-th at a node that a job may have."""
     k -= 1
     while not has(s.may, 0, s.end_node[k]):
         k -= 1
@@ -86,7 +88,7 @@ def last_end(s, k):
 
 
 def first_after(s, k, us):
-    """The first end, from the k-th on, that is later than a time; the number of ends if there is none."""
+    """Return the first end, from the k-th on, that is later than a time; the number of ends if there is none."""
     end = s.n_ends[0]
     while k < end:
         middle = (k + end) // 2
@@ -98,8 +100,10 @@ def first_after(s, k, us):
 
 
 def cpus_after(s, first, end):
-    """How many CPUs the ends ``first`` to ``end`` - 1 free on nodes that a job may have; from end 0 on, the CPUs that
-    are free now are included."""
+    """Return the CPUs that the ends ``first`` to ``end`` - 1 free on nodes that a job may have.
+
+    If ``first`` is 0, the CPUs that are free now are included.
+    """
     n_cpus = 0
     if first == 0:
         for node in range(s.node_cpus.shape[0]):
@@ -110,7 +114,7 @@ def cpus_after(s, first, end):
 
 
 def suppose_ends(s, end):
-    """Suppose that the jobs before an end have left their nodes, considering only nodes in ``able``."""
+    """Assume that the jobs before an end have left their nodes, considering only nodes in ``able``."""
     for word in range(s.able.shape[0]):
         bits, node = s.able[word], word * WORD
         while bits != 0:

@@ -15,8 +15,8 @@ from vinesim.state.queries import (
     next_withdrawn,
 )
 
-POLL_US = 1e6  # an event is seen after a part of this, drawn: the clock that looks drifts against those of jobs
-JITTER_US = 0.3e6  # of the beginning of a backfill cycle
+POLL_US = 1e6  # the scheduler sees an event after a random part of this, as its clock drifts against those of jobs
+JITTER_US = 0.3e6  # of the delay before a backfill cycle
 
 
 def note(model, state, view):
@@ -77,7 +77,7 @@ def note_nodes(model, state, s, now_us):
 def interrupt(s, options, job, now_us):
     """Evict a job that has lost a node."""
     if is_on_nodes(s, job):
-        evict_whole(s, options, job, True, now_us)  # from its other nodes too
+        evict_whole(s, options, job, True, now_us)  # it also loses its other nodes
         want_event_run(s, options, now_us)
 
 
@@ -99,8 +99,7 @@ def want_event_run(s, options, now_us):
 
 
 def want_backfill(s, options, now_us):
-    """Schedule the next cycle of backfill, if backfill is on and jobs are pending or anything has changed since the
-    last cycle."""
+    """Schedule the next cycle of backfill if it is on, and jobs are pending or something changed since the last."""
     is_any = s.n_entries[0] > 0 or s.n_held[0] > 0 or s.changed_us[0] > s.last_us[BACKFILL]
     if options.bf_interval > 0 and s.due_us[BACKFILL] >= 1e300 and is_any:
         next_us = s.last_us[BACKFILL] + options.bf_interval * US_PER_S + draw(s) * JITTER_US
@@ -108,13 +107,13 @@ def want_backfill(s, options, now_us):
 
 
 def next_on_grid(s, kind, step_us, after_us):
-    """The first time on a grid after a time."""
+    """Return the first time on an action's grid after ``after_us``."""
     steps = (after_us - s.phase_us[kind]) // step_us + 1.0
     found = s.phase_us[kind] + steps * step_us
     return found if found > after_us else found + step_us
 
 
 def draw(s):
-    """Draw a number from 0 to 1."""
+    """Return a random number from 0 to 1."""
     s.draw[0] = (s.draw[0] * 1103515245 + 12345) % 2147483648
     return s.draw[0] / 2147483648.0

@@ -25,12 +25,12 @@ PARENT = -1.0  # as shares
 
 
 def decayed(usage, seconds, half_life_s):
-    """The part of usage that is left after some seconds."""
+    """Return the share of usage that is left after some seconds."""
     return usage * 2.0 ** (-seconds / half_life_s) if half_life_s > 0.0 else usage
 
 
 def of_job(seconds, billing, half_life_s):
-    """The usage that a job adds if it ran some seconds since the last calculation."""
+    """Return the usage that a job adds if it ran this many seconds since the last calculation."""
     return decayed(seconds * billing, seconds, half_life_s)
 
 
@@ -44,12 +44,12 @@ def add_up(parent, is_user, usage):
 
 
 def part_of_shares(i, parent, shares, siblings):
-    """The part of its siblings' shares that an association has; ``siblings[i]`` is the sum of these."""
+    """Return an association's part of its siblings' shares; ``siblings[i]`` is the sum of these."""
     return shares[i] / siblings[i] if shares[i] > 0.0 else 0.0
 
 
 def level_of(i, parent, shares, siblings, usage):
-    """The level of an association: infinite without usage or with the shares of its account, 0 without shares."""
+    """Return the level of an association: infinite without usage or with its account's shares, 0 without shares."""
     if shares[i] == PARENT or (shares[i] > 0.0 and usage[i] <= 0.0):
         return np.inf
     if shares[i] == 0.0:
@@ -58,8 +58,10 @@ def level_of(i, parent, shares, siblings, usage):
 
 
 def comes_before(one, other, depth, above, levels):
-    """Whether a user is ranked before another one. ``above`` has a row for each association: itself and the accounts
-    that it is in, from the root down, by depth."""
+    """Whether a user is ranked before another one.
+
+    ``above`` has a row for each association: its accounts from the root down, and itself, indexed by depth.
+    """
     width = above.shape[0] // depth.shape[0]
     for d in range(1, min(depth[one], depth[other]) + 1):
         a, b = levels[above[one * width + d]], levels[above[other * width + d]]

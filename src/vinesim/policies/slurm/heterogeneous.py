@@ -19,19 +19,19 @@ from vinesim.policies.slurm.starting import make_room, put_off, start
 
 
 def begin_together(s):
-    """Let no component be planned."""
+    """Mark all components as not planned."""
     fill(s.member_is_ready, False)
     fill(s.group_from_us, 0.0)
 
 
 def from_us(s, job, now_us):
-    """When a job may be planned: now, but a component no sooner than those before it."""
+    """Return the earliest planned start of a job: now, or, for a component, the start of those before it."""
     member = s.job_member[job]
     return max(now_us, s.group_from_us[s.member_group[member]]) if member >= 0 else now_us
 
 
 def let_follow(s, job, at_us):
-    """Let no later component begin sooner than this one."""
+    """Record a component's planned start: later components begin no sooner."""
     member = s.job_member[job]
     if member >= 0:
         group = s.member_group[member]
@@ -39,7 +39,7 @@ def let_follow(s, job, at_us):
 
 
 def be_ready(s, job, part):
-    """A component could start now in a partition."""
+    """Record that a component could start now in a partition."""
     s.member_is_ready[s.job_member[job]], s.member_part[s.job_member[job]] = True, part
 
 
@@ -67,7 +67,7 @@ def start_together(s, options, now_us):
 
 
 def are_ready(s, first, end):
-    """Whether all components that wait could start."""
+    """Whether all waiting components could start now."""
     n_ready = 0
     for member in range(first, end):
         if s.member_is_ready[member]:
@@ -96,8 +96,7 @@ def are_over(s, first, end, now_us):
 
 
 def find_together(s, options, first, end, now_us):
-    """The first component that finds no nodes, or must preempt others, when those before it have theirs; or the
-    end."""
+    """Return the first component that finds no nodes after those before it, or must preempt others; else ``end``."""
     fill(s.group_nodes, 0)
     s.n_victims[0] = 0
     for member in range(first, end):

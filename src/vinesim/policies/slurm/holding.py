@@ -6,12 +6,12 @@ from vinesim.policies.slurm.node_sets import has
 
 
 def cpus_got(s, job, i):
-    """How many CPUs a job takes at a node chosen for it: all of them if it is exclusive."""
+    """Return the CPUs that a job takes at the i-th node chosen for it: all of them if it is exclusive."""
     return s.node_cpus[s.got_node[i]] if s.request_exclusive[s.job_request[job]] else s.got_cpus[i]
 
 
 def memory_at(s, request, node, cpus):
-    """How much memory a request takes at a node with a number of CPUs there, MiB."""
+    """Return the memory, MiB, that a request takes at a node where it has this number of CPUs."""
     if s.request_node_memory[request] < 0.0:
         return s.node_memory[node]
     return cpus * s.request_cpu_memory[request] + s.request_node_memory[request]
@@ -40,7 +40,7 @@ def give(s, job, n_got):
 
 
 def most_free_kind(s, node):
-    """The type of GPUs of which most are free at a node."""
+    """Return the type of GPU of which a node has the most free."""
     n, found = s.n_kinds[0], 0
     for kind in range(1, s.n_gpu_kinds[0]):
         if s.free_kinds[node * n + kind] > s.free_kinds[node * n + found]:
@@ -49,7 +49,7 @@ def most_free_kind(s, node):
 
 
 def count(s, job, sign, free_cpus, free_memory, free_kinds):
-    """Add what a job holds, sign +1, to what is free, or take it away, -1."""
+    """Add what a job holds to the free resources (``sign`` 1), or subtract it (-1)."""
     row = s.job_row[job]
     while row >= 0:
         node = s.row_node[row]
@@ -62,14 +62,14 @@ def count(s, job, sign, free_cpus, free_memory, free_kinds):
 
 
 def count_in_part(s, job, row, sign, free_kinds):
-    """Do the same for the CPUs of a node that the job's partition may use."""
+    """Add to or subtract from the CPUs of a node that the partition of the job (if it limits them) may use."""
     kind = s.part_cpus_kind[s.job_in[job]]
     if kind >= 0:
         free_kinds[s.row_node[row] * s.n_kinds[0] + kind] += sign * s.row_cpus[row]
 
 
 def take_back(s, job):
-    """Take back everything that a job holds."""
+    """Free everything that a job holds."""
     count(s, job, 1, s.free_cpus, s.free_memory, s.free_kinds)
     if s.n_levels[0] > 0:
         drop_cores(s, job)
@@ -93,13 +93,13 @@ def is_on_any(s, job, nodes):
 
 
 def suppose(s):
-    """Begin a supposition: set ``then_*`` to what is free now."""
+    """Set ``then_*``, the assumed free resources of all nodes, to what is free now."""
     for node in range(s.free_cpus.shape[0]):
         suppose_free(s, node)
 
 
 def suppose_free(s, node):
-    """Set ``then_*`` of a node to what is free there now."""
+    """Set ``then_*`` of one node to what is free there now."""
     s.then_cpus[node], s.then_memory[node] = s.free_cpus[node], s.free_memory[node]
     for i in range(node * s.n_kinds[0], (node + 1) * s.n_kinds[0]):
         s.then_kinds[i] = s.free_kinds[i]

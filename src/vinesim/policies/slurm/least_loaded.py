@@ -10,7 +10,7 @@ from vinesim.policies.slurm.switches import is_named, take, take_named
 
 
 def choose_least_loaded(s, request, n, need, least, most, free_cpus):
-    """Take nodes for a job, of n usable ones. Returns how many; 0: there is no room."""
+    """Take nodes for a job from n usable ones. Returns how many; 0 if there is no room."""
     for _ in range(n):
         n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
         while (left_cpus > 0 or left_nodes > 0) and n_got < most:
@@ -30,7 +30,7 @@ def choose_least_loaded(s, request, n, need, least, most, free_cpus):
 
 
 def least_loaded(s, n, free_cpus):
-    """The node to take next, as an index of usable nodes; -1: there is none."""
+    """Return the node to take next, as an index of usable nodes; -1 if there is none."""
     found = -1
     for i in range(n):
         if s.use_is_in[i] and (found < 0 or is_before(s, s.use_node[i], s.use_node[found], free_cpus)):
@@ -54,7 +54,7 @@ def put_back(s, n, n_got):
 
 
 def smallest_unnamed(s, request, n):
-    """The usable node with the fewest CPUs for a job that does not name it, as an index; -1: there is none."""
+    """Return the index of the usable node with the fewest CPUs that the job does not name; -1 if there is none."""
     found = -1
     for i in range(n):
         is_fewer = found < 0 or s.use_cpus[i] < s.use_cpus[found]

@@ -19,7 +19,7 @@ Source: the manual pages "Resource Limits" and sacctmgr, and what Slurm 22.05 wa
 from vinesim.policies.slurm.billing import count_asked, count_found, place_of
 from vinesim.policies.slurm.codes import N_COUNTED, US_PER_MINUTE
 
-OF_JOBS, OF_WALL, OF_RESOURCE, OF_MINUTES, OF_RUN_MINUTES = range(1, 6)  # kinds of limits
+OF_JOBS, OF_WALL, OF_RESOURCE, OF_MINUTES, OF_RUN_MINUTES = range(1, 6)  # types of limits
 N_KINDS = 6
 
 
@@ -33,7 +33,7 @@ def is_over(s, job, part, now_us):
 
 
 def is_over_there(s, options, job, part, n_got, now_us):
-    """Whether a limit keeps a job with nodes to itself from starting on those that were found for it."""
+    """Whether a limit keeps a job with nodes to itself from starting on the nodes that were found for it."""
     if not s.request_exclusive[s.job_request[job]]:
         return False
     count_found(s, options, job, part, n_got)
@@ -53,8 +53,10 @@ def breaks_any(s, job, case, now_us):
 
 
 def broken_limit(s, job, i, now_us):
-    """The limit of the i-th of ``case_holder`` that a job would break, as its kind, and, of a resource, with its
-    number times N_KINDS; 0: none."""
+    """Return the limit of the i-th of ``case_holder`` that a job would break; 0 if there is none.
+
+    It is the type of limit, plus, for a limit on a resource, N_KINDS times the number of the resource.
+    """
     holder = s.case_holder[i]
     if s.holder_jobs[holder] + 1.0 > s.most_jobs[i]:
         return OF_JOBS
@@ -76,7 +78,7 @@ def broken_limit(s, job, i, now_us):
 
 
 def minutes_left(s, holder, r, now_us):
-    """What the running jobs of a holder hold of a resource, times the minutes that are left of their limits."""
+    """Return the amount of a resource that a holder's running jobs hold, times the minutes left of their limits."""
     first = holder * N_COUNTED
     if s.holder_left_at[holder] != s.room_version[0] or s.holder_left_us[holder] != now_us:
         s.holder_left_at[holder], s.holder_left_us[holder] = s.room_version[0], now_us
@@ -113,7 +115,7 @@ def may_accrue(s, options, job):
 
 
 def count_accruing(s, job, sign):
-    """The age of a job counts from now on, +1, or no more, -1."""
+    """Count a job whose age begins to count (``sign`` 1) or stops counting (-1)."""
     s.job_accrues[job] = sign > 0
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
@@ -121,8 +123,11 @@ def count_accruing(s, job, sign):
 
 
 def is_refused(s, job):
-    """Whether a job is refused as it is submitted: a limit on submitted jobs would be broken, by all jobs of its array
-    together, or its QOS wants no jobs that break a limit by themselves."""
+    """Whether a job is refused at submission.
+
+    It is if all jobs of its array together would break a limit on submitted jobs, or if it breaks a limit by itself and
+    its QOS refuses such jobs.
+    """
     first = s.job_batch[job]
     if first != job:
         return s.job_is_refused[first]
@@ -133,7 +138,7 @@ def is_refused(s, job):
 
 
 def full_holder(s, job, n):
-    """The first of ``case_holder`` that n more jobs would bring over its limit on submitted jobs; -1: none."""
+    """Return the first of ``case_holder`` whose limit on submitted jobs n more jobs would break; -1 if none."""
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         if s.holder_submitted[s.case_holder[i]] + n > s.most_submitted[i]:
@@ -142,14 +147,14 @@ def full_holder(s, job, n):
 
 
 def count_submitted(s, job, sign):
-    """A job is accepted, +1, or over, -1."""
+    """Count a job that is accepted (``sign`` 1) or over (-1)."""
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         s.holder_submitted[s.case_holder[i]] += sign
 
 
 def count_in(s, job, part):
-    """Let a job that is submitted count in one of its partitions from now on."""
+    """Make a submitted job count in one of its partitions from now on."""
     case = s.part_case[place_of(s, job, part)]
     if s.job_case[job] != case:
         count_submitted(s, job, -1)
@@ -158,7 +163,7 @@ def count_in(s, job, part):
 
 
 def count_running(s, job, sign):
-    """A job starts, +1, or ends, -1."""
+    """Count a job that starts (``sign`` 1) or ends (-1)."""
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         holder = s.case_holder[i]
@@ -168,7 +173,7 @@ def count_running(s, job, sign):
 
 
 def use(s, job, us):
-    """Count what a job used in a time towards limits on what may be used in all."""
+    """Count what a job used during ``us`` towards limits on total use."""
     us *= s.job_usage_factor[job]
     case = s.job_case[job]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
@@ -187,6 +192,6 @@ def lacks_licences(s, job):
 
 
 def count_licences(s, job, sign):
-    """Add the licences of a job, sign +1, to what is free, or take them away, -1."""
+    """Add a job's licences to the free ones (``sign`` 1), or subtract them (-1)."""
     for i in range(s.job_first_licence[job], s.job_first_licence[job + 1]):
         s.free_licences[s.job_licence[i]] += sign * s.job_n_licences[i]

@@ -49,8 +49,7 @@ def run_main(s, options, most, now_us):
 
 
 def try_entry(s, options, job, part, priority, now_us):
-    """Start a job if it fits now; otherwise close its partition, or the nodes that it names. Returns whether it
-    starts."""
+    """Start a job if it fits now, otherwise close its partition or named nodes. Returns whether it starts."""
     find_nodes(s, job, part, now_us, now_us + s.job_limit_us[job], s.may)
     for word in range(s.may.shape[0]):
         s.may[word] &= s.not_closed[word]

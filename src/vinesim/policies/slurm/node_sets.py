@@ -10,7 +10,7 @@ ALL = 2**WORD - 1
 
 
 def n_words(n_nodes):
-    """How many integers hold a set of nodes."""
+    """Return the number of integers that hold a set of nodes."""
     return (n_nodes + WORD - 1) // WORD
 
 
@@ -38,13 +38,13 @@ def remove(sets, first, node):
 
 
 def fill(values, value):
-    """Set all values of an array."""
+    """Set all values of an array to ``value``."""
     for i in range(values.shape[0]):
         values[i] = value
 
 
 def n_in(nodes):
-    """How many nodes a set has."""
+    """Return the number of nodes in a set."""
     n = 0
     for word in range(nodes.shape[0]):
         n += ones(nodes[word])
@@ -60,7 +60,7 @@ def n_in_both(nodes, others, first):
 
 
 def ones(word):
-    """The number of 1 bits of an integer: of each 2, 4 and 8 bits, then of all."""
+    """Return the number of 1 bits of an integer, added up by 2, 4 and 8 bits and then over all."""
     word -= (word >> 1) & 0x55555555
     word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
     word = (word + (word >> 4)) & 0x0F0F0F0F

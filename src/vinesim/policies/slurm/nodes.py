@@ -19,8 +19,11 @@ from vinesim.policies.slurm.switches import NO_LIMIT, choose_below_switches, is_
 
 
 def find_nodes(s, job, part, begin_us, end_us, may):
-    """Find the nodes of a partition that a job may have during a time, and the rules by which they are chosen: below
-    how many switches, whether the least loaded come first, and how many CPUs of a node the partition may use."""
+    """Find the nodes of a partition that a job may have during a time, and the rules for choosing among them.
+
+    The rules are the number of switches, whether the least loaded nodes come first, and how many CPUs of a node the
+    partition may use.
+    """
     s.is_least_loaded[0], s.cpus_kind[0] = s.part_least_loaded[part], s.part_cpus_kind[part]
     s.most_leaves[0] = most_leaves(s, job, begin_us)
     own, n_words = s.job_reservation[job], may.shape[0]
@@ -37,7 +40,7 @@ def find_nodes(s, job, part, begin_us, end_us, may):
 
 
 def first_end_of_reservation(s, job, begin_us, end_us):
-    """The end of the first reservation that keeps a job from nodes during a time; infinite if none does."""
+    """Return the end of the first reservation that keeps a job from nodes during a time; infinite if none does."""
     for i in range(s.reservation_begin_us.shape[0]):
         if i != s.job_reservation[job] and s.reservation_begin_us[i] < end_us and s.reservation_end_us[i] > begin_us:
             return s.reservation_end_us[i]
@@ -45,7 +48,7 @@ def first_end_of_reservation(s, job, begin_us, end_us):
 
 
 def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
-    """How many CPUs of a node a job with this request could have; 0 if it cannot run there."""
+    """Return the CPUs of a node that a job with this request could get; 0 if it cannot run there."""
     cpus, first = min(free_cpus[node], s.node_cpus[node]), node * s.n_kinds[0]
     if s.cpus_kind[0] >= 0:
         cpus = min(cpus, free_kinds[first + s.cpus_kind[0]])
@@ -73,8 +76,10 @@ def usable_cpus(s, request, node, free_cpus, free_memory, free_kinds):
 
 
 def may_have_room(s, request, part):
-    """Whether what is free now in a partition suffices for a request, whatever is reserved or planned. If not, no job
-    with this request can start. The answer is kept until what is free changes."""
+    """Whether the free resources of a partition suffice for a request, ignoring reservations and plans.
+
+    If not, no job with this request can start. The answer is cached until free resources change.
+    """
     at = request * s.part_tier.shape[0] + part
     if s.room_at[at] != s.room_version[0]:
         s.room_at[at] = s.room_version[0]
@@ -83,7 +88,7 @@ def may_have_room(s, request, part):
 
 
 def has_room_until(s, request, part, until_us):
-    """Whether the nodes that are planned for no job before a time suffice for a request."""
+    """Whether the nodes that are planned for no job until a time suffice for a request."""
     n, total, largest, n_words = 0, 0, 0, s.up_nodes.shape[0]
     s.cpus_kind[0] = s.part_cpus_kind[part]
     first, partition = s.request_features[request] * n_words, part * n_words
@@ -101,8 +106,10 @@ def has_room_until(s, request, part, until_us):
 
 
 def choose(s, request, may, free_cpus, free_memory, free_kinds):
-    """Choose nodes from those that a job may have, into ``got_node``, with their CPUs in ``got_cpus``. Returns how
-    many; 0: there is no room."""
+    """Choose nodes from those that a job may have, and return how many; 0 if there is no room.
+
+    The nodes are in ``got_node``, their CPUs in ``got_cpus``.
+    """
     n, total, n_words, size = 0, 0, may.shape[0], s.size_cpus[s.request_size[request]]
     first = s.request_features[request] * n_words
     for word in range(n_words):
@@ -127,7 +134,7 @@ def choose(s, request, may, free_cpus, free_memory, free_kinds):
 
 
 def choose_in_use(s, request, may, free_cpus, free_memory, free_kinds):
-    """Choose in the same way, except that nodes in use now come before others of equal weight (``bf_busy_nodes``)."""
+    """Choose nodes as :func:`choose` does, but prefer nodes in use among those of equal weight (``bf_busy_nodes``)."""
     n_nodes = s.node_cpus.shape[0]
     for node in range(n_nodes):
         s.node_weight[node] = 2 * s.node_weight[node] + (s.free_cpus[node] == s.node_cpus[node])
@@ -140,7 +147,7 @@ def choose_in_use(s, request, may, free_cpus, free_memory, free_kinds):
 
 
 def choose_up_to(s, request, n, weight, free_cpus):
-    """Choose from the first n usable nodes whose weight is at most ``weight``."""
+    """Choose nodes, of weight at most ``weight``, from the first n usable ones."""
     need, least, most = s.request_cpus[request], s.request_least[request], s.request_most[request]
     n_in, n_named = 0, 0
     for i in range(n):
@@ -188,8 +195,10 @@ def choose_last(s, n):
 
 
 def take_near(s, request, n, n_got, left_cpus, left_nodes):
-    """Take nodes of the run that holds the first named node: those above it, then those below. Returns how many nodes
-    the job has now, and how many CPUs and nodes it still needs."""
+    """Take nodes of the run that contains the first named node: those above it, then those below.
+
+    Returns how many nodes the job has now, and how many CPUs and nodes it still needs.
+    """
     most, first = s.request_most[request], 0
     while s.use_node[first] != s.got_node[0]:
         first += 1
@@ -204,7 +213,7 @@ def take_near(s, request, n, n_got, left_cpus, left_nodes):
 
 
 def largest_together(s, n, most):
-    """The CPUs of the ``most`` largest usable nodes together."""
+    """Return the total CPUs of the ``most`` largest usable nodes."""
     for cpus in range(s.count_of_cpus.shape[0]):
         s.count_of_cpus[cpus] = 0
     for i in range(n):
@@ -218,8 +227,10 @@ def largest_together(s, n, most):
 
 
 def best_run(s, n, left_cpus, left_nodes, most):
-    """The run to take next, as the first and end index of usable nodes: among those of the lowest weight the smallest
-    that suffices, or else the largest."""
+    """Return the first and end index, among usable nodes, of the run to take next.
+
+    It is the smallest run of the lowest weight that suffices, or, if none does, the largest.
+    """
     lowest = NO_LIMIT
     for i in range(n):
         if s.use_is_in[i]:
@@ -247,7 +258,7 @@ def best_run(s, n, left_cpus, left_nodes, most):
 
 
 def tightest_node(s, first, end, cpus, free_cpus):
-    """The node of a run with the fewest free CPUs that can hold the whole job; -1 if none can."""
+    """Return the node of a run with the fewest free CPUs that can hold the whole job; -1 if none can."""
     found = -1
     for i in range(first, end):
         if s.use_cpus[i] >= cpus and (found < 0 or free_cpus[s.use_node[i]] < free_cpus[found]):

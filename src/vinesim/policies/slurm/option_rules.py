@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
 
 WHERE = ("policy", "options")
-Rule = Callable[[Any], str]  # what was expected instead of a value; "" where it is right
-GPU_NAMES = ("gpu", "gpus", "gres/gpus")  # as GPUs are called elsewhere
+Rule = Callable[[Any], str]  # a check of a value: what was expected instead, "" if the value is right
+GPU_NAMES = ("gpu", "gpus", "gres/gpus")  # other common names of GPUs
 
 
 def _is_number(value: Any, least: float = 0.0) -> bool:
@@ -40,7 +40,7 @@ def _seconds(value: Any) -> str:
 
 
 def _amounts_of(known: Sequence[str], beginnings: tuple[str, ...] = ()) -> Rule:
-    """Return the rule for amounts of resources with these names, or names that begin so."""
+    """Return the rule for amounts of resources with these names, or with names that have these prefixes."""
     names = [*known, *(f"{beginning}NAME" for beginning in beginnings)]
 
     def rule(value: Any) -> str:
@@ -192,7 +192,7 @@ def _unknown_names(policy: "Slurm") -> list[Problem]:
 
 
 def _is_reversed(reservation: Any) -> bool:
-    """Whether a reservation has two times, and ends before it begins."""
+    """Whether a reservation has a start and an end, and ends before it starts."""
     times = [reservation[name] for name in ("start_s", "end_s")] if isinstance(reservation, Mapping) else ["", ""]
     return not any(map(_seconds, times)) and times[1] <= times[0]
 

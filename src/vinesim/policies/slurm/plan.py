@@ -21,13 +21,15 @@ def begin_plan(s, from_us, until_us):
 
 
 def begin_stretch(s):
-    """Begin to look for the time of a job."""
+    """Begin the search for the start of a job."""
     s.stretch[FIRST], s.stretch[LAST], s.stretch[MIDDLE] = 0, -1, -1
 
 
 def keep_unplanned(s, begin_us, until_us, end_us):
-    """Keep only nodes that are planned for nobody during a time, which begins later than the one before. Returns the
-    first end of a record in it, before the end of the window."""
+    """Keep only nodes that are planned for nobody during a time, which must begin later than that of the previous call.
+
+    Returns the first end of a record in that time, before the end of the window.
+    """
     n, n_words, at = s.n_records[0], s.may.shape[0], s.stretch
     while at[FIRST] < n and s.record_end_us[at[FIRST]] <= begin_us:
         at[FIRST] += 1

@@ -16,8 +16,10 @@ from vinesim.policies.slurm.nodes import choose
 
 
 def choose_now(s, options, job, part, now_us):
-    """Find nodes for a job among those it may have, with what preemption frees. Returns how many, as ``choose``; the
-    jobs to be preempted are in ``victims``."""
+    """Choose nodes for a job with the resources that preemption frees, and return how many, as :func:`choose` does.
+
+    The jobs to be preempted are in ``victims``.
+    """
     s.n_victims[0] = 0
     request = s.job_request[job]
     n_got = choose(s, request, s.may, s.free_cpus, s.free_memory, s.free_kinds)
@@ -42,7 +44,7 @@ def choose_now(s, options, job, part, now_us):
 
 
 def choose_without(s, request):
-    """Find nodes without one ``victim`` after another, until there are enough; these stay in ``victims``."""
+    """Assume that victims leave, one after another, until there are enough nodes; only these stay in ``victims``."""
     suppose(s)
     n, s.n_victims[0] = s.n_victims[0], 0
     for i in range(n):
@@ -55,7 +57,7 @@ def choose_without(s, request):
 
 
 def reorder(s, n_got):
-    """Put the last victim first, as it made room, and then those on most of the chosen nodes."""
+    """Put the last victim first, because it made room, then those on most of the chosen nodes."""
     mark_chosen(s, n_got)
     last = s.n_victims[0] - 1
     for i in range(1, last + 1):
@@ -68,7 +70,7 @@ def reorder(s, n_got):
 
 
 def n_chosen(s, job):
-    """On how many of the chosen nodes a job is."""
+    """Return on how many of the chosen nodes a job runs."""
     n, row = 0, s.job_row[job]
     while row >= 0:
         n, row = n + has(s.chosen, 0, s.row_node[row]), s.row_next[row]
@@ -76,24 +78,24 @@ def n_chosen(s, job):
 
 
 def mark_chosen(s, n_got):
-    """Let ``chosen`` be the nodes that were found."""
+    """Set ``chosen`` to the nodes that were found."""
     for i in range(n_got):
         put(s.chosen, 0, s.got_node[i])
 
 
 def forget_chosen(s, n_got):
-    """Let ``chosen`` be empty."""
+    """Remove all nodes from ``chosen``."""
     for i in range(n_got):
         remove(s.chosen, 0, s.got_node[i])
 
 
 def class_of(s, job, part):
-    """The class of a job that runs, or would run, in a partition: its QOS, or the partition."""
+    """Return the class of a job in a partition: its QOS, or the partition."""
     return s.job_class[job] if s.job_class[job] >= 0 else part
 
 
 def find_victims(s, options, own, now_us):
-    """Fill the jobs that may be preempted for one of a class, in the order in which they are."""
+    """Fill ``victims`` with the jobs that a job of the class ``own`` may preempt, in the order of preemption."""
     n = 0
     for i in range(s.n_running[0]):
         other = s.running[i]
@@ -129,7 +131,7 @@ def goes_before(s, options, one, other):
 
 
 def nodes_of(s, job):
-    """On how many nodes a job is."""
+    """Return the number of nodes on which a job runs."""
     n, row = 0, s.job_row[job]
     while row >= 0:
         n, row = n + 1, s.row_next[row]
@@ -137,7 +139,7 @@ def nodes_of(s, job):
 
 
 def keep_needed(s, n_got):
-    """Keep as victims only the jobs on nodes that were chosen."""
+    """Keep only victims that run on chosen nodes."""
     mark_chosen(s, n_got)
     n = 0
     for i in range(s.n_victims[0]):
@@ -149,6 +151,6 @@ def keep_needed(s, n_got):
 
 
 def way_of(s, victim):
-    """What the engine does to a victim."""
+    """Return what the engine does to a victim."""
     is_cancelled = s.class_preempt[class_of(s, victim, s.job_in[victim])] == CANCEL
     return KILL if is_cancelled or not s.job_requeue[victim] else STOP

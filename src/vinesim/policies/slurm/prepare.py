@@ -30,7 +30,7 @@ from vinesim.policies.slurm.queue import find_fair_shares
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
 
-MOST_RECORDS = 2_000  # of a plan
+MOST_RECORDS = 2_000  # of a backfill plan
 NEVER = 1e300
 
 
@@ -48,7 +48,7 @@ def prepared(policy: "Slurm", scenario: Scenario) -> dict[str, np.ndarray]:
     known |= _clock(policy, scenario)
     known |= _books(policy, known, places)
     arrays = {name: np.asarray(known[name]).astype(kind).reshape(-1) for name, kind in ARRAYS.items()}
-    if arrays["usage"].any():  # else all have the best factor until the first calculation
+    if arrays["usage"].any():  # otherwise all have the best factor until the first calculation
         find_fair_shares(SimpleNamespace(**arrays), policy)
     return arrays
 
@@ -66,17 +66,17 @@ def _clock(policy: "Slurm", scenario: Scenario) -> dict[str, Any]:
         phase[kind] = random.random() * period_s * US_PER_S
     for kind in (FULL_RUN, LIMITS, CALCULATION):
         due[kind] = phase[kind] if periods_s[kind] > 0 else NEVER
-    phase[BACKFILL] = policy.start_s * US_PER_S  # plans are rounded in absolute time
+    phase[BACKFILL] = policy.start_s * US_PER_S  # plans round absolute times
     work = scenario.workload
     together = zip(work.words_of("array"), wholes_of(work), strict=True)
     names = [array or whole or f"job {j}" for j, (array, whole) in enumerate(together)]
     _, first, of = np.unique(names, return_index=True, return_inverse=True)
     first_us = work.arrival_us[first]
-    order, late_us = np.argsort(first), np.empty(len(first))  # these are submitted at once
-    late_us[order] = np.sort(first_us + random.random(len(first)) * US_PER_S) - first_us[order]  # as they are numbered
+    order, late_us = np.argsort(first), np.empty(len(first))  # the jobs of an array are submitted at once
+    late_us[order] = np.sort(first_us + random.random(len(first)) * US_PER_S) - first_us[order]  # in numeric order
     known_us = work.arrival_us + late_us[of]
     last[EVENT_RUN] = last[BACKFILL] = -1e9
-    if policy.reservations:  # the last one that was made before the log begins let backfill run
+    if policy.reservations:  # the last reservation made before the log begins triggered backfill
         last[BACKFILL] = -random.random() * policy.bf_interval * US_PER_S
     return {
         "phase_us": phase,

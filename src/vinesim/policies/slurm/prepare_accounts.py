@@ -16,7 +16,7 @@ class Accounts:
     parent: list[int]
     names: list[tuple[str, str]]  # account and user
     values: list[Mapping[str, Any]]
-    known: dict[tuple[str, str], int] = field(default_factory=dict)  # the number of each name
+    known: dict[tuple[str, str], int] = field(default_factory=dict)  # the index of each name
 
     @classmethod
     def of(cls, given: Mapping[str, Mapping[str, Any]]) -> "Accounts":
@@ -45,7 +45,7 @@ class Accounts:
         self.values.append(values)
 
     def number(self, account: str, user: str) -> int:
-        """Return the number of an association, or -1 if it does not exist."""
+        """Return the index of an association, or -1 if it does not exist."""
         return self.known.get((account, user), -1)
 
     def line(self, number: int) -> list[int]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Jobs:
-    """J jobs."""
+    """The J jobs of a site, with their R distinct requests."""
 
     n: int
     requests: list[Request]  # [R]
@@ -38,7 +38,7 @@ class Jobs:
     association: list[int]
     limit_us: np.ndarray
     tres: np.ndarray  # [R, 4] the CPUs, memory, nodes and GPUs requested
-    asked: list[Asked]  # [R] as the job wrote it
+    asked: list[Asked]  # [R] before the limits of partitions apply
     never: np.ndarray
     lacks_named: np.ndarray  # whether the job never starts because it names nodes that it cannot have
     known: dict[str, Any]
@@ -47,7 +47,7 @@ class Jobs:
     def of(
         cls, policy: "Slurm", scenario: Scenario, places: Places, accounts: Accounts, problems: list[Problem]
     ) -> "Jobs":
-        """Read the jobs of a scenario. What is wrong is added to ``problems``."""
+        """Read the jobs of a scenario. Errors are added to ``problems``."""
         work = scenario.workload
         texts = work.words_of("request")
         distinct = sorted(set(texts))
@@ -88,11 +88,11 @@ class Jobs:
         )  # fmt: skip
 
     def amounts_in(self, k: int) -> np.ndarray:
-        """[5] what limits count of a waiting job in its partition ``job_part[k]``."""
+        """Return [5] the amounts that limits count of a waiting job in its partition ``job_part[k]``."""
         return np.array(self.known["part_tres"][k])
 
     def asked_in(self, j: int, k: int) -> np.ndarray:
-        """[5] what a job requests in its partition ``job_part[k]``, and what it would be billed there."""
+        """Return [5] what a job requests in its partition ``job_part[k]``, and the bill for it."""
         return np.append(self.tres[self.request[j]], np.floor(self.known["part_billing"][k]))
 
     def arrays(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _parts(work: Workload, names: list[str]) -> list[list[int]]:
 
 
 def _nodes_allowed(policy: "Slurm", places: Places, parts: list[int], qos: str) -> tuple[int, int]:
-    """Return the fewest and the most nodes that the first partition of a job allows; 0: not limited."""
+    """Return the fewest and the most nodes that the first partition of a job allows; 0 if not limited."""
     return nodes_allowed(places.options[parts[0]] if parts else {}, policy.qos.get(qos, {}))
 
 
@@ -245,7 +245,10 @@ def _components(work: Workload) -> dict[str, Any]:
 
 
 def _before(work: Workload, places: Places, problems: list[Problem]) -> dict[str, Any]:
-    """Return what jobs already held or had waited when they arrived, for a workload that begins during operation."""
+    """Return what jobs already held, or how long they had waited, when they arrived.
+
+    These are set if the workload begins while the site is in operation.
+    """
     number = places.number_of
     first, nodes, cpus = [0], list[int](), list[int]()
     for text in work.words_of("runs_on"):

@@ -22,7 +22,7 @@ from vinesim.policies.slurm.prepare_nodes import Places
 if TYPE_CHECKING:
     from vinesim.policies.slurm.policy import Slurm
 
-GROUP = {  # of all that is below: the limit of a holder -> the option
+GROUP = {  # the tables below map the limit of a holder to its option
     "jobs": "grp_jobs", "tres": "grp_tres", "run_minutes": "grp_tres_run_mins", "minutes": "grp_tres_mins",
     "wall": "grp_wall", "submitted": "grp_submit_jobs", "accruing": "grp_jobs_accrue",
 }  # fmt: skip
@@ -34,9 +34,9 @@ OF_ASSOCIATION = {
     "jobs": "max_jobs",
     "accruing": "max_jobs_accrue",
     "submitted": "max_submit_jobs",
-}  # inherited from accounts
-OF_JOB = {name: name for name in ("max_tres_per_job", "max_wall_per_job")}  # inherited too
-INSTEAD = {name: (OF_USER[ours], OF_ACCOUNT[ours]) for ours, name in OF_ASSOCIATION.items()}  # of a QOS, for users
+}  # limits that users inherit from accounts
+OF_JOB = {name: name for name in ("max_tres_per_job", "max_wall_per_job")}  # inherited as well
+INSTEAD = {name: (OF_USER[ours], OF_ACCOUNT[ours]) for ours, name in OF_ASSOCIATION.items()}  # of a QOS, for each user
 OF_QOS = {*GROUP.values(), *OF_USER.values(), *OF_ACCOUNT.values(), *OF_JOB}
 OF_AGES = {GROUP["accruing"], OF_USER["accruing"], OF_ACCOUNT["accruing"]}
 Limits = dict[str, Any]
@@ -44,11 +44,11 @@ Key = tuple[str, ...]
 
 
 class Case(NamedTuple):
-    """Whom jobs of the same association, user, QOS and partition's QOS count at, and what is in force."""
+    """The holders of jobs with equal association, user, QOS and partition's QOS, and the limits in force."""
 
     holders: list[tuple[Key, Limits]]
-    of_job: list[tuple[str, str, Limits]]  # of any single job: of what in Slurm's words, of whom
-    denies: bool  # a job that breaks a limit by itself is refused
+    of_job: list[tuple[str, str, Limits]]  # limits on single jobs: Slurm's word for each, and its holder
+    denies: bool  # whether a job that breaks a limit by itself is refused
 
 
 def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
     numbers, found = dict[tuple[object, ...], int](), list[Case]()
     of_part, of_job, never, denied = list[int](), list[int](), list[bool](), np.zeros(jobs.n, bool)
     together = {frozenset[int](): 0}
-    found.append(Case([], [], False))  # of jobs of no known partition
+    found.append(Case([], [], False))  # for jobs without a known partition
     alone = dict[tuple[int, int, int, float, float], tuple[bool, bool]]()
     for j in range(jobs.n):
         who = jobs.association[j], jobs.qos[j], jobs.user_names[j], jobs.account[j]
@@ -83,7 +83,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
             together[own] = next(iter(own)) if len(own) == 1 else len(found)
             found += [_of_each([found[case] for case in sorted(own)])] * (len(own) > 1)
         of_job.append(together[own])
-    np.logical_or.at(denied, jobs.known["job_batch"], denied.copy())  # one component refuses all of its job
+    np.logical_or.at(denied, jobs.known["job_batch"], denied.copy())  # if one component is refused, its whole job is
     keys = list(dict.fromkeys(key for case in found for key, _ in case.holders))
     number = {key: i for i, key in enumerate(keys)}
     limits = [own for case in found for _, own in case.holders]
@@ -115,7 +115,7 @@ def holders_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places) 
 
 
 def _of_each(cases: Sequence[Case]) -> Case:
-    """Return the holders of a pending job of several partitions: those of each partition, with the smallest limits."""
+    """Return the holders of a pending job with several partitions: all of theirs, with the smallest limits."""
     found = dict[Key, Limits]()
     for key, own in (holder for case in cases for holder in case.holders):
         least = found.setdefault(key, {})
@@ -163,7 +163,7 @@ def case_of(policy: "Slurm", jobs: Jobs, accounts: Accounts, places: Places, j: 
 
 
 def _left(given: Mapping[str, Any], taken: Limits) -> Limits:
-    """Return limits without those that others override; resources one by one."""
+    """Return limits without those that ``taken`` overrides; limits on resources are compared one by one."""
     found: Limits = {}
     for name, value in given.items():
         others = [taken[other] for other in (name, *INSTEAD.get(name, ())) if other in taken]

@@ -44,7 +44,7 @@ def nodes_of_requests(requests: Sequence[Request], places: Places) -> dict[str, 
 
 
 def nodes_of(one: Request, places: Places) -> np.ndarray:
-    """[N] bool: which nodes a request may have, by their features and names."""
+    """Return [N] bool: which nodes a request may have, by their features and names."""
     found = np.array([_has(its, one.constraint) for its in places.features], bool)
     found &= ~_set_of(one.exclude, places.number_of, len(places.names))
     return found & _set_of(one.nodelist, places.number_of, len(places.names)) if _names_all(one) else found

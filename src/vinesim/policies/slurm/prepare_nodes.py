@@ -23,11 +23,11 @@ CPU = "CPU"
 
 
 class Asked(NamedTuple):
-    """What a job asks for of what partitions limit."""
+    """The parts of a job's request that partitions limit."""
 
-    least: int  # nodes; 0: it does not say
+    least: int  # nodes; 0: not specified
     most: int
-    cpus: float  # at one node; WHOLE: all
+    cpus: float  # per node; WHOLE: all
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Places:
     kind_names: list[str]
     weight: np.ndarray  # [N]
     features: list[frozenset[str]]  # [N]
-    names: list[str]  # [N] "": none is given
+    names: list[str]  # [N] "" if a node has none
     partitions: list[str]
     part_nodes: np.ndarray  # [P, N]
     options: list[Mapping[str, Any]]  # of each partition
@@ -48,12 +48,12 @@ class Places:
 
     @property
     def number_of(self) -> dict[str, int]:
-        """The number of each node by its name."""
+        """The index of each node by its name."""
         return {name: i for i, name in enumerate(self.names) if name}
 
     @classmethod
     def of(cls, policy: "Slurm", scenario: Scenario, problems: list[Problem]) -> "Places":
-        """Read the nodes of a scenario. What is wrong is added to ``problems``."""
+        """Read the nodes of a scenario. Errors are added to ``problems``."""
         center = scenario.datacenter
         place = center.rack * np.int64(center.n_shelves) + center.shelf
         nodes, node = np.unique(place, return_inverse=True)
@@ -138,7 +138,7 @@ class Places:
 
 
 def nodes_allowed(partition: Mapping[str, Any], qos: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the fewest and the most nodes that a job of a QOS may have in a partition; 0: not limited."""
+    """Return the fewest and the most nodes that a job of a QOS may have in a partition; 0 if not limited."""
     least = 0 if qos.get("partition_min_nodes") else int(partition.get("min_nodes", 0))
     return least, 0 if qos.get("partition_max_nodes") else int(partition.get("max_nodes", 0))
 
@@ -146,8 +146,11 @@ def nodes_allowed(partition: Mapping[str, Any], qos: Mapping[str, Any]) -> tuple
 def _of_runs(
     given: Mapping[str, Any], counts: list[int], problems: list[Problem]
 ) -> tuple[np.ndarray, list[frozenset[str]], list[str]]:
-    """Return the weight, features and name of each node. ``given`` lists groups of equal nodes by their host names, in
-    the order of the racks; ``counts`` are the nodes of each rack. Nodes that were added later have no names."""
+    """Return the weight, features and name of each node.
+
+    ``given`` lists groups of equal nodes by their host names, in the order of the racks; ``counts`` are the nodes of
+    each rack. Nodes that were added later have no names.
+    """
     if given and len(given) != len(counts):
         expected, remedy = "the runs of equal nodes, one for each rack", "Import the site again."
         problems.append(

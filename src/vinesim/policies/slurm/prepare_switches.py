@@ -26,8 +26,10 @@ def wrong_switches(topology: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
 
 
 def switches_of(policy: "Slurm", node_names: list[str]) -> dict[str, Any]:
-    """Return the leaf of each node and the nodes below each switch, the lowest level first. A node below no switch is
-    its own leaf. Without switches there are no leaves."""
+    """Return the leaf of each node, and the nodes below each switch, the lowest level first.
+
+    A node below no switch is its own leaf. Without switches there are no leaves.
+    """
     given = policy.topology
     if not given:
         return {"node_leaf": np.zeros(len(node_names)), "n_leaves": [0], "switch_nodes": [], "switch_level": []}

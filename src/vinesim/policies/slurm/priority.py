@@ -7,17 +7,17 @@ import numpy as np
 
 
 def whole_minutes(seconds):
-    """The longest age that counts, in seconds. Slurm rounds it up to whole minutes."""
+    """Return the longest age that counts, s, which Slurm rounds up to whole minutes."""
     return np.ceil(seconds / 60.0) * 60.0
 
 
 def age(waited_s, max_age_s):
-    """How long a job has been eligible, relative to the longest age that counts."""
+    """Return how long a job has been eligible, relative to the longest age that counts."""
     return min(1.0, max(0.0, waited_s) / max_age_s) if max_age_s > 0.0 else 0.0
 
 
 def size(n_nodes, n_cpus, limit_min, cluster_nodes, cluster_cpus, is_by_time, favours_small):
-    """The size of a job relative to the cluster, or 1 minus that if small jobs are favoured.
+    """Return the size of a job relative to the cluster, or 1 minus that if small jobs are favoured.
 
     The size is the mean of its share of the nodes (at least 1 node) and its share of the CPUs. A job with whole nodes
     counts with all of their CPUs from the first calculation on. By time: the larger share, divided by the minutes of
@@ -29,15 +29,15 @@ def size(n_nodes, n_cpus, limit_min, cluster_nodes, cluster_cpus, is_by_time, fa
 
 
 def of_largest(value, largest):
-    """A given priority, relative to the largest one; arrays too."""
+    """Return a given priority relative to the largest one, for numbers or arrays."""
     return value / largest if largest > 0.0 else value * 0.0
 
 
 def of_resource(requested, total):
-    """The amount of a resource that a job requests, relative to what its partition has; arrays too."""
+    """Return the requested amount of a resource relative to what the partition has, for numbers or arrays."""
     return np.minimum(1.0, requested / np.where(np.asarray(total) > 0.0, total, np.inf))
 
 
 def total(weighted, nice):
-    """The priority of a job, at least 1, from the sum of its weighted factors and its nice value."""
+    """Return the priority of a job, at least 1, from the sum of its weighted factors and its nice value."""
     return max(1.0, np.trunc(weighted) - nice)

@@ -11,7 +11,7 @@ from vinesim.policies.slurm.fair_share import add_up, classic, decayed, fair_tre
 from vinesim.policies.slurm.limits import count_accruing, may_accrue, use
 from vinesim.policies.slurm.priority import age, total
 
-FIRST = 4294901760.0  # priority/basic: falling from here
+FIRST = 4294901760.0  # priority/basic: priorities count down from here
 
 
 def comes_before(s, i, job, part, priority):
@@ -54,7 +54,7 @@ def tidy(s):
 
 
 def find_priority(s, options, job, now_us):
-    """The part of a job's priority that does not depend on the partition."""
+    """Compute the part of a job's priority that does not depend on the partition."""
     waited = (now_us - s.job_eligible_us[job]) / US_PER_S if s.job_accrues[job] else 0.0
     found = options.priority_weight_age * age(waited, options.priority_max_age) + fixed_share(s, job)
     if s.job_association[job] >= 0:
@@ -63,12 +63,12 @@ def find_priority(s, options, job, now_us):
 
 
 def fixed_share(s, job):
-    """The constant part of a job's priority, equal in all of its partitions."""
+    """Return the constant part of a job's priority, equal in all of its partitions."""
     return s.size_share[job] + s.association_share[job] + s.qos_share[job]
 
 
 def priority_in(s, options, job, k):
-    """The priority of a job in its k-th partition: multifactor, or falling numbers."""
+    """Return the priority of a job in its k-th partition: multifactor, or basic."""
     if not options.multifactor:
         return FIRST - s.job_number[job] - s.job_nice[job]
     return total(s.job_priority[job] + s.part_share[k], s.job_nice[job])

@@ -20,11 +20,11 @@ from vinesim.policies.slurm.prepare_limits import Case, Key, amounts_of
 
 SHORT = {"cpu": "Cpu", "mem": "Mem", "node": "Node", "gres/gpu": "GRES", "billing": "Billing"}
 LONG = {**SHORT, "mem": "Memory"}
-LIMIT = {"cpu": "Limit", "node": "Limit"}  # the end of some words
+LIMIT = {"cpu": "Limit", "node": "Limit"}  # the ending of some of Slurm's words
 
 
 def over_limit(s: Any, keys: list[Key], accounts: Accounts, job: int, part: int, now_us: float) -> tuple[str, str]:
-    """Return the reason of a job that would break a limit of what others hold, and the limit in words."""
+    """Return the reason of a job that would break a limit because of what others hold, and the limit in words."""
     case = s.part_case[place_of(s, job, part)]
     for i in range(s.case_first_holder[case], s.case_first_holder[case + 1]):
         holder = int(s.case_holder[i])
@@ -56,7 +56,7 @@ def over_limit(s: Any, keys: list[Key], accounts: Accounts, job: int, part: int,
 
 
 def full(s: Any, keys: list[Key], accounts: Accounts, job: int) -> tuple[str, str]:
-    """Return the reason of a job that was refused because there were too many."""
+    """Return the reason of a job that was refused because too many jobs were submitted."""
     n = int((s.job_batch == s.job_batch[job]).sum())
     i = full_holder(s, job, n)
     who, whose = _whose(keys[s.case_holder[i]], accounts)
@@ -66,7 +66,7 @@ def full(s: Any, keys: list[Key], accounts: Accounts, job: int) -> tuple[str, st
 
 
 def _whose(key: tuple[str, ...], accounts: Accounts) -> tuple[str, str]:
-    """Return what a holder is, and in words."""
+    """Return the prefix of Slurm's word for a holder, and the holder in words."""
     kind, *names = key
     if kind == "association":
         account, user = accounts.names[int(names[0])]

@@ -38,27 +38,27 @@ ENDS = (END, KILLED, LOST)
 
 
 class Ran(NamedTuple):
-    """A time that a job ran, and how that ended."""
+    """A run of a job, and how it ended."""
 
     job: int
     begin_us: float
     end_us: float
-    end: int  # END, KILLED, or LOST: it waited again
+    end: int  # END, KILLED, or LOST (it waited again)
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a job waited for a time."""
+    """Why a job waited in an interval."""
 
     begin_us: float
     end_us: float
     reason: str  # Slurm's word
     detail: str  # the limit, in words
-    jobs: tuple[int, ...] = ()  # that it waited for
+    jobs: tuple[int, ...] = ()  # the jobs for which it waited
 
 
 class Books:
-    """The books of the policy while a run is repeated."""
+    """The policy's arrays, updated event by event while a run is repeated."""
 
     def __init__(self, policy: "Slurm", scenario: Scenario):
         suited = policy.suited_to(scenario)
@@ -76,7 +76,7 @@ class Books:
         self.number = {(int(n // center.n_shelves), int(n % center.n_shelves)): i for i, n in enumerate(nodes)}
 
     def note(self, kind: int, job: int, now_us: float) -> None:
-        """Note what happened, and make those eligible that may be."""
+        """Record an event, and make held jobs eligible if nothing holds them any more."""
         s, options = self.s, self.options
         if kind == KNOWN:
             if not arrive(s, options, job, now_us):
@@ -94,10 +94,10 @@ class Books:
         elif kind == CALCULATED:
             calculate(s, options, options.priority_calc_period * US_PER_S, now_us)
         check_held(s, options, now_us)
-        s.n_wanted[0] = 0  # the engine has done it
+        s.n_wanted[0] = 0  # the engine has carried out what the policy wants
 
     def _partition(self, job: int, now_us: float) -> int:
-        """Return the partition that a job may have started in: the first one whose limits let it."""
+        """Return the partition in which a job may have started: the first one whose limits admit it."""
         parts = self.s.job_part[self.s.job_first_part[job] : self.s.job_first_part[job + 1]].tolist()
         return next((part for part in parts if not is_over(self.s, job, part, now_us)), parts[0])
 
@@ -143,7 +143,7 @@ class Books:
         return forbidden(self.s, self.jobs, case, self.keys, self.accounts, job, part)
 
     def _together(self, job: int, part: int, now_us: float) -> tuple[str, str, tuple[int, ...]]:
-        """Return why a component waits that no limit keeps by itself."""
+        """Return why a component waits although no limit stops it by itself."""
         s = self.s
         group = s.member_group[s.job_member[job]]
         members = s.member_job[s.group_first[group] : s.group_first[group + 1]].tolist()
@@ -173,19 +173,19 @@ class Books:
         if math.isinf(s.job_from_us[job]):
             return "JobHeldUser", "it was held in the log until the end", ()
         if now_us < s.job_known_us[job] and s.job_from_us[job] <= now_us:
-            return None  # the scheduler has not got it yet
+            return None  # the scheduler has not received it yet
         if s.job_held_until_us[job] > now_us:
             return "BeginTime", "it was not to start before", ()
         return "JobArrayTaskLimit", f"at most {s.job_throttle[job]} of its array at once", ()
 
     def _holding(self, job: int, part: int) -> tuple[int, ...]:
-        """Return the running jobs that count at the limit."""
+        """Return the running jobs that count towards the limit that stops a job."""
         s, own = self.s, self._holders(self.s.part_case[place_of(self.s, job, part)])
         running = s.running[: s.n_running[0]].tolist()
         return tuple(other for other in running if own & self._holders(s.job_case[other]))
 
     def _holders(self, case: int) -> set[int]:
-        """Return at whom jobs of a case count."""
+        """Return the holders of a case."""
         s = self.s
         return set(s.case_holder[s.case_first_holder[case] : s.case_first_holder[case + 1]].tolist())
 
@@ -227,7 +227,7 @@ class Books:
 
 
 def reasons_of(policy: "Slurm", scenario: Scenario, runs: list[Ran], job: int, until_us: float) -> list[Reason]:
-    """Return why a job waited, from its submission until it ran at last, or until a time."""
+    """Return why a job waited, from its submission until its last start, or until ``until_us``."""
     books, work = Books(policy, scenario), scenario.workload
     last_us = max((one.begin_us for one in runs if one.job == job), default=until_us)
     events = [(float(us), KNOWN, j) for j, us in enumerate(work.arrival_us)]
@@ -260,7 +260,7 @@ def reasons_of(policy: "Slurm", scenario: Scenario, runs: list[Ran], job: int, u
 
 
 def _joined(found: list[Reason]) -> list[Reason]:
-    """Join reasons that follow one another and say the same; of jobs at a limit the first ones stay."""
+    """Join consecutive reasons that are equal; of the jobs that hold a limit, those of the first reason are kept."""
     joined: list[Reason] = []
     for one in found:
         last = joined[-1] if joined else None

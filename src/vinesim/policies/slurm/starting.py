@@ -1,4 +1,4 @@
-"""Start and end jobs: change the policy's books, and note what the engine is to do."""
+"""Start and end jobs: change the policy's arrays, and record what the engine must do."""
 
 from vinesim.policies.slurm.billing import count_held
 from vinesim.policies.slurm.codes import (
@@ -32,7 +32,7 @@ from vinesim.policies.slurm.states import enter_state, is_array_full
 
 
 def want(s, kind, job):
-    """Note an action for the engine. It does them in this order, at this instant."""
+    """Record an action for the engine, which does them in this order, at this instant."""
     s.wanted[s.n_wanted[0]], s.wanted_job[s.n_wanted[0]] = kind, job
     s.n_wanted[0] += 1
 
@@ -52,7 +52,7 @@ def start(s, options, job, part, n_got, by, now_us):
 
 
 def make_room(s, options, now_us):
-    """Preempt the ``victims``; those with a grace leave at its end. Returns whether all are gone."""
+    """Preempt the ``victims``; those with a grace time leave at its end. Returns whether all have left."""
     is_made = True
     for i in range(s.n_victims[0]):
         victim = s.victims[i]
@@ -66,7 +66,7 @@ def make_room(s, options, now_us):
 
 
 def warn_whole(s, job, now_us):
-    """Give a job its grace, and the other components of its heterogeneous job theirs."""
+    """Begin the grace time of a job and of the other components of its heterogeneous job."""
     member = s.job_member[job]
     if member < 0:
         warn(s, job, now_us)
@@ -78,7 +78,7 @@ def warn_whole(s, job, now_us):
 
 
 def warn(s, job, now_us):
-    """Let one job end when its grace is over, unless it ends sooner."""
+    """Make a job end after its grace time, unless it ends sooner."""
     end_us = now_us + s.class_grace_us[class_of(s, job, s.job_in[job])]
     if end_us < s.job_end_by_us[job]:
         leave_running(s, job)
@@ -118,7 +118,7 @@ def hold_back(s, array):
 
 
 def place(s, options, job, now_us):
-    """Continue a job that ran before on its nodes; lower jobs whose CPUs it has are suspended."""
+    """Continue a job that already ran when it arrived, on its nodes. Lower jobs whose CPUs it has are suspended."""
     first = s.job_first_on[job]
     n_got = s.job_first_on[job + 1] - first
     for i in range(n_got):
@@ -132,7 +132,7 @@ def place(s, options, job, now_us):
 
 
 def suspend(s, job, now_us):
-    """Suspend a job. If it was to start at this instant, it does not start at all."""
+    """Suspend a job. A job that is about to start at this instant does not start."""
     enter_state(s, job, SUSPENDED)
     s.job_suspended_us[job] = now_us
     if not forget_start(s, job):
@@ -143,21 +143,20 @@ def forget_start(s, job):
     """Cancel the start of a job at this instant. Returns whether it was about to start."""
     for i in range(s.wanted_at[0], s.n_wanted[0]):
         if s.wanted[i] == START and s.wanted_job[i] == job:
-            s.wanted[i] = STOP  # of what does not run
+            s.wanted[i] = STOP  # a job that does not run holds nothing
             return True
     return False
 
 
 def evict(s, options, job, way, now_us):
-    """Take a job from its nodes: it waits again (STOP) or is over (KILL)."""
+    """Remove a job from its nodes: it waits again (STOP) or is over (KILL)."""
     want(s, way, job)
     leave(s, options, job, now_us)
     settle(s, options, job, way, now_us)
 
 
 def evict_whole(s, options, job, is_lost, now_us):
-    """Take a job from its nodes, because they are down or others need them, and with it the other components of its
-    heterogeneous job."""
+    """Remove a job, and the other components of its heterogeneous job, from nodes that are down or that others need."""
     member = s.job_member[job]
     if member < 0:
         evict(s, options, job, way_of_loss(s, job) if is_lost else way_of(s, job), now_us)
@@ -170,7 +169,7 @@ def evict_whole(s, options, job, is_lost, now_us):
 
 
 def settle(s, options, job, way, now_us):
-    """Requeue or end a job that was taken from its nodes."""
+    """Requeue or end a job that was removed from its nodes."""
     if way == STOP:
         requeue(s, options, job, now_us)
     else:
@@ -191,7 +190,7 @@ def put_off(s, options, job, now_us):
 
 
 def leave(s, options, job, now_us):
-    """Free the nodes of a job, for whatever reason; jobs that were suspended for it resume."""
+    """Free the nodes of a job, whatever the reason; jobs that were suspended for it resume."""
     forget_start(s, job)
     charge(s, options, job, now_us)
     clear(s, job)
@@ -244,7 +243,7 @@ def lose(s, options, job, now_us):
 
 
 def way_of_loss(s, job):
-    """What to do with a job that has lost a node."""
+    """Return what happens to a job that has lost a node: requeue or end."""
     return STOP if s.job_requeue[job] else KILL
 
 
@@ -293,7 +292,7 @@ def hold_until(s, job, us):
 
 
 def be_held(s, job):
-    """Put a job among those that are pending but not eligible."""
+    """Add a job to those that are pending but not eligible."""
     enter_state(s, job, HELD)
     s.held[s.n_held[0]] = job
     s.n_held[0] += 1
@@ -302,7 +301,8 @@ def be_held(s, job):
 def become_eligible(s, options, job, now_us):
     """Put a job into the queue."""
     enter_state(s, job, ELIGIBLE)
-    from_us = s.job_known_us[job] if options.accrue_always else s.job_ages_from_us[job]  # also while its array held it
+    # The age counts the time in which only its array held the job.
+    from_us = s.job_known_us[job] if options.accrue_always else s.job_ages_from_us[job]
     s.job_eligible_us[job] = from_us - s.job_waited_us[job]
     s.job_waited_us[job] = 0.0
     if may_accrue(s, options, job):

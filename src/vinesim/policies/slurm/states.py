@@ -25,8 +25,7 @@ def is_array_full(s, job):
 
 
 def may_join(s, options, job):
-    """Whether the limit of its array lets a job be eligible. No more jobs of an array are eligible than can be
-    planned."""
+    """Whether the limit of its array admits one more eligible job: no more may be eligible than can be planned."""
     if s.job_throttle[job] == 0:
         return True
     left = s.job_throttle[job] - s.array_running[s.job_array[job]]

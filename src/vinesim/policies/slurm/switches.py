@@ -14,7 +14,7 @@ NO_LIMIT = 2**30
 
 
 def most_leaves(s, job, at_us):
-    """How many leaf switches a job may have at a time."""
+    """Return the number of leaf switches that a job may span at a time."""
     request = s.job_request[job]
     most = s.request_switches[request]
     waits_until_us = s.job_eligible_us[job] + s.request_switch_wait[request] * US_PER_S
@@ -27,7 +27,7 @@ def is_named(s, request, node):
 
 
 def keep_below_one(s, request, n, need, least, most):
-    """Keep only those of n usable nodes that are below the best switch. Returns whether there is such a switch."""
+    """Keep only those of the n usable nodes that are below the best switch. Returns whether there is such a switch."""
     n_words, found, found_n = s.may.shape[0], -1, 0
     for switch in range(s.switch_level.shape[0]):
         if found >= 0 and s.switch_level[switch] > s.switch_level[found]:
@@ -49,7 +49,7 @@ def keep_below_one(s, request, n, need, least, most):
 
 
 def best_leaf(s, n, left_cpus, left_nodes, most):
-    """The leaf to take next, given n usable nodes; -1: none is left."""
+    """Return the leaf to take next, given n usable nodes; -1 if none is left."""
     for leaf in range(s.n_leaves[0]):
         s.leaf_nodes[leaf], s.leaf_cpus[leaf], s.leaf_largest[leaf] = 0, 0, 0
     for i in range(n):
@@ -73,7 +73,7 @@ def best_leaf(s, n, left_cpus, left_nodes, most):
 
 
 def choose_below_switches(s, request, n, need, least, most, free_cpus):
-    """Choose nodes for a job from n usable ones. Returns how many; 0: there is no room."""
+    """Choose nodes for a job from n usable ones. Returns how many; 0 if there is no room."""
     if not keep_below_one(s, request, n, need, least, most):
         return 0
     n_got, left_cpus, left_nodes = take_named(s, request, n, need, least)
@@ -106,8 +106,7 @@ def is_among(s, n_got, leaf):
 
 
 def take_named(s, request, n, left_cpus, left_nodes):
-    """Take the nodes that a request names, of n usable ones. Returns how many, and how many CPUs and nodes the job
-    still needs."""
+    """Take the nodes that a request names from n usable ones. Returns how many, and the CPUs and nodes still needed."""
     n_got = 0
     for i in range(n):
         if s.use_is_in[i] and is_named(s, request, s.use_node[i]):
@@ -117,8 +116,10 @@ def take_named(s, request, n, left_cpus, left_nodes):
 
 
 def take(s, request, i, n_got, left_cpus, left_nodes):
-    """Take the i-th usable node as the next one. Returns how many of its CPUs the job gets; at least one task is left
-    for each further node."""
+    """Take the i-th usable node as the next one, and return how many of its CPUs the job gets.
+
+    At least one task is left for each further node.
+    """
     s.use_is_in[i] = False
     cpus = s.use_cpus[i]
     if s.request_per_node[request] == 0:
@@ -129,8 +130,11 @@ def take(s, request, i, n_got, left_cpus, left_nodes):
 
 
 def next_in_leaf(s, n, leaf, cpus, free_cpus):
-    """The node of a leaf to take next, as an index of usable nodes: one of the lowest weight, and among these the one
-    with the fewest free CPUs that suffices for the rest of the job, or else the first."""
+    """Return the node of a leaf to take next, as an index of usable nodes.
+
+    It is one of the lowest weight, and among these the one with the fewest free CPUs that suffices for the rest of the
+    job, or, if none does, the first.
+    """
     found, found_holds = -1, False
     for i in range(n):
         node = s.use_node[i]

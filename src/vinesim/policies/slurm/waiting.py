@@ -27,7 +27,7 @@ def check_held(s, options, now_us):
 
 
 def is_free(s, options, job, now_us):
-    """Whether no time, dependency or limit of its array holds a job. It ages from when only the array holds it."""
+    """Whether no time, dependency or limit of its array holds a job. Its age counts once only the array holds it."""
     if s.job_held_until_us[job] > now_us:
         return False
     for i in range(s.job_first_dependency[job], s.job_first_dependency[job + 1]):
@@ -39,7 +39,7 @@ def is_free(s, options, job, now_us):
 
 
 def is_satisfied(s, kind, other):
-    """Whether what a dependency asks of another job has happened."""
+    """Whether another job has met a dependency on it."""
     state = s.job_state[other]
     if kind == AFTER:
         return state in (RUNNING, SUSPENDED, OVER) or (state != ABSENT and s.job_start_us[other] >= 0.0)
@@ -51,7 +51,7 @@ def is_satisfied(s, kind, other):
 
 
 def next_wake_us(s, now_us):
-    """When a held job may become eligible, or a reservation begins or ends; infinite if none will."""
+    """Return when a held job may next become eligible or a reservation begins or ends; infinite if none will."""
     found = s.held_wake_us[0]
     for i in range(s.reservation_begin_us.shape[0]):
         if s.reservation_begin_us[i] > now_us:

@@ -8,7 +8,7 @@ WANTED, TASK, ROW, GIVEN, PASS = range(5)  # of wanted_at
 
 
 def next_action(model, state, s):
-    """The next action; nothing if there is none."""
+    """Return the next action for the engine; nothing if there is none."""
     at = s.wanted_at
     while at[WANTED] < s.n_wanted[0]:
         kind, job = s.wanted[at[WANTED]], s.wanted_job[at[WANTED]]
@@ -35,7 +35,7 @@ def next_action(model, state, s):
 
 
 def unit_for(model, state, s, job, task):
-    """The unit that a task starts on: one with room, at the node of the job's next row."""
+    """Return the unit on which a task starts: one with room, at the node of the job's next row."""
     at = s.wanted_at
     row = s.job_row[job]
     for _ in range(at[ROW]):

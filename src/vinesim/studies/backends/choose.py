@@ -10,7 +10,7 @@ BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}  # name -> th
 
 
 def check_backend(backend: str, workers: int | None, address: str | None) -> None:
-    """Raise :class:`InputError` with everything that is wrong with the choice."""
+    """Raise :class:`InputError` that lists everything wrong with the choice of a back-end."""
     problems = []
     if backend not in BACKENDS:
         problems.append(Problem("--backend", "one of " + ", ".join(BACKENDS), repr(backend)))
@@ -28,7 +28,7 @@ def check_backend(backend: str, workers: int | None, address: str | None) -> Non
 def open_backend(
     backend: str, workers: int | None, address: str | None, n_items: int, on_message: Callable[[str], None]
 ) -> Backend:
-    """Open the back-end with its workers, for a number of work items.
+    """Start or join the workers of a back-end, for ``n_items`` work items.
 
     ``workers`` None means all cores of this machine, or all workers of the cluster at the address. A single worker on
     this machine is this process itself. Raises :class:`InputError` if the cluster cannot be reached.
@@ -53,7 +53,7 @@ def open_backend(
 
 
 def _cores() -> int:
-    """Return the cores that this process may use, considering affinity and control groups."""
+    """Return the number of cores that this process may use, considering affinity and control groups."""
     from joblib import cpu_count
 
     return cpu_count()

@@ -26,27 +26,27 @@ class Backend(Protocol):
     """Workers that process work items.
 
     Attributes:
-        blames_exactly: whether a work item whose worker died was the only one that the worker held.
+        blames_exactly: Whether each worker holds only one work item, so that its death is that item's fault.
     """
 
     blames_exactly: bool
 
     @property
     def n_slots(self) -> int:
-        """Number of work items they can hold at once."""
+        """The number of work items that the workers can hold at once."""
 
     def submit(self, item: WorkItem) -> None:
         """Submit a work item to the workers."""
 
     def finished(self) -> list[Finished]:
-        """Wait until something is finished. Raises :class:`InputError` if the workers cannot process any work item."""
+        """Wait until some work items are finished. Raises :class:`InputError` if the workers cannot process any."""
 
     def close(self) -> None:
-        """Stop at once everything that was started for this sweep, even if it is busy."""
+        """Stop everything that was started for this sweep, immediately, even if it is busy."""
 
 
 def unfit(backend: str, error: BaseException) -> InputError:
-    """Return the error if the workers rather than the runs are at fault: a missing package, or another version."""
+    """Return an error if the workers are at fault rather than the runs: a missing package, or another version."""
     words = f"{type(error).__name__}: {error}".splitlines()[0][:300]
     remedy = "Install the same Python and VineSim on every worker."
     return InputError([Problem(f"--backend {backend}", "workers that can run the study", words, remedy)])

@@ -13,11 +13,11 @@ from vinesim.studies.work import WorkItem, work
 
 EXPECTED = "the address of a Dask scheduler, such as tcp://host:8786"
 PORT = 8786  # Dask's default
-TIMEOUT_S = 15.0  # for the scheduler to answer
-WORKERS_TIMEOUT_S = 600.0  # for the first worker to appear: batch systems start them late
+TIMEOUT_S = 15.0  # seconds for the scheduler to answer
+WORKERS_TIMEOUT_S = 600.0  # seconds for the first worker to appear: batch systems start them late
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # the sweep counts failures itself
-    "distributed.deploy.lost-worker-timeout": "1 day",  # else a worker that dies twice in 15 s is never replaced
+    "distributed.deploy.lost-worker-timeout": "1 day",  # otherwise a worker that dies twice in 15 s is never replaced
 }
 
 
@@ -71,7 +71,7 @@ class Dask:
             self._futures[self._client.submit(work, item, pure=False)] = item
 
     def finished(self) -> list[Finished]:
-        """Wait for one. The scheduler may have tried a work item on several workers."""
+        """Wait for a work item. The scheduler may have tried it on several workers."""
         from distributed import wait
         from distributed.scheduler import KilledWorker
 
@@ -91,7 +91,7 @@ class Dask:
         return found
 
     def close(self) -> None:
-        """Cancel the work in progress, and end the workers that were started here."""
+        """Cancel the work in progress and end the workers that this sweep started."""
         self._client.cancel(list(self._futures))
         self._client.close()
         if self._cluster is not None:
@@ -101,7 +101,7 @@ class Dask:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Raise :class:`InputError` if the scheduler has ended."""
+    """Raise :class:`InputError` if the scheduler does not answer any more."""
     try:
         yield
     except (CancelledError, OSError):

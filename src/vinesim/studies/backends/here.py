@@ -5,7 +5,7 @@ from vinesim.studies.work import WorkItem, work
 
 
 class Here:
-    """Processes one work item at a time, when asked for what is finished."""
+    """Processes one work item at a time, whenever :meth:`finished` is called."""
 
     n_slots = 1
     blames_exactly = True
@@ -14,11 +14,11 @@ class Here:
         self._items: list[WorkItem] = []
 
     def submit(self, item: WorkItem) -> None:
-        """Store the work item."""
+        """Keep the work item until :meth:`finished` processes it."""
         self._items.append(item)
 
     def finished(self) -> list[Finished]:
-        """Do it."""
+        """Process the work item."""
         item = self._items.pop()
         return [Finished(item, work(item))]
 

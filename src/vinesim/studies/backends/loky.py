@@ -1,6 +1,6 @@
 """Processes of this machine, through joblib's loky.
 
-Each worker is its own executor with one process: if it dies, the work item that it held is known, and the other
+Each worker is a separate executor with one process: if it dies, the work item that it held is known, and the other
 workers continue.
 """
 
@@ -18,11 +18,11 @@ from typing import Any
 from vinesim.studies.backends.contract import Finished, WorkerDied
 from vinesim.studies.work import WorkItem, work
 
-LOOK_S = 1.0  # how often a worker checks whether the sweep still runs
+LOOK_S = 1.0  # seconds between a worker's checks that the sweep still runs
 
 
 class Loky:
-    """A number of worker processes."""
+    """Worker processes on this machine."""
 
     blames_exactly = True
 
@@ -46,7 +46,7 @@ class Loky:
         self._busy[future] = item, executor
 
     def finished(self) -> list[Finished]:
-        """Wait for one; a worker that died is replaced."""
+        """Wait for a work item; a worker that died is replaced."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         done, _ = wait(self._busy, return_when=FIRST_COMPLETED)
@@ -93,8 +93,8 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    """Make the worker end when the parent is gone, and end without a word: DuckDB lists the objects that it finds alive
-    when Python has ended, and nobody can act on that."""
+    """Make the worker end when the parent is gone, and end silently: DuckDB lists the objects that it finds alive when
+    Python has ended, and nobody can act on that."""
     atexit.register(_close_standard_error)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 

@@ -14,14 +14,14 @@ from vinesim.studies.backends.ray_security import ask_for_token, check_token, ma
 from vinesim.studies.work import WorkItem, work
 
 PORT = 6379  # Ray's default
-LOOK_S = 1.0  # how often to check for Ray: Ray ends this program if it has been gone for a minute
+LOOK_S = 1.0  # seconds between checks for Ray: Ray ends this program if it has been gone for a minute
 TIMEOUT_S = 5.0
 STARTS = 3  # attempts at starting or joining Ray again
 QUIET = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
 
 
 class Ray:
-    """Ray tasks, one CPU each. A Ray that this program has already joined is used, and left running.
+    """Ray tasks, one CPU each. If this program has already joined a Ray, that is used, and left running.
 
     If Ray itself ends, it is started or joined again, and work items in progress count as if their worker had died.
     """
@@ -66,7 +66,7 @@ class Ray:
         self._refs[self._work.remote(item)] = item
 
     def finished(self) -> list[Finished]:
-        """Wait for one. If Ray has ended, all work items are lost."""
+        """Wait for a work item. If Ray has ended, all work items are lost."""
         ready: list[Any] = []
         while not ready and not self._is_gone():
             ready = self._ray.wait(list(self._refs), num_returns=1, timeout=LOOK_S)[0]
@@ -110,7 +110,7 @@ class Ray:
                     raise
 
     def close(self) -> None:
-        """Stop the work in progress, and leave the cluster; a cluster that was started here ends."""
+        """Stop the work in progress and leave the cluster; a cluster that this sweep started ends."""
         if not self._is_gone():
             for ref in self._refs:
                 self._ray.cancel(ref, force=True)
@@ -119,7 +119,7 @@ class Ray:
 
 
 def _is_refused(address: str) -> bool:
-    """Whether nothing listens there any more."""
+    """Whether nothing listens at the address any more."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), TIMEOUT_S).close()
@@ -147,7 +147,7 @@ def _join(ray: Any, workers: int | None, address: str | None, on_message: Callab
 
 @contextmanager
 def _as_input_error(where: str, expected: str, remedy: str) -> Iterator[None]:
-    """Turn Ray's exceptions, which may be of any type, into :class:`InputError`."""
+    """Convert Ray's exceptions, which may be of any type, to :class:`InputError`."""
     try:
         yield
     except Exception as wrong:

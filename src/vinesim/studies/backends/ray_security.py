@@ -1,7 +1,7 @@
-"""Keep strangers out of a Ray that a sweep starts or joins: with the user's token, and on the loopback interface.
+"""Secure the Ray that a sweep starts or joins: it requires the user's token and listens on the loopback interface.
 
-Ray's processes run any code they are sent. All of them require the token, or nothing is started. A Ray that is started
-here listens only on the loopback interface, while Ray's default is to listen on all addresses of the machine.
+Ray's processes run any code that they are sent. If any of them does not require the token, nothing is started. A Ray
+that a sweep starts listens only on the loopback interface; Ray's default is all addresses of the machine.
 """
 
 import os
@@ -21,7 +21,7 @@ PRIVATE = 0o600
 
 
 def ask_for_token() -> None:
-    """Make this program and what it starts require Ray's token. Raises :class:`InputError` if the user forbids it."""
+    """Make this program and its children require Ray's token. Raises :class:`InputError` if settings forbid it."""
     mode = os.environ.get(MODE, "token")
     if mode.lower() != "token":
         expected = f"{MODE}=token: without it, anyone who reaches Ray runs code as you"
@@ -34,7 +34,7 @@ def ask_for_token() -> None:
 
 
 def check_token(ray: Any) -> None:
-    """Leave a Ray that was joined, and raise :class:`InputError`, unless it requires the token."""
+    """Leave the Ray that was joined and raise :class:`InputError`, unless it requires the token."""
     with suppress(ImportError):  # Ray is too old
         from ray._private.authentication.authentication_utils import is_token_auth_enabled
 
@@ -46,7 +46,7 @@ def check_token(ray: Any) -> None:
 
 
 def make_token() -> None:
-    """Create the token that Ray uses if none is named; others on this machine could read the one Ray would create."""
+    """Create Ray's default token, readable only by the user; other users could read the one that Ray creates."""
     file = Path.home() / ".ray" / "auth_token"
     if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH") or file.exists():
         return
