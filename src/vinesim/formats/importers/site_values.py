@@ -88,7 +88,7 @@ def _again(site: Site) -> Iterator[Problem]:
 
 
 def _things(site: Site) -> Iterator[tuple[str, Mapping[str, str], Mapping[str, Check]]]:
-    """Yield the place of each setting, node, set of nodes, partition and switch, its values, and the checks of these."""
+    """Yield the place of each setting, node, set of nodes, partition and switch, its values, and their checks."""
     for name in OF_SETTINGS.keys() & site.config.settings.keys():
         yield site.config.places[name], site.config.settings, {name: OF_SETTINGS[name]}
     for config, kind, checks in (
