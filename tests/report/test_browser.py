@@ -52,16 +52,13 @@ def picture(page, selector="#racks canvas"):
 
 @pytest.mark.parametrize("name", ["example", "two_racks", "shared", "sweep", "wide", "dated"])
 def test_it_opens_without_a_word_and_everything_has_a_name(opened, name, tmp_path):
-    page = opened(name, "light")
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        page.screenshot(path=tmp_path / f"{theme}.png", full_page=True)
-    pictures = [(tmp_path / f"{theme}.png").read_bytes() for theme in ("light", "dark")]
-    assert min(map(len, pictures)) > 20_000
-    assert pictures[0] != pictures[1]
+    page = opened(name)
+    page.emulate_media(color_scheme="dark")
+    page.screenshot(path=tmp_path / "page.png", full_page=True)
+    assert (tmp_path / "page.png").stat().st_size > 20_000
     unfold_all(page)
     assert page.evaluate(UNNAMED) == []
-    for theme in ("light", "dark"):
+    for theme in ("dark", "light"):
         page.emulate_media(color_scheme=theme)
         seen, faint = page.evaluate(FAINT)
         assert seen > 40

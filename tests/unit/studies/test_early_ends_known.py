@@ -13,7 +13,7 @@ SYSTEMS = [
 
 @pytest.mark.parametrize("known", SYSTEMS)
 def test_the_exact_value_lies_in_the_interval(known):
-    n = 40 if "failures" in known.name else 1500
+    n = 40 if "failures" in known.name else 1500 if "las" in known.name else 600  # the means of las vary most
     _, half, holds = verify(known, 8, n, 3, 0.99, "reference")
     assert holds
     assert half < known.expected
