@@ -177,11 +177,6 @@ def next_interrupted(model, state, task):
 
 
 @called
-def first_withdrawn(model, state):
-    return next_withdrawn(model, state, np.int64(-1))
-
-
-@called
 def next_withdrawn(model, state, task):
     jobs, now_us = model.withdrawn_job, state.run[0].now_us
     at, end = np.int64(0), np.int64(jobs.shape[0])

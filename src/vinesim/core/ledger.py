@@ -355,22 +355,12 @@ def has_room_for_all(model, state, task, unit):
 
 def enter(model, state, unit):
     """Enter a unit into the sets of units with room."""
-    p = not_negative(np.int64(state.unit[unit].type))
-    enter_row(state, p, unit)
-    if EVERYWHERE:
-        enter_row(state, not_negative(model.affinity.shape[0]), unit)
-    state.run[0].n_with_room += 1
-    count_free(model, state, p, unit, 1)
+    change_sets(model, state, unit, enter_row, 1)
 
 
 def leave(model, state, unit):
     """Remove a unit from the sets of units with room."""
-    p = not_negative(np.int64(state.unit[unit].type))
-    leave_row(state, p, unit)
-    if EVERYWHERE:
-        leave_row(state, not_negative(model.affinity.shape[0]), unit)
-    state.run[0].n_with_room -= 1
-    count_free(model, state, p, unit, -1)
+    change_sets(model, state, unit, leave_row, -1)
 
 
 @called
@@ -399,10 +389,16 @@ def leave_row(state, row, unit):
         state.lowest[row] = found if found >= 0 else state.unit.shape[0]
 
 
-def count_free(model, state, p, unit, change):
+def change_sets(model, state, unit, change_row, n):
+    """Change the sets that a unit is in, by ``change_row(state, row, unit)``, and the counts of their members by n."""
+    p = not_negative(np.int64(state.unit[unit].type))
+    change_row(state, p, unit)
+    if EVERYWHERE:
+        change_row(state, not_negative(model.affinity.shape[0]), unit)
+    state.run[0].n_with_room += n
     if COUNTS_FREE:
-        state.free_count[p, unit >> 12] += change
-        state.free_count[model.affinity.shape[0], unit >> 12] += change
+        state.free_count[p, unit >> 12] += n
+        state.free_count[model.affinity.shape[0], unit >> 12] += n
 
 
 # The nodes

@@ -35,7 +35,7 @@ def allow(model, state, task, unit):
     account = account_of(model, task)
     if account < 0:
         return True
-    is_gang = GANGS and is_of_gang(model, task) and state.task_unit[task] == PENDING
+    is_gang = GANGS and is_of_gang(model, task) and (unit == ANY or state.task_unit[task] == PENDING)
     for i in range(model.account_first[account], model.account_first[account + 1]):
         quota = np.int64(model.account_quota[i])
         counted, held = np.int64(model.quota_counts[quota]), state.quota_held[quota]

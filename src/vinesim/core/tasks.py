@@ -316,7 +316,7 @@ def n_pending(model, state):
 
 
 def oldest_pending(model, state):
-    return within_quotas(model, state, oldest_of_groups(model, state, np.int64(0)))
+    return next_pending(model, state, -1)
 
 
 def next_pending(model, state, task):

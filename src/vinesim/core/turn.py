@@ -220,10 +220,10 @@ def run_turn(
     run, options, scratch = state.run[0], record(options_at), arrays(scratch_at)
     sees_every_event = sees_all(state)
     run.n_answered = 0
-    event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
     n_operations, is_over, is_withdrawn = operations.shape[0], False, False
     for i in range(n_operations + 1):
         is_event = i < n_operations
+        event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
         forget_found(state)
         if is_event:
             one = operations[i]
@@ -243,7 +243,6 @@ def run_turn(
                     note_answer(state, NOTHING, withdrawn)
                     run.timer_us, is_withdrawn = np.inf, True
                 continue
-            event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
             if kind == ARRIVE:
                 event, job = np.int64(ARRIVAL), np.int64(enter(model, state, window, one))
             elif kind == END:
@@ -262,5 +261,4 @@ def run_turn(
             return BROKEN, np.int64(0)
         is_withdrawn = False
         window.job_arrival_us[run.next_job] = np.inf
-        event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
     return GO_ON, tell(state, window, answers, requests)

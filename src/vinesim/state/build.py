@@ -269,9 +269,7 @@ class Parts:
     def groups(self) -> Columns:
         work = self.scenario.workload
         data_node = self.data_node if work.has_data else None
-        names = ("task_group", "task_next", "group_task_type", "group_preferred", "group_application")
-        found = number_groups(self.scenario, self._groups, data_node, self.classes, self.quotas)
-        return dict(zip(names, found, strict=True))
+        return number_groups(self.scenario, self._groups, data_node, self.classes, self.quotas)
 
     def applications(self) -> Columns:
         """What the applications have registered, by the workload's codes."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from vinesim.model.time import FOREVER_US
 from vinesim.state.places import hypothetical_begin_us
-from vinesim.state.queries import estimate_us, task_type, time_on_type_us, transfer_us
+from vinesim.state.queries import estimate_us, mean_time_us, task_type, time_on_type_us, transfer_us
 
 
 def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float:
@@ -20,21 +20,13 @@ def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float
     the deployed types that can run the task; it is scaled by each type's time relative to their mean.
     """
     own_us = time_on_type_us(model, state, task, processor_type)
-    own_type = task_type(model, state, task)
-    if not model.affinity[processor_type, own_type] > 0.0:
+    if not model.affinity[processor_type, task_type(model, state, task)] > 0.0:
         return own_us
     expected = own_us
     if len(model.task_estimate_us) > 0 and own_us < float("inf"):
-        total_us, n = 0.0, 0
-        for i in range(model.ranking.shape[1]):
-            p = int(model.ranking[own_type, i])
-            if p < 0:
-                break
-            total_us += time_on_type_us(model, state, task, p)
-            n += 1
-        expected = estimate_us(model, state, task)
-        if total_us > 0.0:
-            expected *= own_us / (total_us / n)
+        expected, mean_us = estimate_us(model, state, task), mean_time_us(model, state, task)
+        if mean_us > 0.0:
+            expected *= own_us / mean_us
     return min(expected, limit_us(model, task), FOREVER_US)
 
 

@@ -36,11 +36,10 @@ def number_groups(
     data_node: np.ndarray | None,
     classes: DemandClasses | None,
     quotas: Quotas | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> dict[str, np.ndarray]:
     """Number the groups of tasks that the keys distinguish, and chain the tasks of each.
 
-    Returns each task's group and the next task of it, both [0] if there is one group only; and by group the task type
-    of the model, the preferred type and the application. ``data_node`` is [N].
+    Returns the columns of the model; none by task if there is one group only. ``data_node`` is [N].
     """
     work, by = scenario.workload, {"gang", "account", "admission", *keys}
 
@@ -74,16 +73,16 @@ def number_groups(
         kinds = of_tasks(kinds)
     group = coded([*reversed(distinguishing), kinds])
     first = first_rows(group)
-    of_group = (
-        kinds[first].astype(np.int32),
-        _of_first(wanted, first, NO_PREFERENCE),
-        _of_first(application, first, -1),
-    )
+    of_groups = {
+        "group_task_type": kinds[first].astype(np.int32),
+        "group_preferred": _of_first(wanted, first, NO_PREFERENCE),
+        "group_application": _of_first(application, first, -1),
+    }
     if len(first) == 1:
-        return np.empty(0, np.int32), np.empty(0, np.int32), *of_group
+        return of_groups
     if is_by_job:
         group = of_tasks(group)
-    return group, _following(group, len(first)), *of_group
+    return {"task_group": group, "task_next": _following(group, len(first)), **of_groups}
 
 
 def _wanted_types(scenario: Scenario) -> np.ndarray:

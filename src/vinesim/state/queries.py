@@ -175,8 +175,11 @@ def operations(model: Any, state: Any, task: int) -> float:
 def estimate_us(model: Any, state: Any, task: int) -> float:
     """Return the scheduler's estimate of a task's run time: the workload's, or else the mean of its execution times on
     the deployed processor types that can run it."""
-    if len(model.task_estimate_us):
-        return model.task_estimate_us[task]
+    return model.task_estimate_us[task] if len(model.task_estimate_us) else mean_time_us(model, state, task)
+
+
+def mean_time_us(model: Any, state: Any, task: int) -> float:
+    """Return the mean of a task's execution times on the deployed processor types that can run it."""
     total, n = 0.0, 0
     for p in model.ranking[task_type(model, state, task)]:
         if p >= 0:

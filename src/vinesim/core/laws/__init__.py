@@ -29,7 +29,7 @@ def join(model, state, slot, unit, load, service_us, end_us):
     if SHARED and is_shared(model, unit):
         return shared.join(model, state, slot, unit, load, service_us)
     if AHEAD and takes_ahead(model, unit):
-        return join_in_turn(state, slot, unit, end_us)
+        shared.add_to_unit(state, slot, unit)
     return join_alone(state, slot, end_us)
 
 
@@ -78,11 +78,6 @@ def free_us(state, unit):
     """When a unit is done with all that it was given so far."""
     last = shared.last_on_unit(state, unit)
     return state.slot[last].end_us if last >= 0 else state.run[0].now_us
-
-
-def join_in_turn(state, slot, unit, end_us):
-    shared.add_to_unit(state, slot, unit)
-    return join_alone(state, slot, end_us)
 
 
 def leave_in_turn(model, state, slot, unit, is_due):
