@@ -63,6 +63,7 @@ class Backfill(OnlinePolicy):
         if cls.rank is not rank and "decide" not in vars(cls):
             cls.decide = staticmethod(bound(cls.decide, cls, rank=cls.rank))  # type: ignore[method-assign]
             cls.reserves = BY_RANK
+            cls.name, cls.source = vars(cls).get("name", ""), vars(cls).get("source", "")
 
     def in_form(self, form: type["Backfill"]) -> "Backfill":
         """Return the policy that decides as another class does, with the options and the order of this one."""
