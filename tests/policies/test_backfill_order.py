@@ -1,4 +1,4 @@
-"""Backfilling in an order of one's own: against plain lists, what it explains, and how it may be written."""
+"""Backfilling in an order of its own: against plain lists, what it explains, and how it may be written."""
 
 from dataclasses import dataclass, replace
 
