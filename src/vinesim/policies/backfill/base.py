@@ -67,7 +67,9 @@ class Backfill(OnlinePolicy):
 
     def in_form(self, form: type["Backfill"]) -> "Backfill":
         """Return the policy that decides as another class does, with the options and the order of this one."""
-        kind = form if self.rank is rank else _ranked(form, type(self))
+        own: Any = type(self)
+        other: Any = form
+        kind = form if self.rank is rank else _ranked(other, own)
         return kind(**{item.name: getattr(self, item.name) for item in fields(kind)})
 
 
