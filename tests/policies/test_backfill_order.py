@@ -1,4 +1,4 @@
-"""Backfilling in an order of one's own: against plain lists, what it explains, and how it may be written."""
+"""Backfilling in an order of its own: against plain lists, what it explains, and how it may be written."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ import tests.backfill_plainly as of_nodes
 import vinesim as vs
 from tests.policies import test_backfill, test_backfill_of_nodes, test_backfill_slots
 from tests.policies.kinds import backfill_plain as of_units
-from tests.policies.kinds.shortest_first import ConservativeShortest, EasyShortest, shortest
+from tests.policies.kinds.shortest_first import ConservativeShortest, EasyShortest
 from tests.properties.equivalence import differences
 from vinesim.policies.backfill.easy import EasyBackfill
 from vinesim.policies.registry import resolve
@@ -72,10 +72,10 @@ def test_gangs_on_equal_slots_start_as_processors_are_counted(name, is_reversed,
 
     for seed in range(20):
         random = np.random.default_rng(seed)
-        jobs = [
-            counted.Job(int(at), int(run), int(run * random.choice([1, 3])), int(random.integers(1, 5)), (1,), tuple(range(4)))
-            for at, run in zip(np.sort(random.integers(0, 30, 16)), random.integers(1, 12, 16), strict=True)
-        ]  # fmt: skip
+        arrivals, runs = np.sort(random.integers(0, 30, 16)).tolist(), random.integers(1, 12, 16).tolist()
+        estimates, sizes = (random.choice([1, 3], 16) * runs).tolist(), random.integers(1, 5, 16).tolist()
+        rows = zip(arrivals, runs, estimates, sizes, strict=True)
+        jobs = [counted.Job(*row, (1,), tuple(range(4))) for row in rows]
         policy = KINDS[name](is_reversed=is_reversed)
         found = test_backfill_slots.run(policy, jobs, [(1,)] * 4)
         by_arrival = rule(jobs, 4)
@@ -84,6 +84,40 @@ def test_gangs_on_equal_slots_start_as_processors_are_counted(name, is_reversed,
             assert found == rule(jobs, 4), seed
         n_other += found != by_arrival
     assert n_other > 10
+
+
+def test_a_task_that_comes_in_between_is_tried_at_once():
+    """From 1 on one waits for both nodes, and from 2 on a longer one. The last to come is between them in the queue: it
+    fits on the free node until the first one ends."""
+    rows = [(0, 10, 1), (1, 2, 2), (2, 50, 1), (3, 7, 1)]
+    jobs = [counted.Job(at, run, run, n, (1,), (0, 1)) for at, run, n in rows]
+    assert test_backfill_slots.run(EasyShortest(), jobs, [(1,), (1,)]) == [0, 10, 12, 3]
+
+
+def test_the_rank_is_checked_and_the_class_has_its_own_name():
+    @dataclass(frozen=True)
+    class WithSelf(EasyBackfill):
+        def rank(self, model, state, view, task):
+            return 0.0
+
+    @dataclass(frozen=True)
+    class WithoutView(EasyBackfill):
+        @staticmethod
+        def rank(model, state, task):
+            return 0.0
+
+    case = test_backfill.scenario("easy_backfill", [test_backfill.job(1, 1)])
+    for kind, expected in (
+        (WithSelf, "@staticmethod above def rank"),
+        (WithoutView, r"rank\(model, state, view, task\)"),
+    ):
+        with pytest.raises(vs.InputError, match=expected):
+            vs.simulate(replace(case, policy=kind))
+    assert (WithSelf.name, EasyShortest.name, resolve("easy_backfill").name) == (
+        "",
+        "test_easy_shortest",
+        "easy_backfill",
+    )
 
 
 @pytest.mark.slow

@@ -223,8 +223,22 @@ MUTATIONS = (
     mutation(
         "backfilling of gangs forgets passes_at",
         "tests/policies/test_backfill_passes.py",
-        "policies/backfill/easy.py",
-        "EasyBackfillOfNodes(self.passes_at)",
-        "EasyBackfillOfNodes()",
+        "policies/backfill/base.py",
+        "kind(**{item.name: getattr(self, item.name) for item in fields(kind)})",
+        "kind()",
+    ),
+    mutation(
+        "backfilling of gangs in an order of its own does not try a task that comes in between",
+        "tests/policies/test_backfill_order.py",
+        "policies/backfill/easy_of_nodes.py",
+        "if scratch.is_overtaken[0] == 1:",
+        "if scratch.is_overtaken[0] == 2:",
+    ),
+    mutation(
+        "conservative_backfill in an order of its own passes over tasks that lack a reservation",
+        "tests/policies/test_backfill_order.py",
+        "policies/backfill/conservative.py",
+        "if scratch.unplaced[0] == 0 or goes_before(scratch, task, int(scratch.unplaced[0]) - 1):",
+        "if scratch.unplaced[0] == 0 or task < scratch.unplaced[0] - 1:",
     ),
 )

@@ -223,7 +223,7 @@ def rules_of(kind: type[OnlinePolicy]) -> list[Any]:
     order of backfilling."""
     if issubclass(kind, ScorePolicy) and written_as_score(kind):
         return [kind.score, kind.choose]
-    if has_own_rank(kind):
+    if issubclass(kind, Backfill) and has_own_rank(kind):
         return [kind.rank]
     return [kind.decide]
 

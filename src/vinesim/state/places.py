@@ -35,6 +35,11 @@ def first_row(model: Any, task: int) -> int:
     return task + model.task_held[task] if len(model.task_held) else task
 
 
+def rows_of(model: Any, task: int) -> range:
+    """Return the places of a task's rows."""
+    return range(first_row(model, task), first_row(model, task + 1))
+
+
 def note_rows(model: Any, state: Any, rows: Any, task: int, unit: int) -> None:
     """Note what a task would hold if it alone started now on a unit that has room for it."""
     row, task_class, node = first_row(model, task), queries.task_type(model, state, task), int(model.unit_node[unit])

@@ -1,4 +1,4 @@
-"""Backfilling in an order of one's own: the shortest expected jobs first, or the longest."""
+"""Backfilling in an order of its own: the shortest expected jobs first, or the longest."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
+from tests.policies.kinds import shortest_first
 from vinesim.metrics.blockers import BEHIND, RESERVED
 from vinesim.metrics.causes import parts
 from vinesim.metrics.waiting import waiting_of
@@ -62,6 +63,11 @@ def test_the_job_with_the_reservation_is_named_as_in_the_log(run):
     assert "this job, expected to take 3.33 min, would have overrun it" in text
     assert "some unit had room for 1.63 min: see below for whom" in text
     assert "left them idle" not in text
+
+
+def test_no_job_is_named_if_the_policy_has_an_order_of_its_own(run):
+    explain, _ = run(f"{shortest_first.__file__}:EasyShortest", *LATE)
+    assert (explain(2).start_us, explain(2).blockers) == (150e6, [])
 
 
 def test_a_job_that_ends_before_the_reservation_is_not_said_to_overrun_it(run):

@@ -90,6 +90,11 @@ def update(model: Any, state: Any, view: Any, rank: Rank) -> int:
     return note_event(model, state, view, rank, note_stop)
 
 
+def unit_of(model: Any, scratch: Any, task: int) -> int:
+    """Return the unit that a task runs on, or is to by the rows that were noted."""
+    return int(scratch.row_unit[first_row(model, task)])
+
+
 def note_stop(scratch: Any, task: int) -> None:
     """Record that the task no longer runs."""
     take_out(scratch.change_next, scratch.change_first, 0, 2 * task + 2)
@@ -104,7 +109,7 @@ def start_now(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
             scratch.is_running[member] = 1
-            own = int(scratch.row_unit[first_row(model, member)])
+            own = unit_of(model, scratch, member)
             end_us = held_until_on_us(model, state, member, own, view.now_us)
             insert_in_order(scratch.change_us, scratch.change_next, scratch.change_first, 0, 2 * member + 2, end_us)
     return start(task, unit)
@@ -146,9 +151,14 @@ def farthest_us(model: Any, task: int) -> float:
     return max(distance_us(model, task, 0), max(distance_us(model, task, 1), distance_us(model, task, 2)))
 
 
-def n_tiers(model: Any, state: Any, task: int) -> int:
-    """Return at how many distances from its data the task is looked after; for gangs, all distances are one."""
-    return 3 if len(model.task_data_node) and end_of_members(model, state, task) == task + 1 else 1
+def has_tiers(model: Any, state: Any, task: int) -> bool:
+    """Whether a task ends at different times at different distances from its data; for gangs, all distances are one."""
+    return len(model.task_data_node) > 0 and end_of_members(model, state, task) == task + 1
+
+
+def tiers_of(model: Any, state: Any, task: int) -> range:
+    """Return the distances at which the task is looked after, -1 for any."""
+    return range(3) if has_tiers(model, state, task) else range(-1, 0)
 
 
 def end_at_us(model: Any, scratch: Any, task: int, p: int, tier: int, begin_us: float) -> float:
@@ -163,11 +173,9 @@ def fit_by(model: Any, state: Any, scratch: Any, task: int, begin_us: float, aft
     order among equals, of those where it ends after ``after_us`` and until ``until_us``; -1 if there is none."""
     best, scratch.best_end_us[0], scratch.n_asked[0] = -1, math.inf, 0
     begin_at(model, state, begin_us)
-    n = n_tiers(model, state, task)
     for p in range(len(model.affinity)):
         if scratch.expected[p] != UNABLE:
-            for tier in range(n):
-                at = tier if n > 1 else -1
+            for at in tiers_of(model, state, task):
                 end_us = end_at_us(model, scratch, task, p, at, begin_us)
                 if after_us < end_us <= until_us:
                     scratch.n_asked[0] += 1

@@ -63,10 +63,13 @@ class Backfill(OnlinePolicy):
         if cls.rank is not rank and "decide" not in vars(cls):
             cls.decide = staticmethod(bound(cls.decide, cls, rank=cls.rank))  # type: ignore[method-assign]
             cls.reserves = BY_RANK
+            cls.name, cls.source = vars(cls).get("name", ""), vars(cls).get("source", "")
 
     def in_form(self, form: type["Backfill"]) -> "Backfill":
         """Return the policy that decides as another class does, with the options and the order of this one."""
-        kind = form if self.rank is rank else _ranked(form, type(self))
+        own: Any = type(self)
+        other: Any = form
+        kind = form if self.rank is rank else _ranked(other, own)
         return kind(**{item.name: getattr(self, item.name) for item in fields(kind)})
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ANYWHERE, NO_GANG
-from vinesim.policies.backfill.ahead import look_up_expected, start_now, update
+from vinesim.policies.backfill.ahead import look_up_expected, start_now, unit_of, update
 from vinesim.policies.backfill.base import (
     UNABLE,
     Backfill,
@@ -28,7 +28,7 @@ from vinesim.policies.backfill.plan import PLAN, PLANNED, next_planned, note_cha
 from vinesim.state.demand import amounts
 from vinesim.state.expected import expected_us, held_until_on_us, held_until_us
 from vinesim.state.layout import OVERFULL
-from vinesim.state.places import end_of_members, first_row, is_member
+from vinesim.state.places import end_of_members, is_member
 from vinesim.state.queries import demand, first_free, is_up, nothing
 
 TIMETABLE: Mapping[str, tuple[str, str]] = {
@@ -183,7 +183,7 @@ def count_again(model: Any, state: Any, scratch: Any, now_us: float) -> None:
 
 def is_counted(model: Any, state: Any, scratch: Any, task: int) -> bool:
     """Whether a running task is on a unit that is up: it may end on a node that is drained."""
-    return is_up(model, state, int(scratch.row_unit[first_row(model, task)]))
+    return is_up(model, state, unit_of(model, scratch, task))
 
 
 def count_reservation(model: Any, state: Any, scratch: Any, task: int, sign: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.policies.backfill.ahead import restore_capacities, start_now, update
+from vinesim.policies.backfill.ahead import restore_capacities, start_now, unit_of, update
 from vinesim.policies.backfill.base import (
     UNABLE,
     Backfill,
@@ -31,7 +31,7 @@ from vinesim.policies.backfill.earliest import (
 from vinesim.policies.backfill.plan import ANYWHERE, PLAN, PLANNED, next_planned, note_change, note_freed
 from vinesim.policies.structures.by_type import sort_by_type
 from vinesim.state.expected import held_until_on_us
-from vinesim.state.places import end_of_members, first_row, is_member, note_place
+from vinesim.state.places import end_of_members, is_member, note_place, rows_of
 from vinesim.state.queries import nothing
 
 
@@ -90,13 +90,13 @@ ROUNDED = 1.0 - 1e-9  # the part of a time that remains of it, however it is rou
 
 def expect_end(model: Any, scratch: Any, task: int, end_us: float) -> None:
     """Expect that a task releases its rows at a time."""
-    for row in range(first_row(model, task), first_row(model, task + 1)):
+    for row in rows_of(model, task):
         add_row_change(scratch, 2 * row + 2, end_us)
 
 
 def note_ended(model: Any, scratch: Any, task: int, now_us: float) -> None:
     """Record that a running task has ended: its rows are free from now on."""
-    for row in range(first_row(model, task), first_row(model, task + 1)):
+    for row in rows_of(model, task):
         take_row_change(scratch, 2 * row + 2)
         if scratch.row_us[2 * row + 1] > now_us:
             note_free(scratch, int(scratch.row_unit[row]), now_us, scratch.row_us[2 * row + 1])
@@ -126,8 +126,8 @@ def reserve(model: Any, state: Any, scratch: Any, task: int, begin_us: float) ->
     """Reserve the rows that were noted of the task from a time on."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            unit = int(scratch.row_unit[first_row(model, member)])
-            for row in range(first_row(model, member), first_row(model, member + 1)):
+            unit = unit_of(model, scratch, member)
+            for row in rows_of(model, member):
                 add_row_change(scratch, 2 * row + 1, begin_us)
             expect_end(model, scratch, member, held_until_on_us(model, state, member, unit, begin_us))
     scratch.begin_us[task] = begin_us
@@ -137,7 +137,7 @@ def cancel(model: Any, state: Any, scratch: Any, task: int) -> None:
     """Cancel a reservation: its rows are free while it was to be."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            for row in range(first_row(model, member), first_row(model, member + 1)):
+            for row in rows_of(model, member):
                 take_row_change(scratch, 2 * row + 1)
                 take_row_change(scratch, 2 * row + 2)
                 unit = int(scratch.row_unit[row])

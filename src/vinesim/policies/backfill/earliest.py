@@ -19,10 +19,11 @@ from vinesim.model.workload import NO_GANG
 from vinesim.policies.backfill.ahead import (
     begin_at,
     end_at_us,
+    has_tiers,
     look_up_expected,
-    n_tiers,
     restore_capacities,
     suppose_more,
+    tiers_of,
 )
 from vinesim.policies.backfill.base import STALE, UNABLE, insert_in_order, is_begin, take_out, task_of, to_be_indexed
 from vinesim.policies.backfill.slots import n_alike
@@ -158,7 +159,7 @@ def has_gap(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us
 
 def end_on_us(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us: float) -> float:
     """Return when the task is expected to end on a unit."""
-    at = tier(model, state, task, unit) if n_tiers(model, state, task) > 1 else -1
+    at = tier(model, state, task, unit) if has_tiers(model, state, task) else -1
     return end_at_us(model, scratch, task, int(model.unit_type[unit]), at, begin_us)
 
 
@@ -328,10 +329,10 @@ def possible_after(model: Any, state: Any, scratch: Any, task: int, after_us: fl
 def unit_from(model: Any, state: Any, scratch: Any, task: int, begin_us: float, is_now: bool) -> int:
     """Return the unit on which the task could begin at a time and run to its expected end, where it ends first; -1 if
     there is none. Of several ends on different types, each is tried with what is free until then."""
-    after_us, n = -math.inf, n_tiers(model, state, task)
+    after_us = -math.inf
     begin_at(model, state, begin_us)
     while True:
-        until_us = next_until_us(model, scratch, task, n, begin_us, after_us)
+        until_us = next_until_us(model, state, scratch, task, begin_us, after_us)
         if until_us < 0.0:
             restore_capacities(model, state, scratch)
             return -1
@@ -340,8 +341,7 @@ def unit_from(model: Any, state: Any, scratch: Any, task: int, begin_us: float, 
         best = -1
         for p in range(len(model.affinity)):
             is_supposed = False
-            for i in range(n if is_enough(scratch, task, p) else 0):
-                at = i if n > 1 else -1
+            for at in tiers_of(model, state, task) if is_enough(scratch, task, p) else range(0):
                 if end_at_us(model, scratch, task, p, at, begin_us) == until_us:
                     if scratch.is_simple[task] == 1 and not is_supposed:
                         suppose_gaps(model, state, scratch, p, begin_us, is_now, until_us)
@@ -361,13 +361,13 @@ def is_enough(scratch: Any, task: int, p: int) -> bool:
     return bool(scratch.expected[p] != UNABLE and scratch.n_open[p] >= scratch.n_units[task])
 
 
-def next_until_us(model: Any, scratch: Any, task: int, n: int, begin_us: float, after_us: float) -> float:
+def next_until_us(model: Any, state: Any, scratch: Any, task: int, begin_us: float, after_us: float) -> float:
     """Return the first of the times after ``after_us`` at which the task may end if it begins at a time; -1 if there is
     none."""
     found = -1.0
     for p in range(len(model.affinity)):
-        for i in range(n if is_enough(scratch, task, p) else 0):
-            end_us = end_at_us(model, scratch, task, p, i if n > 1 else -1, begin_us)
+        for at in tiers_of(model, state, task) if is_enough(scratch, task, p) else range(0):
+            end_us = end_at_us(model, scratch, task, p, at, begin_us)
             if end_us > after_us and (found < 0.0 or end_us < found):
                 found = end_us
     return found

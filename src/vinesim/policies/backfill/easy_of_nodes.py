@@ -21,6 +21,7 @@ from vinesim.policies.backfill.ahead import (
     restore_capacities,
     start_now,
     suppose_more,
+    unit_of,
     update,
 )
 from vinesim.policies.backfill.base import (
@@ -51,7 +52,7 @@ from vinesim.policies.backfill.slots import (
     take_rows,
 )
 from vinesim.state.expected import held_until_on_us, next_reservation_end_us
-from vinesim.state.places import end_of_members, first_row, is_member, note_place
+from vinesim.state.places import end_of_members, is_member, note_place, rows_of
 from vinesim.state.queries import group, is_within_quotas, next_with_room, nothing
 
 SHADOW: Mapping[str, tuple[str, str]] = {
@@ -114,14 +115,14 @@ def let_end(model: Any, state: Any, scratch: Any, task: int, change: int, now_us
     while change > 0 and max(now_us, scratch.change_us[change - 1]) == time_us:
         other = task_of(change)
         free_rows(model, scratch, other)
-        for row in range(first_row(model, other), first_row(model, other + 1)):
+        for row in rows_of(model, other):
             unit = int(scratch.row_unit[row])
             suppose_more(model, state, scratch, unit, scratch.freed[unit])
         change = int(scratch.change_next[change - 1])
     last = -1
     while first != change and scratch.n_items[0] > 0:
         other = task_of(first)
-        node = int(model.unit_node[scratch.row_unit[first_row(model, other)]])
+        node = int(model.unit_node[unit_of(model, scratch, other)])
         if node != last:
             count_slots(model, state, scratch, task, node)
         last, first = node, int(scratch.change_next[first - 1])
@@ -131,7 +132,7 @@ def let_end(model: Any, state: Any, scratch: Any, task: int, change: int, now_us
 def note_ended(model: Any, scratch: Any, task: int) -> None:
     """Record that a running task no longer frees anything by the shadow time: it has, or it ends after it."""
     if scratch.reserved_for[0] > 0 and scratch.change_us[2 * task + 1] <= scratch.shadow_us[0]:
-        for row in range(first_row(model, task), first_row(model, task + 1)):
+        for row in rows_of(model, task):
             scratch.freed[scratch.row_unit[row]] -= scratch.row_amount[row]
 
 
@@ -169,7 +170,7 @@ def take_beyond(model: Any, state: Any, scratch: Any, task: int, now_us: float) 
     was noted."""
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            own = int(scratch.row_unit[first_row(model, member)])
+            own = unit_of(model, scratch, member)
             if held_until_on_us(model, state, member, own, now_us) > scratch.shadow_us[0]:
                 take_rows(model, scratch, member)
 

@@ -84,16 +84,18 @@ def next_planned(
 ) -> tuple[int, int]:
     """Bring the plan up to date. Returns the first task whose reservation begins now and that fits, and its unit; -1,
     -1 if there is none."""
-    scratch, now_us = view.scratch, view.now_us
-    if scratch.has_changed[0] == 1:
-        forget_missed(model, state, scratch, now_us, cancel)
-        settle(model, state, scratch, now_us, find, move)
-    task, unit = next_begin(model, state, scratch, now_us, cancel, unit_at_once)
-    if task < 0 and scratch.change_first[0] == 0:  # no event would come when a reservation begins
-        forget_plan(scratch)
-        expect_again(model, state, scratch, now_us)
-        settle(model, state, scratch, now_us, find, move)
+    scratch, now_us, task, unit = view.scratch, view.now_us, -1, -1
+    for attempt in range(2):
+        if attempt == 1:
+            forget_plan(scratch)
+            expect_again(model, state, scratch, now_us)
+            scratch.has_changed[0] = 1
+        if scratch.has_changed[0] == 1:
+            forget_missed(model, state, scratch, now_us, cancel)
+            settle(model, state, scratch, now_us, find, move)
         task, unit = next_begin(model, state, scratch, now_us, cancel, unit_at_once)
+        if task >= 0 or scratch.change_first[0] > 0:
+            break  # else nothing runs, so no event would come when a reservation begins
     return task, unit
 
 

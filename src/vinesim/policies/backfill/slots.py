@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
-from vinesim.policies.backfill.ahead import begin_at, end_at_us, n_tiers, suppose_more
+from vinesim.policies.backfill.ahead import begin_at, end_at_us, suppose_more, tiers_of
 from vinesim.policies.backfill.base import UNABLE, list_of, list_once
 from vinesim.state.layout import OF_REQUEST
-from vinesim.state.places import end_of_members, first_row, is_member, note_rows, room_at
+from vinesim.state.places import end_of_members, is_member, note_rows, room_at, rows_of
 from vinesim.state.queries import can_start, first_free, fits_itself, job_of, next_with_room, room, task_type, tier
 
 SLOTS: Mapping[str, tuple[str, str]] = {
@@ -160,7 +160,7 @@ def find_best(model: Any, state: Any, scratch: Any, task: int) -> bool:
 
 def free_rows(model: Any, scratch: Any, task: int) -> None:
     """Record that the rows of a task are freed by the shadow time."""
-    for row in range(first_row(model, task), first_row(model, task + 1)):
+    for row in rows_of(model, task):
         unit = int(scratch.row_unit[row])
         list_once(scratch.is_freed, scratch.freed_unit, scratch.n_freed, unit)
         scratch.freed[unit] += scratch.row_amount[row]
@@ -168,7 +168,7 @@ def free_rows(model: Any, scratch: Any, task: int) -> None:
 
 def take_rows(model: Any, scratch: Any, task: int) -> None:
     """Suppose that the rows of a task are taken."""
-    for row in range(first_row(model, task), first_row(model, task + 1)):
+    for row in rows_of(model, task):
         unit = int(scratch.row_unit[row])
         list_once(scratch.is_taken, scratch.taken_unit, scratch.n_taken, unit)
         scratch.taken[unit] += scratch.row_amount[row]
@@ -256,10 +256,9 @@ def cheapest_unit(model: Any, state: Any, scratch: Any, task: int, first: int, b
     """Return the unit on which a single task, if it ends after a time, takes the fewest slots of the first one; of
     several that where it ends first, then the first in (rack, shelf) order; -1 if there is none. ``look_up_expected``
     must have been called for the task."""
-    best, least, best_end_us, n = -1, math.inf, math.inf, n_tiers(model, state, task)
+    best, least, best_end_us = -1, math.inf, math.inf
     for p in range(len(model.affinity)):
-        for i in range(n if scratch.expected[p] != UNABLE else 0):
-            at = i if n > 1 else -1
+        for at in tiers_of(model, state, task) if scratch.expected[p] != UNABLE else range(0):
             end_us = end_at_us(model, scratch, task, p, at, begin_us)
             unit = first_free(model, state, task, p, at) if end_us > after_us else -1
             while unit >= 0:
@@ -397,7 +396,7 @@ def take_more(model: Any, state: Any, scratch: Any, task: int, p: int, node: int
             return False
         note_rows(model, state, scratch, task, unit)
         take_rows(model, scratch, task)
-        for row in range(first_row(model, task), first_row(model, task + 1)):
+        for row in rows_of(model, task):
             other = int(scratch.row_unit[row])
             suppose_more(model, state, scratch, other, -scratch.taken[other])
     return True
