@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG, NODE, RACK, Workload
-from vinesim.state.demand import amount_of, amounts, demands
+from vinesim.state.demand import amount_of, amounts, comparable, demands
 from vinesim.state.demand_classes import DemandClasses
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.model import Model, classes_of_tasks, demands_of_tasks
@@ -78,7 +78,7 @@ def _too_many(model: Model, partition: int, shape: tuple[int, int, int], kinds: 
     is_there = np.ones(len(model.node_rack), bool) if partition < 0 else model.partition_node[partition]
     for kind in sorted(set(kinds.tolist())):
         mine = np.flatnonzero(kinds == kind)
-        share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
+        share = float(comparable(demand[mine]).min())
         fewest = per_node if n_nodes and len(mine) == len(kinds) else 1
         limits = per_node or len(kinds), fewest
         most = _most(model, is_there, within, limits, kind, share if share >= 0 else np.nan)
