@@ -13,24 +13,7 @@ from vinesim.engine.reference_ends import hand_on, release, stop
 from vinesim.engine.reference_state import ReferenceState
 from vinesim.engine.reference_trial import attached_to
 from vinesim.state import layout, queries
-from vinesim.state.layout import (
-    ARRIVAL,
-    AT_HORIZON,
-    AT_PAUSE,
-    ATTACHED,
-    DROP,
-    DROPPED,
-    FINISH,
-    FULL,
-    GO_ON,
-    NO_EVENTS,
-    NOTHING,
-    PENDING,
-    PREEMPT,
-    TIMER,
-    Action,
-    View,
-)
+from vinesim.state.layout import Action, View
 from vinesim.state.power import is_held_back
 
 
@@ -38,9 +21,9 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     """Start the tasks of an action, or drop its task, after checking that the policy may ask for it."""
     task, unit = action.task, action.unit
     check(state, action, may_overcommit)
-    if action.kind == DROP:
+    if action.kind == layout.DROP:
         for dropped in [task, *attached_to(state, task)]:
-            state.task_unit[dropped], state.task_finish_us[dropped] = DROPPED, state.now_us
+            state.task_unit[dropped], state.task_finish_us[dropped] = layout.DROPPED, state.now_us
         state.pending.remove(task)
         return
     group = state.group_of(task)
@@ -113,9 +96,9 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     rule = 0
     if task < 0 or task >= n_arrived:
         rule = layout.UNKNOWN_TASK
-    elif state.task_unit[task] != PENDING:
-        rule = layout.IS_ATTACHED if state.task_unit[task] == ATTACHED else layout.NOT_PENDING
-    elif action.kind == DROP:
+    elif state.task_unit[task] != layout.PENDING:
+        rule = layout.IS_ATTACHED if state.task_unit[task] == layout.ATTACHED else layout.NOT_PENDING
+    elif action.kind == layout.DROP:
         rule = 0
     elif not 0 <= unit < len(model.unit_type):
         rule = layout.UNKNOWN_UNIT
@@ -157,19 +140,19 @@ def finish(state: ReferenceState) -> tuple[int, int, int]:
         del state.time_machine[task]
         if state.task_unit[task] in state.engines.of_unit:
             state.engines.receive(task)
-            return TIMER, -1, -1
+            return layout.TIMER, -1, -1
     else:
         task = state.engines.finish()
         state.task_finish_us[task] = state.now_us
     unit = state.task_unit[task]
     if state.engines.is_only_prefilled(task):
         hand_on(state, task)
-        return FINISH, task, unit
+        return layout.FINISH, task, unit
     state.progress.note_finish(task)
     release(state, task)
     for follower in state.followers[task]:
         state.task_finish_us[follower] = state.now_us
-    return FINISH, task, unit
+    return layout.FINISH, task, unit
 
 
 def arrive(state: ReferenceState) -> int:
@@ -177,7 +160,7 @@ def arrive(state: ReferenceState) -> int:
     job = state.dependencies.next_job()
     tasks = range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
     state.dependencies.arrive(job, tasks)
-    state.pending += [task for task in tasks if state.task_unit[task] == PENDING]
+    state.pending += [task for task in tasks if state.task_unit[task] == layout.PENDING]
     state.pending.sort()  # a job that waited for others comes before younger ones
     return job
 
@@ -192,11 +175,11 @@ def run_events(run: Any, horizon_us: float, pause_us: float, max_events: int) ->
         now = state.engines.run_until(min(state.next_queued_us(), arrival_us, pause_us, state.timer_us), horizon_us)
         finish_us = state.next_finish_us()
         if now == math.inf:
-            return NO_EVENTS
+            return layout.NO_EVENTS
         if now > horizon_us:
-            return AT_HORIZON
+            return layout.AT_HORIZON
         if pause_us == now and finish_us > now and arrival_us > now:
-            return AT_PAUSE
+            return layout.AT_PAUSE
         state.now_us = now
         unit = job = task = -1
         if state.to_ask:
@@ -204,9 +187,9 @@ def run_events(run: Any, horizon_us: float, pause_us: float, max_events: int) ->
         elif finish_us == now:
             event, task, unit = finish(state)
         elif arrival_us == now:
-            event, job = ARRIVAL, arrive(state)
+            event, job = layout.ARRIVAL, arrive(state)
         else:
-            event, state.timer_us = TIMER, math.inf
+            event, state.timer_us = layout.TIMER, math.inf
         state.n_events += 1
         view = View(now, event, unit, job, task, run.options, run.scratch)
         must_ask = run.sees_every_event
@@ -216,21 +199,21 @@ def run_events(run: Any, horizon_us: float, pause_us: float, max_events: int) ->
             must_ask = has_clock
             action = decision(run.decide, model, state, view)
             try:
-                if action.kind == NOTHING:
+                if action.kind == layout.NOTHING:
                     state.timer_us = action.until_us
                     if not action.until_us > now:
                         raise BrokenContract(layout.WAIT_NOT_LATER, -1, -1)
                     break
-                if action.kind >= PREEMPT:
+                if action.kind >= layout.PREEMPT:
                     stop(state, action)
-                if action.kind != PREEMPT:
+                if action.kind != layout.PREEMPT:
                     start(state, action, run.may_overcommit)
             except BrokenContract as broken:
                 broken.place = place_of(run.decide, model, state, view, action)
                 raise
         if not state.pending and not has_clock:
             state.timer_us = math.inf  # the waiting tasks have started
-    return GO_ON
+    return layout.GO_ON
 
 
 def is_any_within_quotas(state: ReferenceState) -> bool:
@@ -240,4 +223,4 @@ def is_any_within_quotas(state: ReferenceState) -> bool:
 
 def has_room(state: ReferenceState) -> bool:
     """Whether any unit's load is below its capacity."""
-    return any(load < capacity * FULL for load, capacity in zip(state.unit_load, state.unit_open, strict=True))
+    return any(load < capacity * layout.FULL for load, capacity in zip(state.unit_load, state.unit_open, strict=True))

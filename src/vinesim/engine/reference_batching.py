@@ -26,20 +26,8 @@ from vinesim.engine.contract import OutOfTime
 from vinesim.model.result import Serving
 from vinesim.model.step_times import step_us
 from vinesim.model.tokens import NO_PREFIX
-from vinesim.state.layout import (
-    BLOCK_TOKENS,
-    BLOCKS,
-    BOTH,
-    CACHES,
-    DECODE,
-    MAX_SEQUENCES,
-    MAX_TOKENS,
-    PREFILL,
-    RESUMES,
-    ROLE,
-    STEP,
-    TOKEN_BYTES,
-)
+from vinesim.state import layout
+from vinesim.state.layout import BOTH, DECODE, PREFILL
 
 Content = tuple[bool, int, int]  # tokens: of a prefix or a task, which one, and which block of it
 OF_TASK, OF_PREFIX = False, True
@@ -80,11 +68,11 @@ class ServingEngine:
     def __init__(self, model: Any, unit: int):
         limits = [int(limit) for limit in model.type_batching[model.unit_type[unit]]]
         self.model, self.unit = model, unit
-        self.max_sequences, self.max_tokens = limits[MAX_SEQUENCES], limits[MAX_TOKENS]
-        self.block_tokens, self.resumes = limits[BLOCK_TOKENS], limits[RESUMES]
-        self.caches, self.kind, self.role = limits[CACHES], limits[STEP], limits[ROLE]
-        self.token_bytes = limits[TOKEN_BYTES]
-        self.free = OrderedDict.fromkeys(range(limits[BLOCKS]))  # blocks, in the order in which they are used again
+        self.max_sequences, self.max_tokens = limits[layout.MAX_SEQUENCES], limits[layout.MAX_TOKENS]
+        self.block_tokens, self.resumes = limits[layout.BLOCK_TOKENS], limits[layout.RESUMES]
+        self.caches, self.kind, self.role = limits[layout.CACHES], limits[layout.STEP], limits[layout.ROLE]
+        self.token_bytes = limits[layout.TOKEN_BYTES]
+        self.free = OrderedDict.fromkeys(range(limits[layout.BLOCKS]))  # in the order in which they are used again
         self.cached: dict[Content, int] = {}  # block that can be found again, by whose tokens it holds, and which
         self.content: dict[int, Content] = {}  # the same by block
         self.coming: list[Sequence] = []  # whose caches are on their way

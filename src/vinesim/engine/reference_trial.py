@@ -27,6 +27,7 @@ from typing import Any
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, MOST_DEAD_ENDS, OF_REQUEST, OVERFULL
+from vinesim.state.model import demands_of_tasks
 from vinesim.state.places import gang_of
 
 
@@ -65,6 +66,14 @@ def are_all_held(state: Any, steps: Iterable[bool]) -> bool:
         return True
     before.restore()
     return False
+
+
+def is_held_at(state: Any, task: int, units: Iterable[int]) -> bool:
+    """Hold what a task by itself would hold on the first of some units that has room. Returns whether one has."""
+    unit = next((unit for unit in units if queries.fits_itself(state.model, state, task, unit)), -1)
+    if unit >= 0:
+        state.hold_all(task, unit)
+    return unit >= 0
 
 
 class Place:
@@ -177,19 +186,11 @@ class Place:
         return None
 
     def _hold_at(self, task: int, node: int) -> bool:
-        """Hold a task at a node. Returns whether it has room."""
-        unit = self._unit_at(task, node)
-        if unit >= 0:
-            self.state.hold_all(task, unit)
-        return unit >= 0
-
-    def _unit_at(self, task: int, node: int) -> int:
-        """The first unit at a node where a task has room: of the type of the first task's, or if it cannot run there of
-        the fastest type that has one."""
+        """Hold a task at a node: on a unit of the type of the first task's, or if it cannot run there of the fastest
+        type that has one with room. Returns whether it has room."""
         task_class, model = self.state.task_type_of(task), self.model
         types = [self.p] if model.affinity[self.p, task_class] > 0 else [q for q in model.ranking[task_class] if q >= 0]
-        units = (unit for q in types for unit in self.state.units_at(node, q))
-        return first_with_room(self.state, task, units)
+        return is_held_at(self.state, task, (unit for q in types for unit in self.state.units_at(node, q)))
 
     def _balance(self) -> bool:
         model, state = self.model, self.state
@@ -231,12 +232,9 @@ class Place:
 
     def _are_alike(self, some: list[int], others: list[int]) -> bool:
         """Whether tasks demand the same, one by one."""
-        demands = self.model.task_demand
-
-        def demand_of(task: int) -> tuple[int, str]:
-            return self.state.task_type_of(task), str(demands[task]) if len(demands) else ""
-
-        return list(map(demand_of, some)) == list(map(demand_of, others))
+        demand, type_of = demands_of_tasks(self.model), self.state.task_type_of
+        one, other = ([(type_of(task), str(demand[task])) for task in tasks] for tasks in (some, others))
+        return one == other
 
 
 class Trial:
@@ -289,10 +287,7 @@ class Trial:
     def hold_at(self, task: int, processor_type: int, node: int) -> bool:
         """Let a task by itself hold what it would hold at a node, on the first unit of a type. Returns whether it has
         room."""
-        unit = first_with_room(self.state, task, self.state.units_at(node, processor_type))
-        if unit >= 0:
-            self.state.hold_all(task, unit)
-        return unit >= 0
+        return is_held_at(self.state, task, self.state.units_at(node, processor_type))
 
     def note(self) -> int:
         """Note what is held. Returns the position for ``undo``."""
@@ -303,8 +298,3 @@ class Trial:
         """Let be held what was noted at a position; what was noted after it is forgotten."""
         self._noted[position].restore()
         self._noted[position:] = [Before(self.state)]
-
-
-def first_with_room(state: Any, task: int, units: Iterable[int]) -> int:
-    """The first of some units where a task itself has room, -1 if there is none."""
-    return next((unit for unit in units if queries.fits_itself(state.model, state, task, unit)), -1)

@@ -29,6 +29,11 @@ def amounts(demand: Any, capacity: Any) -> np.ndarray:
     return np.where(np.isnan(demand), np.minimum(1.0, capacity), np.where(np.isinf(demand), capacity, demand))
 
 
+def comparable(demand: np.ndarray) -> np.ndarray:
+    """Return the demands with -1 in place of ``ONE_SLOT``, which as NaN equals nothing and has no order."""
+    return np.where(np.isnan(demand), -1.0, demand)
+
+
 def take_whole_units(demand: np.ndarray | None, sizes: Iterable[float]) -> bool:
     """Whether tasks of these demands [N], or without any, take the whole of units of each of these capacities."""
     if demand is None:

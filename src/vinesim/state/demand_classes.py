@@ -19,7 +19,7 @@ from vinesim.model.partition import Partition
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ANY_LEAD, NO_PARTITION, ONE_SLOT, Workload
 from vinesim.state import bit_levels
-from vinesim.state.demand import amounts, demands
+from vinesim.state.demand import amounts, comparable, demands
 from vinesim.state.layout import OVERFULL
 
 MOST_CODES = 1 << 62  # of several columns, before they are renumbered
@@ -124,7 +124,7 @@ def classes_anywhere(
     share = demands(work)
     companion = {names.index(name): amount for name, amount in (work.companions or {}).items()}
     partition = np.repeat(job_partition, np.diff(work.job_first))
-    of_task = coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
+    of_task = coded([task_type, lead, units, comparable(share), *companion.values(), partition])
     first = first_rows(of_task)
     companions = np.zeros((len(first), n_types))
     for p, amount in companion.items():
@@ -156,7 +156,7 @@ def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datace
     slows_down = np.array([shares_speed(center, p) for p in range(n_types)])
     kind, lead = np.nonzero(classes.can_lead & ~((classes.units > 1)[:, np.newaxis] & slows_down))
     share = classes.share[kind]
-    offer = coded([lead, np.where(np.isnan(share), -1.0, share)])
+    offer = coded([lead, comparable(share)])
     first = first_rows(offer)
     n_offered, n_at_once = np.zeros((len(first), n_nodes), np.int32), max(1, MOST_AT_ONCE // len(unit_type))
     for begin in range(0, len(first), n_at_once):
@@ -259,7 +259,7 @@ def class_columns(
     n_types = classes.can_lead.shape[1]
     class_lead = np.full(classes.can_lead.shape, -1, np.int32)
     kind, lead_of = np.nonzero(classes.can_lead)
-    share = np.where(np.isnan(classes.share), -1.0, classes.share)
+    share = comparable(classes.share)
     shape = coded([share, classes.units])
     share = share[kind]
     number = coded([lead_of, share, classes.units[kind]])

@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG, NODE, RACK, Workload
-from vinesim.state.demand import amount_of, amounts, demands
+from vinesim.state.demand import amount_of, amounts, comparable, demands
 from vinesim.state.demand_classes import DemandClasses
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.model import Model, classes_of_tasks, demands_of_tasks
@@ -126,7 +126,7 @@ def _most_of_kinds(model: Model, gang: _Gang) -> Iterator[_OfKind]:
     is_there = np.ones(len(model.node_rack), bool) if gang.partition < 0 else model.partition_node[gang.partition]
     for kind in sorted(set(gang.kinds.tolist())):
         mine = np.flatnonzero(gang.kinds == kind)
-        share = float(np.where(np.isnan(gang.demand[mine]), -1.0, gang.demand[mine]).min())
+        share = float(comparable(gang.demand[mine]).min())
         fewest = gang.per_node if gang.n_nodes and len(mine) == len(gang.kinds) else 1
         limits = gang.per_node or len(gang.kinds), fewest
         most = _most(model, is_there, gang.within, limits, kind, share if share >= 0 else np.nan)

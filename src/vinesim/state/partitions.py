@@ -130,25 +130,18 @@ def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
     quotas, problems = quotas_of(scenario, classes), []
     names = [p.name for p in scenario.datacenter.processor_types]
     is_gang = np.zeros(work.n_jobs, bool) if work.gang_within is None else gangs_of(work) != NO_GANG
+    counted = [(account, quota) for account, own in enumerate(quotas.quotas_of) for quota in own]
     for k in range(len(quotas.types)):
         alone = quotas.least[classes.of_task, k]
         together = np.add.reduceat(alone, work.job_first[:-1])
         needed = np.where(is_gang, together, np.maximum.reduceat(alone, work.job_first[:-1]))
         name = "|".join(np.array(names)[quotas.types[k]])
-        for account, own in enumerate(quotas.quotas_of):
-            for quota in own:
-                if quotas.counted[quota] == k:
-                    most = quotas.limit[quota]
-                    jobs = np.flatnonzero((quotas.job_account == account) & (needed > most * OVERFULL))
-                    problems += [
-                        Problem(
-                            ("workload", "task", int(work.job_first[job])),
-                            f"at most {amount_words(name, most)}, {quotas.words[quota]}",
-                            amount_words(name, float(needed[job])),
-                            "Ask for less, or raise the quota.",
-                        )
-                        for job in jobs[:5]
-                    ]
+        for account, quota in counted:
+            most = quotas.limit[quota] if quotas.counted[quota] == k else np.inf
+            for job in np.flatnonzero((quotas.job_account == account) & (needed > most * OVERFULL))[:5]:
+                expected = f"at most {amount_words(name, most)}, {quotas.words[quota]}"
+                found, remedy = amount_words(name, float(needed[job])), "Ask for less, or raise the quota."
+                problems.append(Problem(("workload", "task", int(work.job_first[job])), expected, found, remedy))
     return problems
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from vinesim.model.errors import Problem
 from vinesim.model.power_caps import ADDS, MW_PER_W, REPLACES, WHOLE_LEVEL
 from vinesim.state import queries
+from vinesim.state.demand import comparable
 from vinesim.state.model import classes_of_tasks, demands_of_tasks
 
 STEPS = 10  # of a curve
@@ -73,7 +74,7 @@ def over_caps(model: Any) -> list[Problem]:
     rack = model.node_rack[model.unit_node]
     units = np.unique(np.stack([model.unit_type, model.unit_capacity, left_mw[rack]]), axis=1, return_index=True)[1]
     problems = []
-    asked = np.stack([task_class, np.where(np.isnan(demand), -1.0, demand)])
+    asked = np.stack([task_class, comparable(demand)])
     firsts = np.unique(asked, axis=1, return_index=True)[1]
     for first in firsts.tolist():
         able = [unit for unit in units.tolist() if model.affinity[model.unit_type[unit], task_class[first]] > 0]
