@@ -22,15 +22,19 @@ GOAL = 0.99  # share of requests on time that counts as good
 
 
 def measured(
-    tables: Tables, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = "applications"
+    tables: Tables,
+    method: Method = "nearest_rank",
+    record: Record = EVERYTHING,
+    name: str = "applications",
+    start: int = 0,
 ) -> dict[str, Any]:
-    """Return, for each application with requests, how many there are, how many missed their deadline, and the
-    latencies; over all applications the mean percentage missed, Jain's index of the shares on time, and how many reach
-    99 %.
+    """Return, for each application with requests, how many there are, how many missed their deadline, and the latencies
+    of those from the job ``start`` on; over all applications the mean percentage missed, Jain's index of the shares on
+    time, and how many reach 99 %.
 
     Numbers are of one run, or arrays [K] of K runs.
     """
-    missed = missed_jobs(tables)
+    missed, latency_us = missed_jobs(tables), tables.job_latency_us[..., start:]
     found: dict[str, Any] = {}
     shares = []
     for code, title in _used(tables):
@@ -41,7 +45,7 @@ def measured(
             "requests": np.full(missed.shape[:-1], n)[()],
             "missed": n_missed,
             "missed_pct": 100.0 * n_missed / n,
-            "latency_us": distribution(tables.job_latency_us[..., mine], method, record, f"{name}.{title}.latency_us"),
+            "latency_us": distribution(latency_us[..., mine[start:]], method, record, f"{name}.{title}.latency_us"),
         }
     in_time = np.stack(shares, axis=-1)
     everyone = {
