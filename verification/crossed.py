@@ -3,8 +3,8 @@
 Gangs, partitions, caps, reservations, dependencies, priorities, outages, serving engines, units that take tasks ahead
 and more, of which each goes with the others and with the policy, under every policy. Each runs on both engines; their
 results must be equal bit for bit, every rule of ``tests.invariants`` must hold, and a warm-up must cut the numbers of
-the run, of applications and of labels alike. The compiled engine is interpreted (``tests/interpreted.py``): nearly every
-scenario needs a loop of its own, which would take half a minute to compile.
+the run, of applications and of labels alike. The compiled engine is interpreted (``tests/interpreted.py``): nearly
+every scenario needs a loop of its own, which would take half a minute to compile.
 """
 
 import sys
