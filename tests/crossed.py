@@ -72,7 +72,8 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
         except vs.InputError:  # refused by the scenario itself
             continue
         found = more if is_possible(more) else found
-    return found
+    labelled = with_labels(found, SeededDice(seed + 2**50))
+    return labelled if is_possible(labelled) else found
 
 
 def base_scenario(seed: int, dice: SeededDice, policy: type[Policy], options: Any) -> vs.Scenario:
@@ -99,6 +100,20 @@ def with_priorities(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
     """The scenario, whose jobs have priorities."""
     priority = np.array([dice.pick((0.0, 1.0, 2.5, -1.0)) for _ in range(case.workload.n_jobs)])
     return replace(case, workload=replace(case.workload, priority=priority))
+
+
+def with_labels(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, whose jobs are of users and accounts, some without a name or of nobody."""
+    work, columns = case.workload, dict[str, Any]()
+    jobs = range(work.n_jobs)
+    if work.user is None and dice.integer(0, 1):
+        names = dice.pick((("ann", "bob"), ("ann", ""), ('a, "b"; c', "-", "1")))
+        columns |= {"user": [dice.integer(0, len(names) - 1) for _ in jobs], "user_names": names}
+    if work.attributes is None and dice.integer(0, 1):
+        kinds = ("account", "qos", "Project")[: dice.integer(1, 3)]
+        columns["attributes"] = {kind: np.array([dice.integer(-1, 1) for _ in jobs]) for kind in kinds}
+        columns["attribute_words"] = dict.fromkeys(kinds, ("x", "y"))
+    return replace(case, workload=replace(work, **columns))
 
 
 def with_data(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:

@@ -52,6 +52,14 @@ def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
     assert f"read_parquet('{tmp_path}/out/runs/*.parquet', union_by_name = true)" in second.out
 
 
+@pytest.mark.parametrize("rule", ["none", "{jobs: 5}"])
+def test_one_run_of_a_study_says_that_it_leaves_out_no_warm_up(vinesim, file, rule):
+    file.write_text(file.read_text() + f"warm_up: {rule}\n")
+    done = vinesim("run", file, "--point", 0, "--json")
+    assert json.loads(done.out)["jobs"].get("warm_up") is None
+    assert ("warm_up: the numbers of one run cover all of its jobs" in done.err) == (rule != "none")
+
+
 def test_json_is_all_that_is_printed(vinesim, file, tmp_path):
     (tmp_path / "mended").touch()
     done = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1, "--json")

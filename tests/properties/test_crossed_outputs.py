@@ -6,6 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+import vinesim as vs
 from tests.crossed import crossed_scenario
 from tests.properties.equivalence import LIMITS, Refused, alike, mostly_slow, options_of, run, without_plans
 from tests.strategies import Limits
@@ -14,8 +15,10 @@ from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import TABLES, write_result
 from vinesim.formats.results.outcome import read_outcome
 from vinesim.formats.results.tables import open_result
-from vinesim.metrics.by import axes
+from vinesim.metrics.by import axes, groups
+from vinesim.metrics.numbers import flat
 from vinesim.metrics.waiting import waits_of
+from vinesim.model.application import application_names
 from vinesim.policies.registry import resolve
 from vinesim.report.run import run_page
 from vinesim.report.timeline import write_timeline
@@ -35,6 +38,45 @@ def wrong_in_parts(result, again):
                     and not np.array_equal(one[name], other[name], equal_nan=True))  # fmt: skip
         if axis in ("user", "partition", "task_type") and one["jobs"].sum() != len(result.jobs["job"]):
             yield f"by {axis}: {one['jobs'].sum()} jobs of {len(result.jobs['job'])}"
+
+
+CUT = (
+    *("jobs.latency_us.", "jobs.wait_us.", "jobs.time_to_start_us.", "jobs.bounded_slowdown.", "jobs.warm_up."),
+    *("tasks.latency_us.", "tasks.wait_us.", "tasks.response_us.", "fairness."),
+    *(f"serving.{name}_us." for name in ("first_token", "token", "queue", "transfer")),
+)  # by the warm-up; and the latencies of applications
+
+
+def wrong_in_warm_up(case, result, rule):
+    """Numbers that a warm-up should leave alone, but changes; and those that it cuts, but not everywhere alike."""
+    cut = vs.simulate(case, engine="reference", warm_up=rule)
+    whole, left = dict(flat(result.measured)), dict(flat(cut.measured))
+    names = [name for name in left if not (name.startswith(CUT) or "latency_us" in name)]
+    yield from (f"{rule}: {name}: {left[name]}, not {whole[name]}" for name in names if left[name] != whole[name])
+    start, jobs = cut.summary["jobs"]["warm_up"]["dropped"], cut.summary["jobs"]
+    if rule != "mser5" and start != rule.get("jobs", int(rule.get("share", 0) * case.workload.n_jobs)):
+        yield f"{rule}: {start} jobs are left out"
+    tables = {name: getattr(result, name) for name in (*TABLES, "labels")}
+    for axis in axes(tables):
+        rows, (_, code, _) = cut.by(axis), groups(tables, result.summary, axis)
+        latency_us = result.jobs["latency_us"][start:]
+        n = np.bincount(code[start:], np.isfinite(latency_us), len(rows["jobs"]))
+        total = np.bincount(code[start:], np.nan_to_num(latency_us), len(rows["jobs"]))
+        means = np.sort(total[n > 0] / n[n > 0])
+        if not np.allclose(np.sort(rows["latency_us"][np.isfinite(rows["latency_us"])]), means, SLACK, SLACK):
+            yield f"{rule}: by {axis}: latencies {rows['latency_us']}, not {means}"
+        for name, of_run in (("wait_us", "wait_us"), ("slowdown", "bounded_slowdown")):
+            known = rows[name][np.isfinite(rows[name])]
+            least, most, mean = known.min(initial=math.inf), known.max(initial=-math.inf), jobs[of_run]["mean"]
+            if mean is not None and not least * (1 - SLACK) - SLACK <= mean <= most * (1 + SLACK) + SLACK:
+                yield f"{rule}: by {axis}: {name} from {least} to {most}, but {mean} of all"
+    for name, one in cut.summary.get("applications", {}).items():
+        if name != "mean":
+            mine = np.array(application_names(case.workload), object)[case.workload.application] == name
+            latency_us = result.jobs["latency_us"][mine & (np.arange(len(mine)) >= start)]
+            found, latest_us = one["latency_us"]["max"], np.fmax.reduce(latency_us, initial=-math.inf)
+            if (-math.inf if found is None else found) != latest_us:
+                yield f"{rule}: application {name}: at most {found} us, not {latest_us}"
 
 
 def wrong_in_waits(result, waits):
@@ -71,6 +113,8 @@ def test_outputs_say_the_same(name, tmp_path):
             assert (one is None) == (other is None), (seed, table)
             assert one is None or differences.of_tables(table, one, other) == [], (seed, table)
         assert list(wrong_in_parts(result, again)) == [], seed
+        for rule in ({"share": 0.4}, {"jobs": case.workload.n_jobs - 1}, "mser5"):
+            assert list(wrong_in_warm_up(case, result, rule)) == [], seed
         assert list(wrong_in_waits(result, waits_of(folder, range(case.workload.n_jobs)))) == [], seed
         write_timeline(folder, folder / "timeline.json", "0", None, 1000)
         assert len(run_page(folder).sections) > 3

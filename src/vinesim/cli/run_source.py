@@ -86,6 +86,9 @@ def of_point(sweep: Path | None, point: int, seed: int | None, given: dict[str, 
         problems.append(Problem("--seed", f"{study.seed}, the first seed of the study, or more", str(first)))
     if problems:
         raise InputError(problems)
+    if study.warm_up not in (None, "none"):
+        text = "warm_up: the numbers of one run cover all of its jobs; those of the sweep leave out its warm-up."
+        warnings.warn(text, InputWarning, stacklevel=2)
     (run,) = Points(study).runs(point, [first - study.seed])
     source = scenario_source(study).changed({**run.settings, "seed": run.seed})
     return RunRequest(scenario_of(study, run), lambda: prepared(source, study.folder)[0].data, study.folder)

@@ -22,14 +22,19 @@ GOAL = 0.99  # share of requests on time that counts as good
 
 
 def measured(
-    tables: Tables, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = "applications"
+    tables: Tables,
+    method: Method = "nearest_rank",
+    record: Record = EVERYTHING,
+    name: str = "applications",
+    start: int = 0,
 ) -> dict[str, Any]:
-    """Return, for each application with requests, their number, the number that missed their deadline, and latencies.
+    """Return, for each application with requests, their number, the number that missed their deadline, and the latencies
+    of those from the job ``start`` on.
 
     Over all applications, also return the mean percentage missed, Jain's index of the shares on time, and the number of
     applications with at least 99 % on time. Values are numbers for one run, or arrays [K] for K runs.
     """
-    missed = missed_jobs(tables)
+    missed, latency_us = missed_jobs(tables), tables.job_latency_us[..., start:]
     found: dict[str, Any] = {}
     shares = []
     for code, title in _used(tables):
@@ -40,7 +45,7 @@ def measured(
             "requests": np.full(missed.shape[:-1], n)[()],
             "missed": n_missed,
             "missed_pct": 100.0 * n_missed / n,
-            "latency_us": distribution(tables.job_latency_us[..., mine], method, record, f"{name}.{title}.latency_us"),
+            "latency_us": distribution(latency_us[..., mine[start:]], method, record, f"{name}.{title}.latency_us"),
         }
     in_time = np.stack(shares, axis=-1)
     everyone = {

@@ -49,7 +49,8 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
     mean latency and its 99th percentile, us; the mean bounded slowdown; utilization, the share of all units that run
     tasks over the makespan; work, as a share of all work; energy_j and cost. With serving engines also the mean time to
     the first token and per token, their 99th percentiles, us, and the share of requests within both of their times,
-    percent. Raises :class:`InputError` for an axis that the run lacks.
+    percent. Waits, latencies, slowdowns and times of tokens leave out the jobs that the summary leaves out as its
+    warm-up. Raises :class:`InputError` for an axis that the run lacks.
     """
     jobs, units = _table(tables, "jobs"), _table(tables, "units")
     n_jobs, end_us = len(jobs["job"]), float(summary["makespan_us"])
@@ -70,7 +71,8 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
     whole_us = (units["capacity"] * runs).sum() * end_us
     work = total(per_job(busy_us * (units["capacity"] * runs)[held["unit"]]))
     latency_us = jobs["latency_us"]
-    rows = _rows(code, n)
+    start = summary["jobs"].get("warm_up", {"dropped": 0})["dropped"]
+    rows = [row[row >= start] for row in _rows(code, n)]
     tasks = _table(tables, "tasks")
     columns: dict[str, Any] = {
         axis: np.array(names, object),
@@ -86,7 +88,7 @@ def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
         "work": work / work.sum() if work.sum() > 0 else np.full(n, math.nan),
         "energy_j": total(per_job(_energy_j(units, held, busy_us))),
         "cost": total(per_job(busy_us * units["price"][held["unit"]])) / end_us if end_us > 0 else np.zeros(n),
-        **(_of_tokens(tasks, _rows(code[tasks["job"]], n)) if "first_token_us" in tasks else {}),
+        **(_of_tokens(tasks, _rows(code[tasks["job"]], n), start) if "first_token_us" in tasks else {}),
     }
     order = np.arange(n) if is_ordered else np.lexsort((columns["jobs"], work))[::-1]
     return Table({name: column[order] for name, column in columns.items()})
@@ -106,14 +108,15 @@ def side_by_side(one: Table, other: Table, number: str) -> Table:
     return Table({"label": np.array(labels, object), **columns})
 
 
-def _of_tokens(tasks: Mapping[str, np.ndarray], rows: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return each group's token times, us, and the percentage of its tasks that met both of their limits."""
+def _of_tokens(tasks: Mapping[str, np.ndarray], rows: list[np.ndarray], start: int) -> dict[str, np.ndarray]:
+    """Return each group's token times, us, of the jobs from ``start`` on, and the percentage of all its tasks that met
+    both of their limits."""
     to_first_us = tasks["first_token_us"] - tasks["arrival_us"]
     token_us = between_tokens_us(tasks["first_token_us"], tasks["finish_us"], tasks["output_tokens"])
-    found = {}
+    found, kept = {}, [row[tasks["job"][row] >= start] for row in rows]
     for name, time_us in (("first_token", to_first_us), ("token", token_us)):
-        found[f"{name}_us"] = np.array([_mean(time_us[row]) for row in rows])
-        found[f"{name}_p99_us"] = np.array([_tail(time_us[row], 0.99) for row in rows])
+        found[f"{name}_us"] = np.array([_mean(time_us[row]) for row in kept])
+        found[f"{name}_p99_us"] = np.array([_tail(time_us[row], 0.99) for row in kept])
     within = (tasks.get("first_token_within_us"), tasks.get("token_within_us"))
     good = in_time(to_first_us, token_us, np.isfinite(tasks["finish_us"]), *within)
     return found if good is None else found | {"goodput_pct": np.array([100.0 * good[row].mean() for row in rows])}

@@ -110,7 +110,7 @@ def measure(
     if outcome.serving is not None and record("serving"):
         found["serving"] = measured_serving(tables, kept, spread, record)
     if has_applications(tables) and record("applications"):
-        found["applications"] = measured(tables, method, record)
+        found["applications"] = measured(tables, method, record, start=start)
     return found
 
 

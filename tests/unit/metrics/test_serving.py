@@ -7,6 +7,7 @@ import pytest
 
 import vinesim as vs
 from tests.served import S, served
+from vinesim.engine.simulate import result_of
 from vinesim.formats.results.outcome import read_outcome
 from vinesim.formats.results.tables import open_result
 from vinesim.metrics.numbers import numbers
@@ -114,6 +115,15 @@ def test_by_application():
     assert found["first_token_p99_us"] == pytest.approx({"chat": 2 * S, "code": 3 * S})
     assert found["token_us"] == pytest.approx({"chat": 0.15 * S, "code": 0.5 * S})
     assert found["goodput_pct"] == pytest.approx({"chat": 50, "code": 100 / 3})
+
+
+def test_by_application_after_a_warm_up():
+    scenario, result = served(**WITHIN)
+    cut = result_of(scenario, result.outcome, lambda: result.provenance, warm_up={"jobs": 2})
+    rows = cut.by("application")
+    found = {name: dict(zip(rows["application"], rows[name], strict=True)) for name in rows}
+    assert found["first_token_us"] == pytest.approx({"chat": 2 * S, "code": 1.75 * S})
+    assert rows["goodput_pct"].tolist() == result.by("application")["goodput_pct"].tolist()
 
 
 def test_every_number_has_words():

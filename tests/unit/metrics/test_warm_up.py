@@ -1,5 +1,7 @@
 """The warm-up: MSER-5 against its definition, and what a summary leaves out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,6 +134,28 @@ def test_a_summary_leaves_the_warm_up_out_of_the_latencies_only():
         cut[group][name] = whole[group][name]
     del whole["provenance"], cut["provenance"]
     assert cut == whole
+
+
+def test_applications_and_labels_leave_out_the_same_jobs():
+    case = one_gpu()
+    work = replace(
+        case.workload,
+        application=np.zeros(10, int),
+        application_names=("web",),
+        deadline_us=case.workload.arrival_us + 200,
+    )
+    case = replace(case, workload=work)
+    whole, cut = (vs.simulate(case, engine="reference", warm_up=rule) for rule in (None, {"share": 0.4}))
+    of_run, of_one = cut.summary["jobs"], cut.summary["applications"]["web"]
+    assert of_one["latency_us"] == of_run["latency_us"]
+    assert of_one["missed"] == whole.summary["applications"]["web"]["missed"] > 0
+    before, after = whole.by("application"), cut.by("application")
+    names = {"wait_us": "wait_us", "latency_us": "latency_us", "slowdown": "bounded_slowdown"}
+    for name, number in names.items():
+        assert after[name][0] == pytest.approx(of_run[number]["mean"])
+        assert before[name][0] == pytest.approx(whole.summary["jobs"][number]["mean"])
+    assert after["wait_us"][0] > before["wait_us"][0]
+    assert (after["jobs"][0], after["work"][0]) == (before["jobs"][0], before["work"][0])
 
 
 def test_a_wrong_rule_is_refused_before_the_run():
