@@ -12,6 +12,7 @@ import vinesim as vs
 from vinesim.formats.importers.csv_columns import columns_of
 from vinesim.formats.importers.csv_guess import guessed
 from vinesim.formats.source.table_source import open_table
+from vinesim.policies.identity import content_id
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SLURM = """JobID,User,State,Submit,Start,End,Elapsed,NCPUS,ReqMem,NNodes
@@ -585,3 +586,40 @@ def test_a_line_with_too_many_or_too_few_cells_is_dropped_and_named(vinesim, tmp
         (tmp_path / "log.csv").write_text("\n".join([*rows, last, last]))
         done = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "jobs.csv")
         assert (done.code, "expected 6 fields, as in the header" in done.err) == (2, True), done.out
+
+
+def test_amounts_in_hundredths_and_thousandths(vinesim, tmp_path):
+    """The same jobs as in whole cores and GPUs, also when read again with the mapping of the import."""
+    rows = [(50, 600, 500), (200, 400, 1000), (25, 50, 1000), (100, 1100, 250), (0, 100, 1000)]
+    log = "start_time,end_time,plan_gpu,plan_cpu,gpu_milli\n"
+    log += "".join(f"{i},{i + 60},{gpu},{cpu},{milli}\n" for i, (gpu, cpu, milli) in enumerate(rows))
+    whole = "start_time,end_time,gpus,cores\n"
+    whole += "".join(f"{i},{i + 60},{gpu / 100},{cpu / 100}\n" for i, (gpu, cpu, _) in enumerate(rows))
+    (tmp_path / "log.csv").write_text(log)
+    (tmp_path / "whole.csv").write_text(whole)
+    doubt = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "x.csv").out.replace("\n", " ")
+    assert "plan_gpu=gpus, or gpus_percent or gpus_milli if it is in hundredths or thousandths !" in doubt
+    assert "give --column gpu_milli=gpus_milli, or gpu_share_milli if another column counts them" in doubt
+    said = ["--column", "plan_gpu=gpus_percent", "--column", "plan_cpu=cores_percent"]
+    assert vinesim("import", "csv", tmp_path / "log.csv", *said, "-o", tmp_path / "a.csv").code == 0
+    assert vinesim("import", "csv", tmp_path / "whole.csv", "-o", tmp_path / "b.csv").code == 0
+    again = ["--mapping", tmp_path / "a.mapping.yaml"]
+    assert vinesim("import", "csv", tmp_path / "log.csv", *again, "-o", tmp_path / "c.csv").code == 0
+    assert len({content_id(vs.read_scenario(tmp_path / f"{name}.yaml")) for name in "abc"}) == 1
+    (tmp_path / "log.csv").write_text("start_time,end_time,num_gpu,gpu_milli\n0,60,1,250\n1,61,2,1000\n")
+    assert vinesim("import", "csv", tmp_path / "log.csv", "--column", "gpu_milli=gpu_share_milli", "-o",
+                   tmp_path / "d.csv").code == 0  # fmt: skip
+    work = vs.read_scenario(tmp_path / "d.yaml").workload
+    assert (work.units.tolist(), work.demand.tolist()) == ([1, 2], [0.25, np.inf])
+
+
+def test_lines_of_other_lengths_are_looked_for_only_where_there_are_some(vinesim, tmp_path, monkeypatch):
+    looked = []
+    monkeypatch.setattr("vinesim.formats.importers.csv_files.other_lengths", lambda *of: looked.append(of) or {})
+    monkeypatch.setattr("vinesim.formats.importers.csv_files._whole", None)
+    (tmp_path / "log.csv").write_text("submit,duration\n0,1\n2,3\n")
+    assert vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "a.csv").code == 0
+    assert not looked
+    (tmp_path / "log.csv").write_text("submit,duration\n0,1\n2,3,4\n")
+    assert vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "a.csv").code == 2
+    assert len(looked) == 1

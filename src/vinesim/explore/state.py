@@ -11,7 +11,9 @@ import yaml
 
 from vinesim.engine.engine_choice import Engine, check_engine
 from vinesim.explore.controls import Control, controls_of
+from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument
 from vinesim.formats.scenario.file import read_source
+from vinesim.formats.source.document import checked
 from vinesim.formats.source.yaml_source import YamlSource, shown
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
@@ -32,6 +34,8 @@ class Explored:
         self.path, self.overrides, self.engine = Path(path), tuple(overrides), engine
         self.folder = self.path.parent
         self.base = read_source(path, overrides)
+        checked(self.base, ScenarioDocument, REQUIRED)  # so that each value from which controls follow is of its type
+        self.base.raise_if_any()
 
     def controls(self, changes: Changes) -> list[Control]:
         """Return the controls of a variant: its policy decides which options there are."""

@@ -203,7 +203,8 @@ class Opened:
 def open_folder(folder: Path) -> Opened:
     """Read the folder of a sweep; damage or parts of another study raise :class:`InputError`."""
     if not (folder / STUDY).is_file():
-        found = "a folder without study.yaml" if folder.is_dir() else "no such folder"
+        found = "a file" if folder.exists() else "no such folder"
+        found = "a folder without study.yaml" if folder.is_dir() else found
         raise InputError([Problem(str(folder), "the folder of a sweep", found, "vinesim sweep STUDY.yaml --out DIR")])
     refuse_damage(folder)
     study, parts = read_study(folder / STUDY), run_files(folder)

@@ -13,7 +13,7 @@ from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.names import Names, names_of
 from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.tables import affinity, table
-from vinesim.formats.source.document import checked
+from vinesim.formats.source.document import checked, refuse_another
 from vinesim.formats.source.quantities import size_bytes
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
@@ -34,6 +34,7 @@ def read_cluster(
     ``check_policy(policy, options, engine)`` adds its problems. Raises :class:`InputError`.
     """
     source = YamlSource(path, what="a cluster")
+    refuse_another(path, source.data, "a cluster")
     document, bad = checked(source, ClusterDocument, REQUIRED)
     folder = Path(path).parent if folder is None else folder
     names = _names(source, document, bad, folder)

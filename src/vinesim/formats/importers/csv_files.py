@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vinesim.formats.source.files import GZIP, lines_of, opened, read_text
 from vinesim.formats.source.limits import FIELD_CHARACTERS
@@ -17,6 +17,8 @@ from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
 AS_CSV, JSON_LINES, PARQUET = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), ".parquet"
 MOST_UNEVEN = 0.1  # at most this share of the lines may have a wrong number of cells
+Found = TypeVar("Found")
+_COUNTED = "SELECT count(COLUMNS(*)) FROM {}"  # a query of all cells
 REMEDY = "For other logs, see vinesim import --help."
 
 
@@ -41,11 +43,34 @@ def folder_for(log: Path) -> Iterator[Path]:
             raise InputError([replace(one, at=where(one)) for one in error.problems], error.n_problems) from None
 
 
+def read_log(log: Path, folder: Path, read: Callable[[TableSource, int], Found]) -> Found:
+    """Return what ``read`` finds in the table of a log, given the line of its first row; ``folder`` takes copies.
+
+    Lines of other lengths than the header are looked for only if ``read`` fails, which it does if there are any; it is
+    then called again without their cells. Raises :class:`InputError`.
+    """
+    table, first_line = _open(log, folder)
+    try:
+        return read(table, first_line)
+    except InputError as error:
+        return read(_with_even_rows(table, folder, error), first_line)
+
+
 def open_log(log: Path, folder: Path) -> tuple[TableSource, int]:
-    """Return the table of a log, and the line of its first row; ``folder`` takes a copy if one is needed.
+    """Return the table of a log without the cells of lines of other lengths, and the line of its first row.
 
     Raises :class:`InputError`.
     """
+    return read_log(log, folder, _whole)
+
+
+def _whole(table: TableSource, first_line: int) -> tuple[TableSource, int]:
+    if table.is_csv:
+        table.query(_COUNTED.format(table.sql))
+    return table, first_line
+
+
+def _open(log: Path, folder: Path) -> tuple[TableSource, int]:
     with opened(log) as stream:
         is_gzip = stream.read(2) == GZIP
     name = log.name.removesuffix(".gz") if is_gzip else log.name
@@ -60,28 +85,24 @@ def open_log(log: Path, folder: Path) -> tuple[TableSource, int]:
         _write_rows(log, copy)
         return open_table(copy), 1
     if not is_gzip and kind in (".csv", PARQUET):
-        return _with_even_rows(open_table(log), folder), 2
+        return open_table(log), 2
     copy = folder / f"{Path(name).stem}.csv"
     copy.write_text(read_text(log), encoding="utf-8")
-    return _with_even_rows(open_table(copy), folder), 2
+    return open_table(copy), 2
 
 
-def _with_even_rows(source: TableSource, folder: Path) -> TableSource:
+def _with_even_rows(source: TableSource, folder: Path, error: InputError) -> TableSource:
     """Return a table in which lines that have more or fewer cells than the header are empty, as where a log is cut off.
 
-    Raises :class:`InputError` if there are too many such lines: the header then belongs to another table.
+    Raises ``error`` if there are no such lines, and another :class:`InputError` if there are too many: the header then
+    belongs to another table.
     """
-    if not source.is_csv:
-        return source
-    try:
-        source.query(f"SELECT count(COLUMNS(*)) FROM {source.sql}")  # noqa: S608
-    except InputError as error:
-        lengths = other_lengths(source.path, len(source.columns))
-        n_lines = sum(1 for _ in lines_of(Path(source.path)))
-        if not lengths or len(lengths) > max(1, MOST_UNEVEN * n_lines):
-            raise error
-    else:
-        return source
+    lengths = other_lengths(source.path, len(source.columns)) if source.is_csv else {}
+    if not lengths:
+        raise error
+    if len(lengths) > max(1, MOST_UNEVEN * sum(1 for _ in lines_of(Path(source.path)))):
+        source.query(_COUNTED.format(source.sql))  # raises an error with all of them
+        raise error
     copy = folder / f"even_{Path(source.path).stem}.csv"
     with (
         open(source.path, encoding="utf-8-sig", newline="") as stream,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from vinesim.formats.importers.csv_columns import Column
 from vinesim.formats.importers.csv_names import (
-    MILLI,
     NOUNS,
     SIZE_WORDS,
     TIME_WORDS,
@@ -30,7 +29,9 @@ from vinesim.formats.scenario.workload_columns import (
     EMPTY,
     GANG,
     IGNORE,
+    IN_PARTS,
     KUBERNETES,
+    PARTS,
     POINTS,
     REQUESTED,
     SLURM,
@@ -99,6 +100,8 @@ def _sizes_not_used(
         is_said = stem in taken or (stem == "gpus" and "total_gpus" in taken)
         if guess.why == UNKNOWN and stem and not is_said and columns[name].is_number and columns[name].n_filled:
             remedy = f"if it says the {stem} of a job, give --column {name}={stem}"
+            if stem in IN_PARTS:
+                remedy += f", or {stem}_percent or {stem}_milli if it is in hundredths or thousandths"
             marked[name] = Guess(IGNORE, f"{guess.why}; {remedy}", is_doubtful=True)
     return marked
 
@@ -145,7 +148,7 @@ def _of_values(stem: str, column: Column, unit: str) -> Guess:
         return _unfit(stem, "its numbers are neither whole nor below 1")
     if stem in ONLY_A_NAME and column.wholes < column.n_filled:
         return _unfit(stem, "not all its cells are whole numbers")
-    return Guess(f"{stem}_{MILLI}", "its name and the unit in it") if unit == MILLI else Guess(stem, "its name")
+    return Guess(f"{stem}_{unit}", "its name and the unit in it") if unit in PARTS else Guess(stem, "its name")
 
 
 def _unfit(stem: str, reason: str) -> Guess:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
 from vinesim.formats.importers.csv_dropped import empty_of, sorted_out, steps_of
-from vinesim.formats.importers.csv_files import folder_for, in_log, open_log
+from vinesim.formats.importers.csv_files import folder_for, in_log, read_log
 from vinesim.formats.importers.csv_forms import Form, read_forms
 from vinesim.formats.importers.csv_guess import guessed
 from vinesim.formats.importers.csv_mapping import mapping_text, read_mapping
@@ -70,8 +70,8 @@ def import_csv(
     scenario, written = output.with_suffix(".yaml"), output.with_suffix(".mapping.yaml")
     saved = {} if mapping is None else read_mapping(mapping)
     forms = {"decimal": decimal or saved.get("decimal", ""), "date_format": date_format or saved.get("date_format", "")}
-    with folder_for(log) as folder:
-        table, first_line = open_log(log, folder)
+
+    def taken(table: TableSource, first_line: int) -> tuple[ImportReport, dict[str, Guess], dict[str, Any]]:
         said = [*(f"{name}={is_}" for name, is_ in saved.get("columns", {}).items()), *column]
         table, shared = with_prefixes(log, table, dict(_parts(text) for text in said), folder)
         given = _given(said, table)
@@ -107,6 +107,10 @@ def import_csv(
         on = ({} if start is None else {"start_date": f"{start}"}) | on
         with replacing(output) as draft:
             shutil.copyfile(copy, draft)
+        return report, found, on
+
+    with folder_for(log) as folder:
+        report, found, on = read_log(log, folder, taken)
     with replacing(scenario) as draft:
         draft.write_text(csv_scenario(log, output, found, on), encoding="utf-8")
     with replacing(written) as draft:

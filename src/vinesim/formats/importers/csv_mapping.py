@@ -7,7 +7,7 @@ from typing import Any
 
 from vinesim.formats.importers.csv_forms import DECIMALS
 from vinesim.formats.importers.report import Guess
-from vinesim.formats.scenario.file import read_source
+from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.model.errors import InputError, Problem
 
@@ -39,7 +39,7 @@ def mapping_text(log: Path, name: str, found: Mapping[str, Guess], forms: Mappin
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """Return the contents of the file: columns, decimal, date_format. Raises :class:`InputError`."""
-    data = read_source(path).data
+    data = YamlSource(path, what="the meanings of columns").data
     if not isinstance(data, dict):
         raise InputError([Problem(str(path), "a mapping with the key columns", type(data).__name__)])
     problems = [Problem(f"{path}: {key}", "one of " + ", ".join(KEYS), repr(key)) for key in data if key not in KEYS]

@@ -13,10 +13,12 @@ from vinesim.formats.scenario.workload_columns import (
     ALL,
     CALENDAR,
     CLOCK,
+    IN_PARTS,
     KUBERNETES,
     MEANINGS,
     MEMORY_UNITS,
     NAMES,
+    PARTS,
     POINTS,
     SLURM,
     UNITS,
@@ -32,7 +34,6 @@ TIME_WORDS = {word: unit for unit, words in {
 SIZE_WORDS = {"b": "", "byte": "", "bytes": "", "k": "kib", "m": "mib", "g": "gib"} | {
     unit: unit for unit in MEMORY_UNITS
 }
-MILLI = "milli"
 UNKNOWN = "no meaning is known for this name"
 PREFIXES, SUFFIXES = ("job", "task", "pod"), ("time", "date", "timestamp", "ts", "at")
 BEFORE_POINTS = ("time", "ts", "t")  # as in time_submit
@@ -80,6 +81,9 @@ def named(name: str) -> Named:
         if stem and candidate is plain and not is_time(stem):
             return Named("", why_not=f"its name says {stem}, and a time, which {stem} is not")
         if stem and not _may_be_in(stem, unit):
+            if stem in IN_PARTS and unit in PARTS:
+                ways = f"{stem}_{unit}, or gpu_share_{unit} if another column counts them"
+                return Named("", why_not=f"its name says parts of {stem}: give --column {name}={ways}")
             return Named("", why_not=f"its name says {stem}, but in {unit}, which is no unit of it")
         if stem:
             return Named(stem, unit, rank)
@@ -112,14 +116,14 @@ def words_of(name: str) -> tuple[list[str], str]:
     plain = re.sub(r"(?<=[A-Z])s\b", "S", plain)  # GPUs
     words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", plain)]
     last = words[-1] if len(words) > 1 else ""
-    if last in (*TIME_WORDS, MILLI) or (last in SIZE_WORDS and {"mem", "memory", "ram"} & set(words)):
+    if last in (*TIME_WORDS, "milli") or (last in SIZE_WORDS and {"mem", "memory", "ram"} & set(words)):
         return words[:-1], last
     return words, ""
 
 
 def stem_of(meaning: str) -> str:
     """Return one of VineSim's names without its unit or form."""
-    for form in (*CALENDAR, CLOCK, MILLI, SLURM, KUBERNETES, *UNITS, *MEMORY_UNITS):
+    for form in (*CALENDAR, CLOCK, *PARTS, SLURM, KUBERNETES, *UNITS, *MEMORY_UNITS):
         stem = meaning.removesuffix(f"_{form}")
         if stem != meaning and (meaning in WRITTEN or f"{stem}_us" in ALL or stem in POINTS):
             return stem
@@ -139,6 +143,6 @@ def _known(word: str) -> str:
 
 def _may_be_in(stem: str, unit: str) -> bool:
     """Whether a column may have the unit in its name."""
-    if unit == MILLI:
+    if unit in PARTS:  # a share of a GPU is not known from the GPUs of the job by its name
         return stem == "cores"
     return not unit or (is_time(stem) if unit in TIME_WORDS else stem == "memory")

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from vinesim.formats.importers.csv_columns import Column
-from vinesim.formats.importers.csv_names import MILLI
 from vinesim.formats.importers.report import Guess
-from vinesim.formats.scenario.workload_columns import CLOCK, MEMORY_UNITS, POINTS, UNITS
+from vinesim.formats.scenario.workload_columns import CLOCK, MEMORY_UNITS, PARTS, POINTS, UNITS
 from vinesim.formats.source.quantities import format_bytes, format_time_us
 
 SECONDS = "s"
@@ -155,7 +154,7 @@ class Units:
     def _typical(self) -> float:
         """The bytes of memory that a typical machine has for a median job's cores (one core if no column has them)."""
         column, form = self.known.get("cores", (None, ""))
-        scale = 0.001 if form == MILLI else 1.0
+        scale = PARTS.get(form, 1.0)
         return PER_CORE * (column.median * scale or 1.0 if column is not None and column.is_number else 1.0)
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from vinesim.formats.importers.csv_files import folder_for, open_log
 from vinesim.formats.importers.csv_forms import read_forms
-from vinesim.formats.importers.csv_names import MILLI, SIZE_WORDS, Named, named
+from vinesim.formats.importers.csv_names import SIZE_WORDS, Named, named
 from vinesim.formats.importers.csv_units import PER_CORE
 from vinesim.formats.importers.job_rows import Node
 from vinesim.formats.importers.report import Guess, ImportReport
 from vinesim.formats.scenario.values import MAX_UNITS
-from vinesim.formats.scenario.workload_columns import IGNORE, MEMORY_UNITS
+from vinesim.formats.scenario.workload_columns import IGNORE, MEMORY_UNITS, PARTS
 from vinesim.formats.source.quantities import format_bytes, size_bytes
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
@@ -45,8 +45,9 @@ def read_nodes_table(path: Path, report: ImportReport) -> list[Node]:
         for stem in ("cores", "gpus", "count")
         if stem in cells
     }
-    if any(one.stem == "cores" and one.unit == MILLI for one in names.values()):
-        numbers["cores"] = [cores / 1000 for cores in numbers["cores"]]
+    for one in names.values():
+        if one.unit in PARTS and one.stem in numbers:
+            numbers[one.stem] = [number * PARTS[one.unit] for number in numbers[one.stem]]
     memory, unit = _memory(cells.get("memory", [""] * n), names, numbers["cores"], where, problems)
     counts = [max(1, int(count)) for count in numbers.get("count", [1.0] * n)]
     hosts = cells.get("name", [""] * n)

@@ -17,11 +17,10 @@ from vinesim.formats.scenario.document import schema_around_scenario
 from vinesim.formats.scenario.extends import KEY as EXTENDS
 from vinesim.formats.scenario.extends import SUFFIXES, with_extended_scenario
 from vinesim.formats.scenario.keys import moved_code
-from vinesim.formats.source.document import checked
+from vinesim.formats.source.document import checked, refuse_another
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.formats.study.file import Check, given_scenario, given_seed, given_warm_up, raise_with_scenario
-from vinesim.model.errors import InputError, Problem
 from vinesim.model.plan import MAX_POINTS, Budget, Choice, Confirm, Costs, Plan
 from vinesim.model.study import Study
 from vinesim.model.time import US_PER_S
@@ -34,9 +33,7 @@ def read_plan(path: str | os.PathLike[str], overrides: Iterable[str] = (), check
     problems of the plan's scenario are then reported too.
     """
     source = YamlSource(path, overrides, what="a plan", merge=with_extended_scenario)
-    if isinstance(source.data, dict) and "choose" not in source.data and {"axes", "datacenter"} & source.data.keys():
-        kind, verb = ("a study", "sweep") if "axes" in source.data else ("a scenario", "run")
-        raise InputError([Problem(str(path), "a plan", kind, f"Run it with `vinesim {verb}`.")])
+    refuse_another(path, source.data, "a plan")
     return replace(_plan(source, Path(os.path.abspath(path)).parent, check), files=tuple(_files(Path(path))))
 
 

@@ -26,13 +26,13 @@ from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, Outa
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, check_task_types, consolidated, table
 from vinesim.formats.scenario.workload import Workloads
-from vinesim.formats.source.document import checked
+from vinesim.formats.source.document import checked, refuse_another
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError
 from vinesim.model.failure import Failures, Times
 from vinesim.model.network import PAPER, PRESETS, Network
 from vinesim.model.outage import Outage
@@ -58,8 +58,7 @@ def read_source(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> 
     """Read a scenario file with ``key=value`` changes, without checking its contents. Raises :class:`InputError`."""
     source = YamlSource(path, overrides, merge=extended)
     check_text(path, "a scenario")
-    if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
-        raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
+    refuse_another(path, source.data, "a scenario")
     return source
 
 

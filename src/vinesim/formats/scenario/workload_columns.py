@@ -85,12 +85,14 @@ CLOCK = "clock"
 MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if unit.endswith("B") and unit != "B"}
 SLURM = "slurm"  # memory in the notation of accounting records
 KUBERNETES = "kubernetes"  # cores in the notation of pod requests
+PARTS = {"percent": 0.01, "milli": 0.001}  # of a core or a GPU, in which an amount may be
+IN_PARTS = ("cores", "gpus", "gpu_share")
 WRITTEN = [f"{point}_{form}" for point in POINTS for form in CALENDAR]
 WRITTEN += [f"{point}_{unit}" for point in ("start", "end") for unit in UNITS]
 WRITTEN += [
     *(f"{span}_{CLOCK}" for span in CLOCKED),
     *(f"memory_{form}" for form in (*MEMORY_UNITS, SLURM)),
-    "cores_milli",
+    *(f"{stem}_{part}" for stem in IN_PARTS for part in PARTS),
     f"cores_{KUBERNETES}",
 ]
 ALL = COLUMNS | IF_GIVEN | AFTER | LEAD | REQUESTED | GANG | TOTAL | ALTERNATIVES

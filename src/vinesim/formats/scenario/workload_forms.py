@@ -7,7 +7,9 @@
   that have an arrival, the start is kept as ``attribute.start_s`` for back-tests.
 - ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as
   1-02:30:00.
-- ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
+- ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit.
+- ``cores_milli``, ``gpus_milli`` and ``gpu_share_milli`` hold thousandths of cores and GPUs, ``cores_percent`` and the
+  like hundredths.
 - ``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
 - ``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc per core of the task. 0 means all memory of a
   node; it is replaced by the largest size in the column.
@@ -22,8 +24,10 @@ from vinesim.formats.scenario.workload_columns import (
     CALENDAR,
     CLOCK,
     IGNORE,
+    IN_PARTS,
     KUBERNETES,
     MEMORY_UNITS,
+    PARTS,
     POINTS,
     SLURM,
     TIME_ANYWHERE,
@@ -37,7 +41,6 @@ from vinesim.model.errors import InputError, Problem
 _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds
 _SLURM = r"^\s*(\d+(?:\.\d+)?)([KMGTP]?)([nc]?)\s*$"  # a number, its unit, and whether it is per node or core
 _KUBERNETES = r"^\s*(\d+(?:\.\d+)?)(m?)\s*$"  # a number, thousandths or whole cores
-MILLI = 0.001
 STARTED = "attribute.start_s"
 _UNREADABLE = -1.0  # replaces unreadable cells: every column here rejects it
 _EXPECTED = {
@@ -46,7 +49,7 @@ _EXPECTED = {
     KUBERNETES: "a number of cores such as 4, 0.5 or 500m",
     SLURM: "a size such as 64G or 64Gn, or with a column of cores 4000Mc",
     "memory": "a number, 0 or more",
-    "cores": "a number, 0 or more",
+    **dict.fromkeys(IN_PARTS, "a number, 0 or more"),
 }
 
 
@@ -64,7 +67,7 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
     for name, meaning in meanings.items():
         if meaning not in WRITTEN:
             continue
-        stem, _, form = meaning.partition("_")
+        stem, form = _parts(meaning)
         cell = source.columns[name]
         expected = _arrival(form) if stem == "arrival" else _EXPECTED.get(form) or _EXPECTED.get(stem)
         written[name] = cell, expected or "a time, not before the first arrival"
@@ -72,8 +75,8 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
             sql[name], named[name] = _all_of_a_node(source, slurm_bytes(cell, _cores(source, meanings))), stem
         elif form == KUBERNETES:
             sql[name], named[name] = kubernetes_cores(cell), stem
-        elif stem in ("memory", "cores"):
-            sql[name], named[name] = _number(cell, MEMORY_UNITS.get(form, MILLI)), stem
+        elif stem in ("memory", *IN_PARTS):
+            sql[name], named[name] = _number(cell, (MEMORY_UNITS | PARTS)[form]), stem
         elif form == CLOCK:
             sql[name], named[name] = clock_us(cell), f"{stem}_us"
         elif stem == "start":
@@ -89,6 +92,12 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
     select = ", ".join(f"{cell} AS {made[name]}" for name, cell in sql.items())
     rows = f"(SELECT *, {select} FROM {source.sql})"  # a query that uses a column repeatedly converts it only once
     return replace(source, sql=rows, columns=source.columns | made, written=written, texts=texts), named
+
+
+def _parts(meaning: str) -> tuple[str, str]:
+    """Return the stem and the form of a meaning."""
+    stem, _, form = meaning.rpartition("_")
+    return (stem, form) if form in PARTS else (meaning.partition("_")[0], meaning.partition("_")[2])
 
 
 def _arrival(form: str) -> str:
@@ -131,7 +140,7 @@ def clock_us(cell: str) -> str:
 def kubernetes_cores(cell: str) -> str:
     """Return SQL for cores such as 500m; negative for an invalid cell, null for an empty one."""
     number, milli = (f"regexp_extract({cell}::VARCHAR, {text_of(_KUBERNETES)}, {i})" for i in (1, 2))
-    scale = f"CASE {milli} WHEN 'm' THEN {MILLI!r} ELSE 1.0 END"
+    scale = f"CASE {milli} WHEN 'm' THEN {PARTS['milli']!r} ELSE 1.0 END"
     value = f"coalesce(TRY_CAST({number} AS DOUBLE) * {scale}, {_UNREADABLE})"
     return f"(CASE WHEN {cell} IS NOT NULL THEN {value} END)"
 
@@ -159,7 +168,7 @@ def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
     cells = {is_: source.columns[name] for name, is_ in meanings.items()}
     if f"cores_{KUBERNETES}" in cells:
         return kubernetes_cores(cells[f"cores_{KUBERNETES}"])
-    scales = {"cores": 1.0, "cores_milli": MILLI}
+    scales = {"cores": 1.0} | {f"cores_{part}": scale for part, scale in PARTS.items()}
     return next((_number(cells[is_], scale) for is_, scale in scales.items() if is_ in cells), "NULL")
 
 

@@ -80,7 +80,8 @@ def kind_of(path: Path) -> str:
 def read_site(folder: Path) -> Site:
     """Read a site's folder. Raises :class:`InputError` if it is not a folder, or has neither jobs nor a queue."""
     if not folder.is_dir():
-        raise InputError([Problem(str(folder), "a folder with the files of a Slurm site", "none", "Check the path.")])
+        instead = "a file" if folder.exists() else "no such folder"
+        raise InputError([Problem(str(folder), "a folder with the files of a Slurm site", instead, "Check the path.")])
     site = Site(folder)
     found: dict[str, list[Path]] = {}
     for path in sorted(path for path in folder.iterdir() if path.is_file()):

@@ -1,12 +1,13 @@
 """Check a YAML file against the declaration of its keys, and report pydantic's errors in terms of the file."""
 
+import os
 from collections.abc import Iterable
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from vinesim.formats.source.yaml_source import YamlSource, shown
-from vinesim.model.errors import Steps
+from vinesim.model.errors import InputError, Problem, Steps
 from vinesim.model.speed_curves import ANY_TASK
 
 _EXPECTED = {
@@ -23,6 +24,23 @@ _EXPECTED = {
 }
 _LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 Document = TypeVar("Document", bound=BaseModel)
+
+
+_KINDS = {  # of files: a key that shows it, and the command that takes one
+    "a plan": ("choose", "plan"),
+    "a study": ("axes", "sweep"),
+    "a scenario": ("datacenter", "run"),
+    "a cluster": ("nodes", "live start"),
+}
+
+
+def refuse_another(path: str | os.PathLike[str], data: Any, wanted: str) -> None:
+    """Raise :class:`InputError` if a file is of another kind than ``wanted``, such as a study, judging by its keys."""
+    if not isinstance(data, dict) or _KINDS[wanted][0] in data:
+        return
+    for kind, (key, command) in _KINDS.items():
+        if key in data:
+            raise InputError([Problem(str(path), wanted, kind, f"Run it with `vinesim {command}`.")])
 
 
 def checked(

@@ -15,11 +15,11 @@ from vinesim.formats.results.checksums import check_text
 from vinesim.formats.scenario.document import schema_around_scenario
 from vinesim.formats.scenario.extends import extended, with_extended_scenario
 from vinesim.formats.scenario.keys import moved_code
-from vinesim.formats.source.document import checked, checked_part
+from vinesim.formats.source.document import checked, checked_part, refuse_another
 from vinesim.formats.source.yaml_source import YamlSource, shown
 from vinesim.formats.study.axes import AxesReader
 from vinesim.formats.study.document import REQUIRED, StudyDocument, WarmUpPart
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError
 from vinesim.model.study import Study, Until
 
 __all__ = ["is_study", "read_study", "scenario_source", "study", "study_schema"]
@@ -36,8 +36,7 @@ def read_study(path: str | os.PathLike[str], check: Check | None = None) -> Stud
     """
     source = YamlSource(path, what="a study", merge=with_extended_scenario)
     check_text(path, "a study")
-    if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
-        raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
+    refuse_another(path, source.data, "a study")
     return _study(source, Path(os.path.abspath(path)).parent, check)
 
 
