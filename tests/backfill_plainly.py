@@ -70,8 +70,7 @@ class Cluster:
         return found
 
     def place(self, job: Job, free: list[Node], homes: Any = None) -> list[Any] | None:
-        """Return a packed place: fill the first node from which it succeeds, then the nodes with room for most
-        tasks."""
+        """Return a packed place: fill the first node from which it succeeds, then those with room for most tasks."""
         for home in homes or self.nodes:
             rooms = [Node(set(n.gpus), n.cores, n.memory) for n in free]
             if rooms[home].takes(job) == 0:
@@ -252,8 +251,7 @@ def fcfs(cluster: Cluster, waiting: list[Job], _: str) -> list[Job]:
 
 
 def run(jobs: list[Job], cluster: Cluster, rule: Any) -> list[Job]:
-    """Run all jobs to their ends, or until they are withdrawn, which comes last at an instant; set places and
-    starts."""
+    """Run all jobs until they end or are withdrawn, which comes last at an instant; set places and starts."""
     waiting: list[Job] = []
     ahead = list(jobs)
     while ahead or waiting:

@@ -5,8 +5,7 @@ import math
 
 
 def plainly(work, n_units):
-    """Return when each task starts. A task holds a unit for its operations; the oldest pending one gets any idle
-    unit."""
+    """Return when each task starts. A task takes as long as its operations; the oldest one gets any idle unit."""
     n_jobs, first = work.n_jobs, work.job_first.tolist()
     waits = [set() for _ in range(n_jobs)]
     if work.after is not None:

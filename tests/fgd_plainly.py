@@ -81,8 +81,7 @@ def gpu_best_fit(place: Place, pod: Pod) -> int:
 
 
 class Fgd:
-    """The scores of fgd, with the typical pods of a list; ``specs`` are their GPU models in the notation of its
-    file."""
+    """The scores of fgd, with the typical pods of a list; ``specs`` are their GPU models as in its file."""
 
     def __init__(self, pods: list[Pod], models: list[str], specs: list[str] | None = None):
         def of_set(pod: Pod) -> str:

@@ -16,8 +16,7 @@ from vinesim.state.build import build_model
 def gang_scenario(
     seed: int, policy: Any = "high", options: Any = None, early: bool = False, has_rates: bool = False
 ) -> vs.Scenario:
-    """Return the scenario of a seed. Jobs too large for the empty datacenter are not gangs. Rates as in
-    ``real_scenario``."""
+    """Return the scenario of a seed. Jobs too large for the datacenter are not gangs. Rates as in ``real_scenario``."""
     dice = SeededDice(seed + 10_000)
     if dice.integer(0, 1):
         case = real_scenario(seed, policy, has_outages=early, has_rates=has_rates)

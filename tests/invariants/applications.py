@@ -120,8 +120,7 @@ def gangs_start_at_once(facts: Facts) -> Iterator[str]:
 
 
 def applications_stay_on_their_nodes(facts: Facts) -> Iterator[str]:
-    """Requests run on nodes with their application's data; under policies of the tests, which use any unit, only
-    gangs."""
+    """Requests run on nodes with their application's data; under policies of the tests, only gangs do."""
     is_of_tests = facts.policy.name.startswith("test_")
     for code, one in _heeded(facts):
         for hold in facts.folder.holds if one.nodes else ():

@@ -60,8 +60,7 @@ def order_within_an_application(facts: Facts) -> Iterator[str]:
 
 
 def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
-    """Under a policy that declares it, no unit with room idles while a task of equal demands waits, after every
-    event."""
+    """Under a policy that declares it, no unit with room idles while tasks of equal demands wait."""
     demands = np.array(facts.demand)
     is_equal = np.isnan(demands).all() or (demands == demands[0]).all()
     if facts.work.withdraw_us is not None:
