@@ -1,13 +1,13 @@
-"""What backfilling may do, by trying everything: small clusters, gangs of tasks that are alike.
+"""Judge backfilling by trying everything, for small clusters and gangs of equal tasks.
 
-A node has an amount of each resource, a task of a job takes some of each at one node. Whole numbers of everything.
+A node has an amount of each resource, and a task takes some of each at one node. All amounts are whole numbers.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-Room = list[tuple[int, ...]]  # what is free of each resource, by node
+Room = list[tuple[int, ...]]  # free amount of each resource, by node
 Place = dict[int, int]  # node -> tasks there
 
 
@@ -19,12 +19,12 @@ class Job:
     n_tasks: int
     takes: tuple[int, ...]  # of each resource, by task
     nodes: tuple[int, ...]  # where it may run
-    scopes: tuple[tuple[int, ...], ...] = ()  # if there are any, all tasks go to the nodes of one of them
+    scopes: tuple[tuple[int, ...], ...] = ()  # if given, all tasks go to the nodes of one group
     start: int = -1
     place: Place = field(default_factory=dict)
 
     def less(self, room: Room, place: Place, sign: int = 1) -> Room:
-        """What its tasks leave."""
+        """Return the room without the tasks (``sign`` 1), or with them given back (-1)."""
         return [
             tuple(r - sign * place.get(node, 0) * t for r, t in zip(free, self.takes, strict=True))
             for node, free in enumerate(room)
@@ -32,7 +32,7 @@ class Job:
 
 
 def places(job: Job, room: Room) -> Iterator[Place]:
-    """All places of a job."""
+    """Return all places where a job has room."""
 
     def among(nodes: tuple[int, ...], left: int) -> Iterator[Place]:
         if left == 0:
@@ -48,7 +48,7 @@ def places(job: Job, room: Room) -> Iterator[Place]:
 
 
 def earliest(job: Job, sizes: Room, running: list[Job], now: int) -> int:
-    """When the job has room at the earliest if nothing else starts."""
+    """Return the earliest time at which the job has room if nothing else starts."""
     room = sizes
     for other in running:
         room = other.less(room, other.place)
@@ -66,12 +66,12 @@ def earliest(job: Job, sizes: Room, running: list[Job], now: int) -> int:
 
 @dataclass
 class Verdict:
-    """What a schedule did to first waiting jobs."""
+    """Counts of what a schedule did to the first waiting jobs."""
 
     n_backfilled: int = 0
-    n_delayed: int = 0  # starts that delayed one
-    n_missed: int = 0  # jobs that waited though their start would have delayed none
-    n_idle: int = 0  # first jobs that waited though they had room
+    n_delayed: int = 0  # starts that delayed a first job
+    n_missed: int = 0  # jobs that waited although their start would have delayed no first job
+    n_idle: int = 0  # first jobs that waited although they had room
 
 
 def judge(jobs: list[Job], sizes: Room) -> Verdict:
@@ -115,8 +115,11 @@ def delays_not(job: Job, place: Place, first: Job, sizes: Room, running: list[Jo
 def each_pass(
     jobs: list[Job], passes_at: str, begun: dict[int, int]
 ) -> Iterator[tuple[int, list[int], dict[int, int]]]:
-    """When a policy looks at its queue: the time, what waits, and the processors that each job holds. Between two
-    passes jobs may be added to ``begun``. Events: the ends of tasks, in the order of their starts, then arrivals."""
+    """Yield each pass over the queue: the time, the waiting jobs, and the processors that each job holds.
+
+    Between two passes, the caller may add jobs to ``begun``. Events are the ends of tasks, in the order of their
+    starts, then arrivals.
+    """
     held: dict[int, int] = {}
     arrived: list[int] = []
     while len(held) < len(jobs) or any(held.values()):
@@ -136,7 +139,7 @@ def each_pass(
 
 
 def counting_easy(jobs: list[Job], n_processors: int, passes_at: str = "instant") -> list[int]:
-    """When each job starts under the published EASY, which counts processors."""
+    """Return when each job starts under EASY as published, which counts processors."""
     begun: dict[int, int] = {}
     for now, waiting, held in each_pass(jobs, passes_at, begun):
         free, shadow, spare = n_processors - sum(held.values()), -1, 0
@@ -158,8 +161,10 @@ def counting_easy(jobs: list[Job], n_processors: int, passes_at: str = "instant"
 
 
 def counting_conservative(jobs: list[Job], n_processors: int, passes_at: str = "instant") -> list[int]:
-    """When each job starts under conservative backfilling that counts processors: if a job ends early or late,
-    reservations move in order of arrival until none can."""
+    """Return when each job starts under conservative backfilling that counts processors.
+
+    If a job ends early or late, reservations move in order of arrival until none can.
+    """
     begun: dict[int, int] = {}
     planned: dict[int, int] = {}
     before: dict[int, int] = {}  # what jobs held after the last pass

@@ -1,10 +1,8 @@
-"""Backfilling of gangs on nodes of several units, on plain lists.
+"""Backfilling of gangs on nodes with several units, in plain lists.
 
-A node has GPUs, cores and memory. A job is a gang of equal tasks, each with some of the GPUs of one node, and cores and
-memory there.
-
-Whole numbers of everything. A job's tasks run equally long. Source: Lifka, 1995; Mu'alem and Feitelson, 2001; what a
-reservation is on several units: the docstrings of the policies.
+A node has GPUs, cores and memory. A job is a gang of equal tasks, each with some of the GPUs of one node, and with
+cores and memory there. All amounts are whole numbers, and the tasks of a job run equally long. Source: Lifka, 1995;
+Mu'alem and Feitelson, 2001. The docstrings of the policies define reservations on several units.
 """
 
 import math
@@ -34,7 +32,7 @@ class Job:
 
 @dataclass
 class Node:
-    """What is free of a node."""
+    """The free GPUs, cores and memory of a node."""
 
     gpus: set[int]
     cores: int
@@ -61,7 +59,7 @@ class Cluster:
         self.reserved: tuple[Job, int, bool, list[Any]] | None = None  # EASY: job, shadow time, firm, places
 
     def free(self, taken: list[tuple[Job, list[Any]]]) -> list[Node]:
-        """What jobs at their places leave."""
+        """Return what jobs at their places leave free."""
         gpus, cores, memory = self.sizes
         found = [Node(set(range(gpus)), cores, memory) for _ in self.nodes]
         for job, places in taken:
@@ -72,7 +70,7 @@ class Cluster:
         return found
 
     def place(self, job: Job, free: list[Node], homes: Any = None) -> list[Any] | None:
-        """Packed: the first node where it works out, that one filled first, then those with room for most."""
+        """Return a packed place: fill the first node from which it succeeds, then those with room for most tasks."""
         for home in homes or self.nodes:
             rooms = [Node(set(n.gpus), n.cores, n.memory) for n in free]
             if rooms[home].takes(job) == 0:
@@ -91,7 +89,7 @@ class Cluster:
         return None
 
     def at(self, time: int, late: bool = False) -> list[tuple[Job, list[Any]]]:
-        """What runs then, as expected; ``late``: with what runs longer."""
+        """Return what is expected to run at a time; ``late`` includes jobs that overrun."""
         return [(j, j.places) for j in self.running if late or not j.ends_by(time, True)]
 
     def begin(self, job: Job, places: list[Any]) -> None:
@@ -138,13 +136,13 @@ def easy(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:
 
 
 def slots(node: Node, head: Job) -> int:
-    """How many tasks of the head a node has room for; whether it has room for all if they go to one node."""
+    """Return how many tasks of the head a node has room for; if they need one node, whether it has room for all."""
     n = min(head.n_tasks, node.takes(head))
     return n // head.n_tasks if head.within_node else n
 
 
 def cheapest(cluster: Cluster, job: Job, free: list[Node], then: list[Node], head: Job) -> list[Any] | None:
-    """The place that takes the fewest slots of the head, found node by node; None if it takes too many."""
+    """Return the place that takes the fewest slots of the head, found node by node; None if it takes too many."""
     before = [slots(node, head) for node in then]
     spare = sum(before) - (1 if head.within_node else head.n_tasks)
     item, chosen = job.n_tasks if job.within_node else 1, [0] * len(free)
@@ -173,7 +171,7 @@ def cheapest(cluster: Cluster, job: Job, free: list[Node], then: list[Node], hea
 
 
 def conservative(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:
-    """The same with a reservation for each: the jobs' ``begin`` and ``places``."""
+    """Start the jobs that may start if every job has a reservation: its ``begin`` and ``places``."""
     now = cluster.now
     for job in waiting:
         if job.begin is not None and job.begin < now:
@@ -216,7 +214,7 @@ def earliest(cluster: Cluster, job: Job, waiting: list[Job]) -> tuple[int, list[
 
 
 def through(cluster: Cluster, others: list[Job], begin: int, is_now: bool, until: int) -> list[Node]:
-    """What is free all the time."""
+    """Return what is free during a whole interval."""
     moments = [begin, *(j.begin for j in others if begin < j.begin < until)]
     frees = []
     for moment in moments:
@@ -241,7 +239,7 @@ def next_begin(cluster: Cluster, waiting: list[Job]) -> Job | None:
 
 
 def fcfs(cluster: Cluster, waiting: list[Job], _: str) -> list[Job]:
-    """In order of arrival, from the node on which fewest tasks run."""
+    """Start jobs in order of arrival, each from the node with the fewest running tasks."""
     while waiting:
         tasks = [sum(node == n for j in cluster.running for n, _ in j.places) for node in cluster.nodes]
         homes = sorted(cluster.nodes, key=lambda node: tasks[node])
@@ -253,7 +251,7 @@ def fcfs(cluster: Cluster, waiting: list[Job], _: str) -> list[Job]:
 
 
 def run(jobs: list[Job], cluster: Cluster, rule: Any) -> list[Job]:
-    """All jobs to their ends, or until they are withdrawn, which comes last at an instant; fills places and starts."""
+    """Run all jobs until they end or are withdrawn, which comes last at an instant; set places and starts."""
     waiting: list[Job] = []
     ahead = list(jobs)
     while ahead or waiting:

@@ -27,25 +27,27 @@ COMPILING = 40  # tests that take as long as a file of properties compiles
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--policy``."""
+    """Add the option ``--policy``."""
     parser.addoption("--policy", metavar="NAME", help="run only the tests that have this policy as a parameter")
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    """Let every second worker import the tests of a folder from the last file to the first. In a new checkout pytest
-    compiles each file, for ten seconds in all: two workers that go the same way both do it; so, each does half of it.
+    """Make every second worker import the tests of a folder from the last file to the first.
+
+    In a new checkout, pytest compiles each file, which takes ten seconds. Two workers in the same order would both
+    compile all of them; in opposite orders, each compiles half.
     """
     if os.environ.get("PYTEST_XDIST_WORKER", "0")[-1] not in "13579":
         return
     for folder in (Path(given).resolve() for given in session.config.args):
         for file in sorted(folder.rglob("test_*.py"), reverse=True) if folder.is_relative_to(ROOT) else ():
-            with suppress(Exception, pytest.skip.Exception):  # whatever is wrong with it is said when it is collected
+            with suppress(Exception, pytest.skip.Exception):  # its errors are reported when it is collected
                 import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of other policies than the wanted one."""
+    """Deselect the tests of policies other than the one of ``--policy``."""
     wanted = config.getoption("--policy")
     if wanted is not None and wanted not in policies():
         raise pytest.UsageError(f"--policy {wanted}: expected one of {', '.join(policies())}")
@@ -56,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _policy_of(item: pytest.Item) -> str | None:
-    """The name of the first policy among a test's parameters."""
+    """Return the name of the first policy among a test's parameters."""
     for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
         name = value.name if isinstance(value, type) and issubclass(value, Policy) else value
         if isinstance(name, str) and (name in policies() or name.startswith("test_")):
@@ -65,7 +67,7 @@ def _policy_of(item: pytest.Item) -> str | None:
 
 
 def _loop_of(name: str) -> str:
-    """The policy, or another one that is compiled to the same loop."""
+    """Return the policy, or another one that shares its compiled loop."""
     policy = policies().get(name)
     owner = next((base for base in getattr(policy, "__mro__", ()) if "decide" in vars(base)), None)
     return name if owner is None else getattr(owner, "name", name)
@@ -91,7 +93,7 @@ def _weight(group: str, n_tests: int) -> int:
 
 
 def group_of(nodeid: str) -> str:
-    """The tests with which one goes to a worker."""
+    """Return the group of tests that go to one worker with this one."""
     file, _, test = nodeid.partition("::")
     for name in test.partition("[")[2].removesuffix("]").split("-"):
         if name in policies() or name.startswith("test_"):
@@ -101,24 +103,24 @@ def group_of(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """For ``--dist loadgroup``."""
+    """Use our scheduler for ``--dist loadgroup``."""
     return ByPolicyOrFile(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C end the processes of tests also where a shell started this one in the background, and ignores it."""
+    """Let Ctrl-C end the processes of tests, even if a shell started this one in the background and ignores Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
-    """Look for cycles less often, and not among what stays: the tests and all modules."""
+    """Collect garbage less often, and leave out permanent objects: the tests and all modules."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_unconfigure() -> None:
-    """What is left at the end can be freed again: some libraries complain about each object that is not."""
+    """Unfreeze permanent objects, because some libraries warn about objects that are not freed."""
     gc.unfreeze()
 
 
@@ -135,7 +137,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A headless Chromium, or a skip that says how to get one. Of one module: it keeps an event loop running."""
+    """Yield a headless Chromium for one module, because it keeps an event loop running; skip if there is none."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: make setup installs it"
     )

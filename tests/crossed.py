@@ -1,4 +1,4 @@
-"""Random scenarios of many features at once: those of the other random scenarios, each where it goes with the rest."""
+"""Random scenarios that combine the features of the other random scenarios, each where it is compatible."""
 
 import math
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
             continue
         try:
             more = part(found)
-        except vs.InputError:  # refused by the scenario itself
+        except vs.InputError:  # the scenario itself rejects it
             continue
         found = more if is_possible(more) else found
     labelled = with_labels(found, SeededDice(seed + 2**50))
@@ -77,10 +77,10 @@ def crossed_scenario(seed: int, policy: type[Policy], options: Any, limits: Limi
 
 
 def base_scenario(seed: int, dice: SeededDice, policy: type[Policy], options: Any) -> vs.Scenario:
-    """What the others are added to: requests, partitions, gangs, real nodes, serving engines, units that take tasks
-    ahead, or single units, with early ends or without."""
+    """Return the scenario to which other features are added: requests, partitions, gangs, real nodes, serving engines,
+    units that take tasks ahead, or single units, with or without early ends."""
     early, kind = dice.integer(0, 2) > 0, dice.integer(0, 6)
-    if kind == 5 and policy.name not in ("test_consolidate", *BLIND):  # which do not ask what engines are for
+    if kind == 5 and policy.name not in ("test_consolidate", *BLIND):  # these ignore the roles of engines
         served = (serving_scenario, disaggregated)[dice.integer(0, 1)]
         return served(SeededDice(seed), policy, **options)
     if kind == 6 and not why_not_ahead(resolve(policy, options)):
@@ -97,7 +97,7 @@ def base_scenario(seed: int, dice: SeededDice, policy: type[Policy], options: An
 
 
 def with_priorities(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, whose jobs have priorities."""
+    """Return the scenario with priorities of jobs."""
     priority = np.array([dice.pick((0.0, 1.0, 2.5, -1.0)) for _ in range(case.workload.n_jobs)])
     return replace(case, workload=replace(case.workload, priority=priority))
 
@@ -117,7 +117,7 @@ def with_labels(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def with_data(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, whose tasks have data somewhere."""
+    """Return the scenario with data of tasks on nodes."""
     work, center = case.workload, case.datacenter
     columns = {
         "data_bytes": [dice.pick(BYTES) for _ in range(work.n_tasks)],
@@ -128,7 +128,7 @@ def with_data(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def with_guesses(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, of whose tasks the scheduler knows estimates, or no true times."""
+    """Return the scenario with estimates, or without times that the scheduler knows."""
     n, columns = case.workload.n_tasks, {}
     if dice.integer(0, 1):
         columns["estimate_us"] = [dice.pick((1.0, 2.0, 8.0, 0.0)) for _ in range(n)]
@@ -138,7 +138,7 @@ def with_guesses(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def with_due_times(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, of which some jobs are due, and some tokens of requests."""
+    """Return the scenario with deadlines of some jobs, and limits on some token times."""
     work = case.workload
     columns: dict[str, Any] = {"deadline_us": [time + dice.pick((3.0, math.inf, 9.0)) for time in work.arrival_us]}
     if work.output_tokens is not None:
@@ -148,7 +148,7 @@ def with_due_times(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def with_minimums(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, whose tasks ask for types with enough of a resource."""
+    """Return the scenario with requests of tasks for types with enough of a resource."""
     types = tuple(
         replace(one, attributes={"cores": dice.pick((4.0, 1.0, 8.0))}) for one in case.datacenter.processor_types
     )
@@ -158,12 +158,12 @@ def with_minimums(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def with_an_end(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, cut off now and then."""
+    """Return the scenario, sometimes with a horizon."""
     return replace(case, horizon_us=min(case.horizon_us, dice.pick((math.inf, math.inf, math.inf, 11.5, 30.0))))
 
 
 def with_bills(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, whose units have prices, and whose electricity has one that changes, and emissions."""
+    """Return the scenario with prices of units, and a changing price and emissions of electricity."""
     center = case.datacenter
     types = tuple(replace(one, price=dice.pick((None, 10.0, 0.0))) for one in center.processor_types)
     n = dice.integer(1, 3)
@@ -175,7 +175,7 @@ def with_bills(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def is_possible(case: vs.Scenario) -> bool:
-    """Whether it can be run under its policy, and is to be."""
+    """Whether the scenario can and should run under its policy."""
     if resolve(case.policy, case.options).name in BLIND and (case.has_changes or case.workload.has_vectors):
         return False
     try:

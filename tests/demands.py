@@ -1,4 +1,4 @@
-"""The rule of demands once more, plainly, so that tests do not judge the package by its own."""
+"""An independent, simple implementation of the rule of demands, to test the package against."""
 
 import math
 
@@ -8,7 +8,7 @@ import vinesim as vs
 
 
 def taken(demand, capacity):
-    """What a task of that demand takes of a unit of that capacity."""
+    """Return what a task with this demand takes of a unit with this capacity."""
     if math.isnan(demand):
         return min(1.0, capacity)
     return capacity if demand == math.inf else demand
@@ -18,5 +18,5 @@ takes = np.vectorize(taken, otypes=[float])
 
 
 def demands_of(work: vs.Workload) -> np.ndarray:
-    """[N] as given; NaN where nobody gave one."""
+    """Return [N] the demands; NaN where none is given."""
     return np.full(work.n_tasks, np.nan) if work.demand is None else work.demand

@@ -1,11 +1,11 @@
-"""What jobs that wait for others do on equal units under ``high``, in a few lines: list scheduling, event by event."""
+"""A simple event-by-event list scheduling of jobs with dependencies on equal units under ``high``."""
 
 import heapq
 import math
 
 
 def plainly(work, n_units):
-    """When each task starts. Each takes a unit for its operations; the oldest pending one goes to any idle unit."""
+    """Return when each task starts. A task takes as long as its operations; the oldest one gets any idle unit."""
     n_jobs, first = work.n_jobs, work.job_first.tolist()
     waits = [set() for _ in range(n_jobs)]
     if work.after is not None:
@@ -22,7 +22,7 @@ def plainly(work, n_units):
         now = min(arrival, finish)
         if now == math.inf:
             return starts
-        if finish == now:  # a finish comes before an arrival of its time
+        if finish == now:  # an end comes before an arrival at the same time
             left[job_of[heapq.heappop(running)[2]]] -= 1
             idle += 1
         else:

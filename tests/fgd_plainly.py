@@ -1,4 +1,4 @@
-"""Placement of pods on shared GPUs in plain Python: nodes and pods one by one, from the definitions of the paper."""
+"""Placement of pods on shared GPUs in plain Python, node by node and pod by pod, as the paper defines it."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ from vinesim.formats.importers.openb_files import Node, Pod
 
 @dataclass
 class Place:
-    """A node with what is left of it."""
+    """A node and its free resources."""
 
     cpu: int
     memory: int
@@ -32,7 +32,7 @@ def pod_class(pod: Pod) -> int:
 
 
 def suffices(place: Place, pod: Pod) -> list[int]:
-    """The GPUs with enough left, least first."""
+    """Return the GPUs with enough left, those with the least first."""
     if pod.n_gpus == 0:
         return []
     return sorted((i for i, left in enumerate(place.left) if left >= pod.gpu_milli), key=lambda i: (place.left[i], i))
@@ -81,7 +81,7 @@ def gpu_best_fit(place: Place, pod: Pod) -> int:
 
 
 class Fgd:
-    """The scores of fgd, with the typical pods of a list; ``specs`` are their GPU models as its file has them."""
+    """The scores of fgd, with the typical pods of a list; ``specs`` are their GPU models as in its file."""
 
     def __init__(self, pods: list[Pod], models: list[str], specs: list[str] | None = None):
         def of_set(pod: Pod) -> str:
@@ -117,7 +117,7 @@ class Fgd:
         return sum(sums.values())
 
     def tries(self, place: Place, pod: Pod) -> list[tuple[int, list[int]]]:
-        """The score of each choice of GPUs."""
+        """Return the score of each choice of GPUs."""
         found = suffices(place, pod)
         is_share = pod.n_gpus == 1 and pod.gpu_milli < 1000
         choices = [[gpu] for gpu in sorted(found)] if is_share else [found[: pod.n_gpus]]
@@ -143,7 +143,7 @@ SCORES = {
 def placed(
     name: str, nodes: list[Node], pods: list[Pod], fgd: Fgd | None = None
 ) -> tuple[list[tuple[int, list[int]]], dict]:
-    """The node (-1: none) and GPUs of each pod, and the score of every node that had room for it, by (pod, node)."""
+    """Return the node (-1: none) and GPUs of each pod, and the score of every node with room for it, by (pod, node)."""
     score = (fgd or Fgd(pods, sorted({node.model for node in nodes}))) if name == "fgd" else SCORES[name]
     places, found, scores = [Place.of(node) for node in nodes], [], {}
     for number, pod in enumerate(pods):

@@ -13,8 +13,10 @@ SMALL = vs.ProcessorType("SMALL", batching=Batching(3, 16, 200, StepTime(90.0, 3
 
 
 def fleet(policy, n=60, *, seed=0, types=(LARGE, SMALL, LARGE), weights=(1.0, 1.0), options=None, gap_us=150.0, **more):
-    """Requests of about 20 + 12 tokens that come every ``gap_us``, to engines of these types in the order of units;
-    ``weights`` are the affinities of LARGE and SMALL. Some come together."""
+    """Return a scenario of requests of about 20 + 12 tokens, one every ``gap_us``, some of them together.
+
+    ``types`` are those of the engines, in the order of units; ``weights`` are the affinities of LARGE and SMALL.
+    """
     random = np.random.default_rng(seed)
     kinds = [kind for kind in (LARGE, SMALL) if kind in types]
     arrival_us = np.cumsum(random.choice([0.0, gap_us, 2 * gap_us], n))

@@ -16,7 +16,7 @@ from vinesim.state.build import build_model
 def gang_scenario(
     seed: int, policy: Any = "high", options: Any = None, early: bool = False, has_rates: bool = False
 ) -> vs.Scenario:
-    """The scenario of a seed; what is too large for the empty datacenter is no gang. Rates as in ``real_scenario``."""
+    """Return the scenario of a seed. Jobs too large for the datacenter are not gangs. Rates as in ``real_scenario``."""
     dice = SeededDice(seed + 10_000)
     if dice.integer(0, 1):
         case = real_scenario(seed, policy, has_outages=early, has_rates=has_rates)
@@ -29,7 +29,7 @@ def gang_scenario(
 
 
 def with_gangs(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario, some of whose jobs are gangs now; what is too large for the empty datacenter is none."""
+    """Return the scenario with some jobs as gangs, unless they are too large for the empty datacenter."""
     work, n_jobs = case.workload, case.workload.n_jobs
     if case.applications:
         case = replace(case, applications=())

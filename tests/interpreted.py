@@ -41,7 +41,7 @@ def number_of(function: Any) -> np.int64:
     return np.int64(crc32(f"{function.__module__}.{function.__qualname__}".encode()))
 
 
-MEANINGS = {  # of what has no meaning in Python itself
+MEANINGS = {  # of names without a meaning in Python
     intrinsics.not_negative: not_negative,
     intrinsics.trailing_zeros: lambda word: np.uint64((int(word) & -int(word)).bit_length() - 1),
     intrinsics.leading_zeros: lambda word: np.uint64(64 - int(word).bit_length()),
@@ -97,7 +97,7 @@ def plain_loop(of_run: code.Code, n_tasks: int) -> Loop:
 
 
 def plain_block(features: Features) -> Any:
-    """What does many runs with such a loop."""
+    """Return the function that does many runs with such a loop."""
     kernel = Plain(features, {}).part(loops.run_block)
 
     def run_block(*given: Any) -> None:
@@ -108,7 +108,7 @@ def plain_block(features: Features) -> Any:
 
 
 def with_records(arrays: Any) -> Any:
-    """The same memory, whose rows have their fields as attributes."""
+    """Return views of the same memory whose rows have their fields as attributes."""
     views = (one.view(np.recarray) if one.dtype.names else one for one in arrays)
     return type(arrays)._make(views)
 
@@ -128,7 +128,7 @@ class PlainRun:
 
     @property
     def given(self) -> tuple[Any, ...]:
-        """What the loop is given besides its limits."""
+        """The arguments of the loop other than its limits."""
         return self._model, self._state, 0, self, self
 
     def __call__(self, horizon_us: float, pause_us: float, max_events: int) -> int:
@@ -138,7 +138,7 @@ class PlainRun:
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Let the compiled engine run without a compiler; the kernels of batch policies are compiled as ever."""
+    """Make the compiled engine run without a compiler; the kernels of batch policies are still compiled."""
     with ExitStack() as replaced:
         for module in (compiled, blocks):
             replaced.enter_context(patch.object(module, "loop_for", plain_loop))

@@ -1,4 +1,4 @@
-"""The policy kueue without what it keeps and skips: queues, running tasks and victims are searched each time."""
+"""The policy kueue without caches and shortcuts: it searches queues, running tasks and victims each time."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from vinesim.state.places import end_of_members
 
 
 def search_plainly(patch: pytest.MonkeyPatch) -> None:
-    """Let the policy search so until the patch is undone."""
+    """Make the policy search in this simple way until the patch is undone."""
     patch.setattr(policy, "first_head", first_head)
     patch.setattr(policy, "is_within_quotas", lambda model, state, task: True)
     for module in (candidates, fair):

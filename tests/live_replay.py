@@ -1,4 +1,4 @@
-"""Record what a run of the reference engine saw and decided, and give the same to the component."""
+"""Record the events and decisions of a run on the reference engine, and replay them to the live component."""
 
 from typing import Any
 
@@ -100,7 +100,7 @@ def replay(scenario: vs.Scenario, record: list[tuple[Any, ...]], poll: bool = Fa
 
 
 def asked(scheduler: Scheduler, now_us: float, poll: bool) -> Any:
-    """The next grant; with ``poll`` by asking for one application after the other, the last first."""
+    """Return the next grant; with ``poll``, ask for each application, the last first."""
     if not poll:
         return scheduler.can_issue(now_us)
     for a in reversed(range(len(scheduler._decider.registered))):

@@ -1,4 +1,4 @@
-"""The loops for all policies that other tests have compiled, for a test that begins with an empty cache."""
+"""Copy compiled loops that all policies share, for a test that begins with an empty cache."""
 
 import shutil
 from pathlib import Path

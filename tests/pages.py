@@ -1,4 +1,4 @@
-"""What a page is asked in a browser, whatever it shows."""
+"""Checks of any page in a browser."""
 
 from typing import Any
 

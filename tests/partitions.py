@@ -15,12 +15,12 @@ from vinesim.state.build import build_model
 def partition_scenario(
     seed: int, policy: Any = "high", options: Any = None, early: bool = False, has_rates: bool = False
 ) -> vs.Scenario:
-    """The scenario of a seed; a job that its partition could never run has none. Rates as in ``real_scenario``."""
+    """Return the scenario of a seed. Jobs that no partition could run have none. Rates as in ``real_scenario``."""
     return with_partitions(gang_scenario(seed, policy, options, early, has_rates), seed)
 
 
 def with_partitions(case: vs.Scenario, seed: int) -> vs.Scenario:
-    """The scenario with partitions for some of its jobs; a job that its partition could never run has none."""
+    """Return the scenario with partitions for some jobs; a job that its partition could never run has none."""
     dice = SeededDice(seed + 20_000)
     center, work, n_jobs = case.datacenter, case.workload, case.workload.n_jobs
     if work.user is None:
@@ -61,7 +61,7 @@ def with_partitions(case: vs.Scenario, seed: int) -> vs.Scenario:
 
 
 def in_cohorts(partitions: list[vs.Partition], dice: SeededDice) -> list[vs.Partition]:
-    """Partitions of which some lend each other what they do not use."""
+    """Return the partitions, some of them in cohorts that lend what they do not use."""
     names = sorted({name for one in partitions for name in one.quota})
     if not names or dice.integer(0, 1) == 0:
         return partitions
@@ -76,7 +76,7 @@ def in_cohorts(partitions: list[vs.Partition], dice: SeededDice) -> list[vs.Part
 
 
 def without_gangs(work: vs.Workload, jobs: np.ndarray) -> vs.Workload:
-    """The workload where some jobs are no gangs."""
+    """Return the workload with these jobs no longer gangs."""
     columns = {"gang_within": NO_GANG, "gang_spread": False, "tasks_per_node": 0, "gang_nodes": 0}
     given = {name: np.array(getattr(work, name)) for name in columns if getattr(work, name) is not None}
     for name, column in given.items():

@@ -22,7 +22,7 @@ ROOM = (0.05, 0.15, 0.3, 0.6, 1.0)  # of what busy units draw beyond idle ones
 
 
 def capped_scenario(seed: int, policy: Any = "high", options: Any = None, early: bool = False) -> vs.Scenario:
-    """The scenario of a seed, with caps."""
+    """Return the scenario of a seed, with power caps."""
     dice = SeededDice(seed + 30_000)
     kind, of_class = dice.integer(0, 2), policies()[policy] if isinstance(policy, str) else policy
     if is_for_requests(of_class) and kind < 2:
@@ -35,7 +35,7 @@ def capped_scenario(seed: int, policy: Any = "high", options: Any = None, early:
 
 
 def with_powers(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario with powers of its types, by one of the three models or by two of them."""
+    """Return the scenario with powers of its types, by one or two of the three models."""
     center, is_linear = case.datacenter, dice.integer(0, 2) == 0
     types = []
     for code, one in enumerate(center.processor_types):
@@ -55,7 +55,7 @@ def with_powers(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
 
 
 def with_caps(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
-    """The scenario with caps of some racks, of the datacenter, or of both; none, if a task would never start."""
+    """Return the scenario with caps on racks, the datacenter, or both; without any if a task would never start."""
     center = case.datacenter
     low, high = np.zeros(center.n_racks), np.zeros(center.n_racks)
     for code, rack, size in zip(center.unit_type, center.rack, center.unit_capacity, strict=True):

@@ -27,7 +27,7 @@ def shares_speed(case: vs.Scenario, kind: int) -> bool:
 
 
 def nodes_of(case: vs.Scenario) -> list[list[int]]:
-    """The units of each node, as rows of the deployment."""
+    """Return the units of each node, as rows of the deployment."""
     found: dict[tuple[int, int], list[int]] = {}
     for unit in range(case.datacenter.n_units):
         found.setdefault((int(case.datacenter.rack[unit]), int(case.datacenter.shelf[unit])), []).append(unit)
@@ -35,7 +35,7 @@ def nodes_of(case: vs.Scenario) -> list[list[int]]:
 
 
 def is_possible(case: vs.Scenario, task: int) -> bool:
-    """Whether a node without tasks has all that the task holds."""
+    """Whether an empty node has everything that the task holds."""
     work, center = case.workload, case.datacenter
     names = [p.name for p in center.processor_types]
     type_of_task = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
@@ -143,7 +143,7 @@ def placeable(case: vs.Scenario, placed: np.ndarray) -> np.ndarray:
 
 
 def wrong(case: vs.Scenario, done: vs.Result) -> Iterator[str]:
-    """What is wrong with who held what, from the tables and the scenario."""
+    """Return the errors in who held what, from the tables and the scenario."""
     work, center = case.workload, case.datacenter
     order = np.lexsort((center.shelf, center.rack))
     names = [p.name for p in center.processor_types]

@@ -333,7 +333,7 @@ ROUTERS = {"least_requests": least_requests, "least_tokens": least_tokens, "pref
 
 
 def on_line(axes: tuple[np.ndarray, ...], table: np.ndarray, point: tuple[float, ...]) -> float:
-    """What a table says of a point between its entries, on a line in each direction."""
+    """Interpolate a table linearly in each direction."""
     if not axes:
         return float(table)
     k = min(int(np.searchsorted(axes[0], point[0], side="right")) - 1, len(axes[0]) - 2)
@@ -342,7 +342,7 @@ def on_line(axes: tuple[np.ndarray, ...], table: np.ndarray, point: tuple[float,
 
 
 def transfer_us(network: vs.Network, source: tuple[int, int], target: tuple[int, int], n_bytes: float) -> float:
-    """The time of a transfer between two places."""
+    """Return the time of a transfer between two places, us."""
     if source == target:
         hops, bandwidth = 0, network.local
     elif source[0] == target[0]:

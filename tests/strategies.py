@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Dice(Protocol):
-    """Where the choices come from."""
+    """The source of random choices."""
 
     def integer(self, low: int, high: int) -> int:
         """An integer from low to high, both possible."""
@@ -86,7 +86,7 @@ class Limits:
 
 
 def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
-    """One scenario within the limits."""
+    """Return one scenario within the limits."""
     n_racks, n_shelves = dice.integer(1, 4), dice.integer(1, 4)
     n_types, n_task_types = dice.integer(1, 4), dice.integer(1, 4)
     n_units = dice.integer(1, limits.units)
@@ -124,7 +124,7 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
 
 
 def with_after(dice: Dice, case: vs.Scenario) -> vs.Scenario:
-    """The scenario with jobs that wait for some others, which may arrive later."""
+    """Return the scenario with jobs that wait for others, which may arrive later."""
     work, rank = case.workload, list(range(case.workload.n_jobs))
     for i in range(len(rank)):  # each waits for those before it in some order
         j = dice.integer(i, min(i + 3, len(rank) - 1))
@@ -141,7 +141,7 @@ def with_after(dice: Dice, case: vs.Scenario) -> vs.Scenario:
 
 
 def with_early_ends(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
-    """The scenario with columns about early ends, and failures."""
+    """Return the scenario with columns about early ends, and with failures."""
     columns: dict[str, Any] = {}
     work, center, speeds = case.workload, case.datacenter, case.affinity
     jobs, tasks = range(work.n_jobs), range(work.n_tasks)
@@ -295,7 +295,7 @@ def scenarios(
 
 
 def with_policy(scenario: vs.Scenario, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
-    """The same scenario under another policy."""
+    """Return the scenario under another policy."""
     return replace(scenario, policy=policy, options=options or {})
 
 

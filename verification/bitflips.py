@@ -38,7 +38,7 @@ class Harm:
 
 
 def flip(file: Path, dice: random.Random) -> list[Path]:
-    """Turn one bit."""
+    """Flip one bit."""
     data = bytearray(file.read_bytes())
     data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
     file.write_bytes(data)
@@ -46,7 +46,7 @@ def flip(file: Path, dice: random.Random) -> list[Path]:
 
 
 def cut(file: Path, dice: random.Random) -> list[Path]:
-    """Leave the beginning alone."""
+    """Cut the file after a random length."""
     data = file.read_bytes()
     file.write_bytes(data[: dice.randrange(len(data))])
     return [file]
@@ -63,7 +63,7 @@ def blank(file: Path, dice: random.Random) -> list[Path]:
 
 
 def swap(file: Path, dice: random.Random) -> list[Path]:
-    """Exchange it with any other file of the folder."""
+    """Exchange the file with any other file of the folder."""
     root = file.parent.parent if file.parent.name in ("runs", "journal", "inputs") else file.parent
     other = dice.choice([path for path in _files(root) if path != file])
     ours, theirs = file.read_bytes(), other.read_bytes()
@@ -76,7 +76,7 @@ HARMS = (Harm("bit", flip), Harm("cut", cut), Harm("block", blank), Harm("swap",
 
 
 def judge(case: Case, kind: str, harm: Harm, work: Path, dice: random.Random) -> str:
-    """Damage a file of that kind in a copy of the folder, and say which of ``OUTCOMES`` it is."""
+    """Damage a file of this kind in a copy of the folder, and return which of ``OUTCOMES`` follows."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(case.folder, work)
     file = dice.choice([path for path in _files(work) if _kind(path) == kind])
@@ -116,7 +116,8 @@ def _kind(file: Path) -> str:
 
 
 def measure(cases: Sequence[Case], work: Path, n_bits: int, n_others: int, seed: int) -> Found:
-    """Outcomes by kind of file and harm; the harms are spread over all kinds of files, six times as many on sweeps'."""
+    """Return the outcomes by kind of file and harm. Harms are spread over all kinds, six times as many on
+    sweeps."""
     dice = random.Random(seed)
     found: Found = defaultdict(Counter)
     kinds = [

@@ -1,9 +1,8 @@
-"""What thousands of random scenarios give, as hashes: ``python -m verification.corpus write|check FILE``.
+"""Hashes of the results of thousands of random scenarios: ``python -m verification.corpus write|check FILE``.
 
-A change that must not change any result is checked against the hashes written before it. A hash is of all tables, the
-summary, the reason why the run ended, the number of events and the provenance, but for the times of this machine; a
-scenario that is refused is hashed by its words. ``--engine`` chooses which engine runs them: hashes of the reference
-engine judge the compiled one.
+A change that must not change any result is checked against hashes written before it. A hash covers all tables, the
+summary, the exit reason, the number of events and the provenance without wall times; for a rejected scenario, it covers
+the error message. ``--engine`` chooses the engine: hashes of the reference engine judge the compiled one.
 """
 
 import argparse
@@ -48,7 +47,7 @@ class Task(NamedTuple):
 
 
 def scenario_of(kind: str, policy: str, seed: int) -> vs.Scenario:
-    """The scenario of a seed."""
+    """Return the scenario of a seed."""
     if kind == "nodes":
         return partition_scenario(seed, policy, early=seed % 2 == 1, has_rates=True)
     if kind == "requests":
@@ -76,7 +75,7 @@ def tasks(n: int) -> Iterator[Task]:
 
 
 def fed(digest: Any, thing: Any) -> None:
-    """Let a hash take in arrays and what holds arrays, names and types with them."""
+    """Feed arrays and containers of arrays to a hash, with their names and types."""
     if isinstance(thing, np.ndarray):
         digest.update(f"{thing.dtype} {thing.shape}".encode())
         digest.update(repr(thing.tolist()).encode() if thing.dtype == object else np.ascontiguousarray(thing).tobytes())
@@ -90,13 +89,13 @@ def fed(digest: Any, thing: Any) -> None:
     else:
         digest.update(
             repr(float(thing) if isinstance(thing, float) else thing).encode()
-        )  # whose kind engines differ in
+        )  # the engines differ in its type
 
 
 def hashes(task: Task, engine: str, is_exact: bool = False) -> dict[str, str]:
-    """The hash of each scenario, by kind, policy and seed."""
+    """Return the hash of each scenario, by kind, policy and seed."""
     with ExitStack() as changed:
-        for module in (identity, simulate):  # that the version is another one is no difference here
+        for module in (identity, simulate):  # a different version does not count as a difference here
             changed.enter_context(patch.object(module, "code_version", str))
         if is_exact:  # loops for just the features of each run, with the policy inlined
             changed.enter_context(patch.object(code, "INLINED_FROM", 0))
@@ -123,7 +122,7 @@ def _hashes(task: Task, engine: str) -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 1 where a hash differs."""
+    """Write or check hashes; return 1 if any differs."""
     parser = argparse.ArgumentParser(prog="python -m verification.corpus", description=__doc__)
     parser.add_argument("verb", choices=("write", "check"))
     parser.add_argument("file", type=Path)

@@ -1,4 +1,4 @@
-"""How often the intervals hold the true value: ``python -m verification.coverage``.
+"""How often intervals contain the true value: ``python -m verification.coverage``.
 
 Queues with a known answer are simulated with Poisson arrivals and exponential sizes, in experiments of some
 replications each. The share of the experiments whose interval holds the exact value must lie within the binomial bounds
@@ -23,7 +23,7 @@ from vinesim.studies.statistics import Interval, mean_interval, quantile_interva
 from vinesim.studies.until import GROWTH
 
 CONFIDENCE = 0.95
-BOUNDS = 0.999  # of the binomial interval round the coverage that is found
+BOUNDS = 0.999  # confidence of the binomial interval around the measured coverage
 RATE, JOBS, WARM_UP = 0.6, 4000, {"share": 0.2}
 SEEDS_EACH = 10_000  # seeds set aside for an experiment
 
@@ -34,14 +34,14 @@ class Check:
 
     name: str
     expected: float
-    experiment: Callable[[Iterator[int]], Interval]  # takes as many seeds as it needs
+    experiment: Callable[[Iterator[int]], Interval]  # takes the number of seeds that it needs
     promised: float = CONFIDENCE
-    is_exact: bool = True  # False: more than the promise is fine too
+    is_exact: bool = True  # False: a higher coverage than promised is also accepted
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the experiments of a check found."""
+    """The result of the experiments of a check."""
 
     held: int
     experiments: int
@@ -56,7 +56,7 @@ class Coverage:
 
 @cache
 def latency(units: int, seed: int, jobs: int = JOBS, warm_up: str | None = None) -> dict[str, float]:
-    """The jobs' latencies in one run of M/M/c with ``units`` of total speed 1, after the warm-up.
+    """Return the latencies of jobs in one run of M/M/c with ``units`` of total speed 1, after the warm-up.
 
     The arrivals and sizes of a seed are the same for each number of units.
     """
@@ -66,7 +66,7 @@ def latency(units: int, seed: int, jobs: int = JOBS, warm_up: str | None = None)
 
 
 def mean_sojourn(units: int) -> float:
-    """Mean time in an M/M/c system with ``units`` of total speed 1."""
+    """Return the mean time in an M/M/c system with ``units`` of total speed 1."""
     load = RATE * units
     return erlang_c(units, load) / (1 - RATE) + units
 

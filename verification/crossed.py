@@ -18,7 +18,7 @@ from verification import each_policy
 
 
 def shares_without_plans(n: int) -> dict[str, int]:
-    """How many of n scenarios each policy gets that does not plan."""
+    """Return how many of n scenarios each policy that does not plan gets."""
     return {name: share for name, share in shares(n).items() if name in without_plans()}
 
 

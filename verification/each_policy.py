@@ -22,7 +22,7 @@ Check = Callable[[int, str], Checked]  # of the scenario of a seed, under a poli
 
 
 class Found(NamedTuple):
-    """What the scenarios of one policy showed."""
+    """The findings about the scenarios of one policy."""
 
     policy: str
     ends: Counter[str]  # how the runs ended; "refused" for those that have no result

@@ -34,17 +34,17 @@ class Known:
 
 
 def response(case: vs.Scenario, result: vs.Result) -> np.ndarray:
-    """The time of each task in the system."""
+    """Return the time of each task in the system."""
     return result.outcome.task_finish_us - case.workload.arrival_us
 
 
 def wait(case: vs.Scenario, result: vs.Result) -> np.ndarray:
-    """The wait of each task, after a warm-up."""
+    """Return the wait of each task, after a warm-up."""
     return (result.outcome.task_init_us - case.workload.arrival_us)[int(WARM_UP * case.workload.n_jobs) :]
 
 
 def of_class(urgent: bool) -> Callable[[vs.Scenario, vs.Result], np.ndarray]:
-    """The response of one of two classes of priority."""
+    """Return a function that gives the responses of one of two priority classes."""
 
     def measure(case: vs.Scenario, result: vs.Result) -> np.ndarray:
         chosen = (case.workload.priority > 0) == urgent
@@ -98,7 +98,7 @@ def shortest_first(rho: float) -> float:
 
 
 def settled(case: vs.Scenario, result: vs.Result) -> np.ndarray:
-    """The response of each task, after a warm-up."""
+    """Return the response of each task, after a warm-up."""
     return response(case, result)[int(WARM_UP * case.workload.n_jobs) :]
 
 
@@ -122,7 +122,7 @@ def failing(
 
 
 def repeated(work: float, repair: float = REPAIR) -> float:
-    """Mean time until an uninterrupted stretch of work, with exponential failures."""
+    """Return the mean time until an uninterrupted stretch of work is done, with exponential failures."""
     return (math.exp(RATE * work) - 1) * (1 / RATE + repair)
 
 

@@ -171,7 +171,7 @@ def coverage(n_logs: int, seed: int) -> tuple[float, float]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Verify all generators; 1 if one fails."""
+    """Verify all generators; return 1 if one fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=100_000)

@@ -114,7 +114,7 @@ def main() -> int:
 
 
 def kill(folder: Path, target: Target, n_kills: int, workers: int, dice: random.Random) -> dict[str, int]:
-    """Kill a command ``n_kills`` times; what was found."""
+    """Kill a command ``n_kills`` times; return the findings."""
     (folder / f"{target.command}.yaml").write_text(json.dumps(target.document))
     _start(folder, target, "whole", workers).wait()  # compiles what is not compiled yet
     shutil.rmtree(folder / "whole")
@@ -157,7 +157,7 @@ def kill(folder: Path, target: Target, n_kills: int, workers: int, dice: random.
 
 
 def kill_runs(folder: Path, n_kills: int, dice: random.Random) -> int:
-    """Kill runs that replace a result; the exit code."""
+    """Kill runs that replace a result; return the exit code."""
     (folder / "home").mkdir()
     words = [sys.executable, "-m", "vinesim", "run", str(SCENARIO), "--out", "home/o"]
 

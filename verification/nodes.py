@@ -15,7 +15,7 @@ from vinesim.policies.registry import policies
 
 
 def shares(n: int) -> dict[str, int]:
-    """How many of n scenarios each policy gets that takes nodes and gangs: all as many."""
+    """Return how many of n scenarios each policy that supports nodes and gangs gets: an equal number."""
     names = [
         name
         for name, policy in policies().items()

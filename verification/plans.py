@@ -32,12 +32,12 @@ def p99_wait_us(c: int, load: float) -> float:
 
 
 def smallest(load: float, limit_us: float) -> int:
-    """The fewest servers whose 99th percentile is within the limit."""
+    """Return the fewest servers whose 99th percentile is within the limit."""
     return next(c for c in range(math.floor(load) + 1, MOST_SERVERS) if p99_wait_us(c, load) <= limit_us)
 
 
 def planned(load: float, limit_us: float, folder: Path) -> int | None:
-    """What a plan recommends, from runs whose arrivals are random and whose sizes are exponential."""
+    """Return what a plan recommends, from runs with random arrivals and exponential sizes."""
     sizes = np.random.default_rng(7).exponential(SERVICE_US, N_JOBS)
     rows = "".join(f"{i},{size:.6g}\n" for i, size in enumerate(sizes))
     (folder / "sizes.csv").write_text("arrival_us,operations\n" + rows)  # the plan replaces the arrivals

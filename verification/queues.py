@@ -310,7 +310,7 @@ def of_each(n: int) -> float:
 
 
 def simulated_mean(system: System, seed: int, n: int) -> float:
-    """The measured mean of one replication."""
+    """Return the measured mean of one replication."""
     case = system.build(np.random.default_rng([seed, zlib.crc32(system.name.encode())]), n)
     outcome = vs.simulate(case, engine="compiled").outcome
     until = outcome.task_init_us if system.measure == "wait" else outcome.task_finish_us

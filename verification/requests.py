@@ -32,7 +32,7 @@ class Known:
 
 
 def erlang_b(servers: int, load: float) -> float:
-    """Probability that all servers of a loss system are busy."""
+    """Return the probability that all servers of a loss system are busy."""
     blocked = 1.0
     for k in range(1, servers + 1):
         blocked = load * blocked / (k + load * blocked)
@@ -113,7 +113,7 @@ def verify(known: Known, replications: int, n: int, seed: int, confidence: float
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Verify all systems; 1 if one fails."""
+    """Verify all systems; return 1 if one fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=20)
     parser.add_argument("--requests", type=int, default=100_000)

@@ -14,7 +14,7 @@ from vinesim.cli.main import app
 
 @dataclass(frozen=True)
 class Finished:
-    """What a command left: exit code, standard output, standard error."""
+    """The result of a command: exit code, standard output, standard error."""
 
     code: int
     out: str
@@ -30,7 +30,7 @@ def vinesim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("COLUMNS", "100")
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            capsys.readouterr()  # what was said before
+            capsys.readouterr()  # discard earlier output
             code = report_errors(app)
         captured = capsys.readouterr()
         return Finished(code, captured.out, captured.err)

@@ -1,4 +1,4 @@
-"""Scenarios to explore, and what a page asks without a page."""
+"""Scenarios to explore, and requests like those of a page."""
 
 import asyncio
 import json
@@ -16,12 +16,12 @@ SMALL = ("workload.options.n_jobs=40",)
 
 @pytest.fixture
 def quickstart():
-    """The example of the README with fewer jobs, in plain Python."""
+    """Return the example of the README with fewer jobs, in plain Python."""
     return Explored(EXAMPLES / "quickstart.yaml", SMALL, "reference")
 
 
 class Listener:
-    """Notes what a job tells; says stop when there are ``stops_after`` messages."""
+    """Records the messages of a job, and stops it after ``stops_after`` of them."""
 
     def __init__(self, stops_after=10**9):
         self.progress, self.stops_after = [], stops_after
@@ -34,7 +34,7 @@ class Listener:
 
 
 def asked(app, method, path, headers, body=None):
-    """Status, headers and text of what an ASGI application answers."""
+    """Return the status, headers and text of an ASGI application's answer."""
     sent = []
 
     async def receive():

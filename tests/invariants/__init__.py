@@ -1,7 +1,7 @@
-"""What must hold of every result, whoever scheduled: checked from the tables and the scenario alone.
+"""Rules that every result must satisfy under any policy, checked from only the tables and the scenario.
 
-``violations`` reads what a reader of the result folder gets, and computes everything once more in plain loops. Each
-rule is a function of :class:`~tests.invariants.facts.Facts` that yields what it finds wrong.
+``violations`` reads the tables of a result and recomputes everything in plain loops. Each rule is a function of
+:class:`~tests.invariants.facts.Facts` that yields the violations.
 """
 
 from collections.abc import Callable, Iterator
@@ -72,6 +72,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def violations(scenario: vs.Scenario, reported: vs.Result | Folder, policy: Any) -> list[str]:
-    """What is wrong with a result: the rule's name and where; empty if nothing is. ``policy`` is the bound one."""
+    """Return the violations of a result, each with its rule's name and place. ``policy`` is the bound one."""
     facts = Facts(scenario, reported if isinstance(reported, Folder) else Folder.of(reported), policy)
     return [f"{rule.__name__}: {text}" for rule in RULES for text in rule(facts)]

@@ -13,7 +13,7 @@ MINUTE_US = 6e7
 
 
 def the_table_is_its_requests(facts: Facts) -> Iterator[str]:
-    """Each number of each application, from the jobs and the tasks."""
+    """Each number of each application follows from the jobs and the tasks."""
     rows, work = facts.folder.applications, facts.work
     if (rows is None) != (work.application is None or work.deadline_us is None):
         yield "there is a table of applications without any with deadlines, or the reverse"
@@ -44,7 +44,7 @@ def the_table_is_its_requests(facts: Facts) -> Iterator[str]:
 
 
 def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[str, object]:
-    """The row of one application."""
+    """Return the expected row of one application."""
     numbers = {job["job"] for job in jobs}
     tasks = [row for row in facts.folder.tasks if row["job"] in numbers]
     started = [row for row in tasks if row["unit"] >= 0]
@@ -92,7 +92,7 @@ def consolidation_within_the_limit(facts: Facts) -> Iterator[str]:
 
 
 def _heeded(facts: Facts) -> list[tuple[int, object]]:
-    """(code, application) of those that the policy looks at."""
+    """Return (code, application) of those that the policy reads."""
     if "application" not in facts.groups or facts.work.application is None:
         return []
     listed = listed_by_code(facts.work, facts.scenario.applications)
@@ -100,7 +100,7 @@ def _heeded(facts: Facts) -> list[tuple[int, object]]:
 
 
 def gangs_start_at_once(facts: Facts) -> Iterator[str]:
-    """All members of a gang at one time, on one node each, of one processor type; or none of them."""
+    """All members of a gang start at one time, each on its own node, on one processor type; or none does."""
     if facts.scenario.outages:  # some nodes of a request may be lost
         return
     for code, one in _heeded(facts):
@@ -120,7 +120,7 @@ def gangs_start_at_once(facts: Facts) -> Iterator[str]:
 
 
 def applications_stay_on_their_nodes(facts: Facts) -> Iterator[str]:
-    """All requests of the policies of the package; of those of the tests, which ask for any unit, gangs only."""
+    """Requests run on nodes with their application's data; under policies of the tests, only gangs do."""
     is_of_tests = facts.policy.name.startswith("test_")
     for code, one in _heeded(facts):
         for hold in facts.folder.holds if one.nodes else ():

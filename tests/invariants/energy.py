@@ -17,7 +17,7 @@ J = 1e-6  # of a W x us
 
 
 def energy_is_the_integral_of_power(facts: Facts) -> Iterator[str]:
-    """Each unit's energy by its state; under a batch policy on linear powers it is counted by period."""
+    """Each unit's energy by state is the integral of its power; batch policies on linear powers count it by period."""
     running = [p for p in facts.unit_type if facts.runs(p)]
     is_known = facts.scenario.power_w is not None or all(facts.types[p].has_own_power for p in running)
     rows = facts.folder.units
@@ -39,7 +39,7 @@ def is_counted_by_period(facts: Facts) -> bool:
 
 
 def bills_are_those_of_the_energy(facts: Facts) -> Iterator[str]:
-    """Each J costs, and emits, what a kWh does at its time; those of a batch policy on linear powers by period."""
+    """Each joule costs and emits what a kWh does at its time; batch policies on linear powers count it by period."""
     grid, reported = facts.scenario.electricity, facts.folder.summary.get("energy", {})
     if "kwh" not in reported or is_counted_by_period(facts):
         return
@@ -54,7 +54,7 @@ def bills_are_those_of_the_energy(facts: Facts) -> Iterator[str]:
 
 
 def rate_at(rate: Any, time: float) -> float:
-    """A rate per kWh at a time."""
+    """Return a rate per kWh at a time."""
     if not isinstance(rate, Series):
         return float(rate)
     within = (rate.start_us + time) % rate.length_us
@@ -62,7 +62,7 @@ def rate_at(rate: Any, time: float) -> float:
 
 
 def changes_of(rate: Any, until: float) -> set[float]:
-    """When a rate changes in a run that lasts so long."""
+    """Return the times at which a rate changes until ``until``."""
     if not isinstance(rate, Series):
         return set()
     rounds = range(math.ceil((rate.start_us + until) / rate.length_us) + 1)
@@ -71,7 +71,7 @@ def changes_of(rate: Any, until: float) -> set[float]:
 
 
 def spent(facts: Facts, unit: int, rate: Any = 1.0) -> tuple[float, ...]:
-    """J that the unit used in each of its states, each times the rate at its time, moment by moment."""
+    """Return the energy of a unit by state, J, each joule times the rate at its time, computed moment by moment."""
     kind, here = facts.types[facts.unit_type[unit]], facts.holds_on[unit]
     begun = [hold for hold in here if hold.start == hold.start]
     cuts = {0.0, facts.makespan, *(t for h in here for t in (h.begin, h.start, h.end) if t == t)}
@@ -100,12 +100,12 @@ def spent(facts: Facts, unit: int, rate: Any = 1.0) -> tuple[float, ...]:
 
 
 def is_behind(facts: Facts, hold: Hold) -> bool:
-    """Whether it was consolidated with another task."""
+    """Whether the task was consolidated behind another one."""
     return hold.amount == 0.0 < facts.takes(hold.task, hold.unit)
 
 
 def power(facts: Facts, unit: int, executing: list[Hold]) -> float:
-    """W of a unit on which tasks execute."""
+    """Return the power of a unit on which tasks execute, W."""
     kind, amount = facts.types[facts.unit_type[unit]], sum(hold.amount for hold in executing)
     if kind.dynamic_power_w is not None:
         return kind.idle_power_w + kind.dynamic_power_w * amount
@@ -116,7 +116,7 @@ def power(facts: Facts, unit: int, executing: list[Hold]) -> float:
 
 
 def energy_adds_up(facts: Facts) -> Iterator[str]:
-    """The parts are the unit's, the units' are the types' and the run's, and the periods' are the run's."""
+    """The energies of states add up to the unit's, those of units to the type's and the run's, and so do periods'."""
     summary, rows = facts.folder.summary, facts.folder.units
     if "active_j" not in rows[0]:
         return
@@ -142,7 +142,7 @@ def energy_adds_up(facts: Facts) -> Iterator[str]:
 
 
 def periods_are_those_of_the_run(facts: Facts) -> Iterator[str]:
-    """Each period's units with tasks, its energy as the accounting reads it, and its over-commitment."""
+    """Each period has the right units with tasks, energy by its accounting, and over-commitment."""
     rows = facts.folder.periods
     if (rows is None) == facts.is_batch:
         yield "there are periods without a batch policy, or the reverse"
@@ -172,7 +172,7 @@ def periods_are_those_of_the_run(facts: Facts) -> Iterator[str]:
         if not is_counted_by_period(facts) or not is_plain(facts, there):
             continue
         expected = row["n_periods"] * period_energy(facts, there, begin, length)
-        extra = row["energy_j"] - expected  # to wake up and to move
+        extra = row["energy_j"] - expected  # for wake-ups and moves
         accounting = facts.scenario.accounting
         size = max(abs(expected), abs(row["energy_j"]))
         if extra < -1e-9 * size or (extra > 1e-9 * size and not (accounting.wake_up_j or accounting.migration_j)):
@@ -180,7 +180,7 @@ def periods_are_those_of_the_run(facts: Facts) -> Iterator[str]:
 
 
 def is_plain(facts: Facts, there: list[Hold]) -> bool:
-    """Whether the tables tell when the tasks of a period end."""
+    """Whether the tables show when the tasks of a period end."""
     return all(
         facts.folder.tasks[hold.task]["finish_us"] == facts.folder.tasks[hold.task]["finish_us"]
         and not facts.shares_speed(hold.unit)
@@ -189,7 +189,7 @@ def is_plain(facts: Facts, there: list[Hold]) -> bool:
 
 
 def period_energy(facts: Facts, there: list[Hold], begin: float, length: float) -> float:
-    """J of one period, without what wakes units up and moves tasks."""
+    """Return the energy of one period, J, without wake-ups and moves."""
     reading, total = facts.scenario.accounting.energy, 0.0
     for unit in range(facts.n_units):
         kind = facts.types[facts.unit_type[unit]]

@@ -1,4 +1,4 @@
-"""A result's tables compared with what the scenario says of each task and unit."""
+"""Facts about each task and unit, from a result's tables and the scenario."""
 
 import itertools
 import math
@@ -48,7 +48,7 @@ class Facts:
 
     @property
     def keeps_progress(self) -> bool:
-        """Whether tasks may go on where they were left, are killed, withdrawn, or never end."""
+        """Whether tasks may resume where they stopped, are killed or withdrawn, or never end."""
         work = self.work
         reported = (work.checkpoint_us, work.restart_us, work.withdraw_us, work.limit_us)
         preempts = getattr(self.policy, "preempts", False)
@@ -56,8 +56,10 @@ class Facts:
 
     @cached_property
     def due(self) -> list[float]:
-        """When each job has arrived and all that it waits for are over, by the times of their tasks; infinite: never,
-        as for one that is withdrawn before."""
+        """When each job has arrived and all its dependencies are over, by the times of their tasks.
+
+        Infinite if that never happens, for example because the job is withdrawn before.
+        """
         work, found = self.work, self.work.arrival_us.tolist()
         for job in range(work.n_jobs) if work.after is not None else ():
             waits_for = work.after[work.after_first[job] : work.after_first[job + 1]]
@@ -69,7 +71,7 @@ class Facts:
 
     @cached_property
     def eligible(self) -> list[float]:
-        """The same; NaN if the run did not come to it."""
+        """As ``due``; NaN if the run ended before."""
         return [time if time <= self.makespan else math.nan for time in self.due]
 
     def over(self, job: int) -> float:
@@ -96,7 +98,7 @@ class Facts:
         return size if limit is None else min(limit, size)
 
     def share_of_speed(self, task: int, unit: int, load: float) -> float:
-        """The speed of a task on the unit, relative to one alone."""
+        """Return the speed of a task on the unit, relative to that of a task alone."""
         kind = self.types[self.unit_type[unit]]
         if load <= self.parallelism(unit):
             return 1.0
@@ -122,7 +124,7 @@ class Facts:
         return self.types[self.unit_type[unit]].batching is not None
 
     def draws_power(self, unit: int) -> bool:
-        """Whether the unit draws another power while a task holds it."""
+        """Whether the power of the unit changes while a task holds it."""
         code = self.unit_type[unit]
         table = self.scenario.power_w
         return self.runs(code) or self.types[code].has_own_power or (table is not None and bool(table[code].any()))
@@ -143,11 +145,11 @@ class Facts:
         return self.is_on_nodes(task) or (within is not None and within[self.job[task]] != NO_GANG)
 
     def member(self, task: int) -> int:
-        """Which of its job's tasks it is."""
+        """Return the index of a task in its job."""
         return task - int(self.work.job_first[self.job[task]])
 
     def is_on_nodes(self, task: int) -> bool:
-        """Whether it is of a request on several nodes, which the policy starts together."""
+        """Whether the task belongs to a request on several nodes, which the policy starts together."""
         return self._is_on_nodes[self.job[task]]
 
     @cached_property
@@ -172,7 +174,7 @@ class Facts:
         return 0.0 if table is None else float(table[self.unit_type[unit], self.kind[task]])
 
     def joined(self, n: int, task: int, unit: int) -> float | None:
-        """What the table says for ``n`` consolidated tasks; None: there is none for them."""
+        """Return the table's time for ``n`` consolidated tasks; None if there is no table for them."""
         if self.scenario.consolidated_us is None:
             return None
         row = self.scenario.consolidated_us[self.unit_type[unit], self.kind[task]]
@@ -197,7 +199,7 @@ class Facts:
 
     @cached_property
     def holds_of(self) -> dict[int, list[Hold]]:
-        """Of each task on the units that it ran on, in the order of time."""
+        """The holds of each task on the units that it ran on, in order of time."""
         found: dict[int, list[Hold]] = defaultdict(list)
         for hold in sorted(self.folder.holds, key=lambda h: (h.begin, h.end)):
             if hold.part == 0:
@@ -205,13 +207,13 @@ class Facts:
         return found
 
     def given(self, task: int) -> float:
-        """When the policy last gave a task to a unit; NaN: never."""
+        """Return the last start of a task; NaN if it never started."""
         row, run = self.folder.tasks[task], self.last_run(task)
         time = row["granted_us"] if "granted_us" in row else run[0].begin if run else None
         return math.nan if time is None else float(time)
 
     def last_run(self, task: int) -> list[Hold]:
-        """Where the task was from its last start on: several holds if a batch policy moved it."""
+        """Return the holds of a task from its last start on; several if a batch policy moved it."""
         mine = self.holds_of.get(task, [])
         ends = ENDS_RUN if self.is_batch else (*ENDS_RUN, "moved")
         return mine[max((i + 1 for i, h in enumerate(mine) if h.outcome in ends), default=0) :]
@@ -273,11 +275,11 @@ class Facts:
         return sorted(t for t in times if math.isfinite(t) and t <= self.makespan)
 
     def load(self, unit: int, time: float) -> float:
-        """What is held of the unit right after a time."""
+        """Return the amount held of the unit right after a time."""
         return sum(h.amount for h in self.holds_on[unit] if h.begin <= time < h.end)
 
     def service(self, task: int, unit: int, begin: float, end: float) -> float:
-        """Us of full speed that a task got if it was on the unit all that time."""
+        """Return the time at full speed, us, that a task got on the unit during an interval."""
         if not self.shares_speed(unit):
             return end - begin
         others = [h for h in self.holds_on[unit] if h.begin < end and h.end > begin]
@@ -298,7 +300,7 @@ class Facts:
         return value is None or value != value
 
     def same(self, found: float | None, expected: float | None, size: float = 0.0, slack: float = 1e-9) -> bool:
-        """Whether two numbers are the same but for rounding, relative to numbers of some size; both may be missing."""
+        """Whether two numbers are equal except for rounding, relative to numbers of this size; both may be missing."""
         if found is None or expected is None or found != found or expected != expected:
             return (found is None or found != found) and (expected is None or expected != expected)
         return found == expected or abs(found - expected) <= slack * max(abs(found), abs(expected), size)

@@ -1,4 +1,4 @@
-"""The numbers of the summary, from the tables."""
+"""The numbers of the summary follow from the tables."""
 
 import math
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
 
 
 def waited(facts: Facts, row: dict[str, Any]) -> float:
-    """How long a task had no unit from when its job was eligible to its last start."""
+    """Return how long a task had no unit from the eligibility of its job to its last start."""
     waits, free = 0.0, facts.eligible[row["job"]]
     for hold in sorted(facts.holds_of.get(row["task"], ()), key=lambda hold: hold.begin):
         if hold.begin < row["init_us"]:
@@ -88,12 +88,12 @@ def waited(facts: Facts, row: dict[str, Any]) -> float:
 
 
 def before(facts: Facts, row: dict[str, Any]) -> float:
-    """How long a task held its unit before its last start."""
+    """Return how long a task held units before its last start."""
     return math.fsum(h.end - h.begin for h in facts.holds_of.get(row["task"], ()) if h.begin < row["init_us"])
 
 
 def away(facts: Facts, row: dict[str, Any]) -> float:
-    """How long no task of a job held a unit, between the job's first start and its last."""
+    """Return how long no task of a job held a unit between the job's first start and its last."""
     tasks = range(facts.work.job_first[row["job"]], facts.work.job_first[row["job"] + 1])
     holds = sorted((hold.begin, hold.end) for task in tasks for hold in facts.holds_of.get(task, ()))
     if not holds:
@@ -106,7 +106,7 @@ def away(facts: Facts, row: dict[str, Any]) -> float:
 
 
 def spread(facts: Facts, name: str, reported: dict[str, Any], values: list[float]) -> Iterator[str]:
-    """What is wrong with a distribution of the finite values."""
+    """Yield the errors in a reported distribution of the finite values."""
     there = [value for value in values if math.isfinite(value)]
     expected: dict[str, float | None] = dict.fromkeys(("mean", "max", *(rank for rank, _ in RANKS)))
     if there:
@@ -118,7 +118,7 @@ def spread(facts: Facts, name: str, reported: dict[str, Any], values: list[float
 
 
 def utilization_of_the_summary(facts: Facts) -> Iterator[str]:
-    """Of all units and of each type, the allocated share weighted by their capacity; and percentiles over units."""
+    """Utilisation of all units and of each type is the allocated share weighted by capacity; so are percentiles."""
     reported = facts.folder.summary["utilization"]
     if any(reported[name] != value for name, value in reported["allocated"].items()):
         yield "the headline is not what is allocated"

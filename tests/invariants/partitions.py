@@ -11,7 +11,7 @@ NONE = -1
 
 
 def _name(facts: Facts, hold: Hold) -> str:
-    """The partition of a hold's job; empty if it has none."""
+    """Return the partition of a hold's job; empty if it has none."""
     code = int(facts.work.partition[facts.job[hold.task]])
     return "" if code == NONE else facts.work.partition_names[code]
 
@@ -64,13 +64,13 @@ def cohorts_lend_no_more_than_they_have(facts: Facts) -> Iterator[str]:
 
 
 def _held_of(facts: Facts, holds: list[Hold], types: str) -> Iterator[tuple[float, float]]:
-    """How much of some types is held from each time on at which that changes."""
+    """Return the amount of some types that is held from each change on, by time."""
     counted = [h for h in holds if facts.types[facts.unit_type[h.unit]].name in types.split("|")]
     for time in sorted({time for hold in counted for time in (hold.begin, hold.end)}):
         yield time, sum(hold.amount for hold in counted if hold.begin <= time < hold.end)
 
 
 def _at(levels: dict[float, float], time: float) -> float:
-    """The last of some levels that begins by a time."""
+    """Return the last level that begins by a time."""
     before = [begin for begin in levels if begin <= time]
     return levels[max(before)] if before else 0.0

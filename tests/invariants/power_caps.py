@@ -1,4 +1,4 @@
-"""Power caps: what racks and the datacenter draw by what the tables say was held, in plain loops."""
+"""Power caps: the power of racks and of the datacenter by the holds in the tables, in plain loops."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def caps_are_kept(facts: Facts) -> Iterator[str]:
 
 
 def draw_at(facts: Facts, unit: int, time: float) -> float:
-    """W that count for the unit right after a time: a task counts from when it is given to the unit."""
+    """Return the power that counts for the unit right after a time, W; a task counts once it holds the unit."""
     kind, here = facts.types[facts.unit_type[unit]], [h for h in facts.holds_on[unit] if h.begin <= time < h.end]
     asleep = kind.idle_power_w if kind.sleep_power_w is None else kind.sleep_power_w
     if not any(hold.amount > 0 for hold in here):

@@ -1,4 +1,4 @@
-"""Work done is work asked: the segments of a task together do its work once, but for what was lost."""
+"""The segments of a task together do its work exactly once, apart from what was lost."""
 
 import math
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def _of(column, row, default):
 
 
 def _left(facts: Facts, task: int, hold: Hold, left: float, done: float, work: float) -> float | None:
-    """What is left after a segment; None if rounding decides."""
+    """Return the work left after a segment; None if it depends on rounding."""
     if work in (0.0, math.inf):
         return left
     mode = "checkpoint" if hold.outcome in ("interrupted", "failed") else facts.scenario.preemption

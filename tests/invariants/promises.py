@@ -1,4 +1,4 @@
-"""What policies promise: order, no idling, requests that are met."""
+"""The promises of policies: order, no idling, and requests that are met."""
 
 import math
 from collections import defaultdict
@@ -17,7 +17,7 @@ MEETS_REQUESTS |= {"rb_fifo", "rb_sjf", "rb_ljf", "llf", "ff", "ffd", "bf", "bfd
 
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
-    """Of a policy that promises it: no task starts before an older one, or before that was withdrawn."""
+    """Under a policy that declares it, no task starts before an older one has started or was withdrawn."""
     if not facts.policy.starts_in_order or facts.outages or facts.scenario.is_disaggregated:
         return  # what is prefilled waits once more
     if any(one.quota or one.user_quota for one in facts.scenario.partitions):
@@ -29,7 +29,7 @@ def in_order_of_arrival(facts: Facts) -> Iterator[str]:
 
 
 def overtaken(facts: Facts, tasks: Sequence[int], until: Mapping[int, float] | Sequence[float]) -> Iterator[str]:
-    """Of tasks in the order of arrival: which begin while an older one waits that is eligible."""
+    """Return the tasks, given in order of arrival, that begin while an older eligible one waits."""
     since = [facts.eligible[facts.job[task]] for task in tasks]
     for place, task in enumerate(tasks):
         begin = facts.given(task)
@@ -60,7 +60,7 @@ def order_within_an_application(facts: Facts) -> Iterator[str]:
 
 
 def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
-    """Of a policy that promises it, for equal demands: from the loads and queues right after every event."""
+    """Under a policy that declares it, no unit with room idles while tasks of equal demands wait."""
     demands = np.array(facts.demand)
     is_equal = np.isnan(demands).all() or (demands == demands[0]).all()
     if facts.work.withdraw_us is not None:

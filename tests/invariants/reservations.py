@@ -35,7 +35,7 @@ def is_placed(facts: Facts, task: int, begin: float) -> bool:
 
 
 def expected_us(facts: Facts, task: int, job: int) -> float:
-    """The least that is certain: an estimate for one type only, or else the shortest true time; at most the limit."""
+    """Return the least certain run time, us: an estimate for one type, or the shortest true time; at most the limit."""
     work, scenario = facts.work, facts.scenario
     if work.estimate_us is not None:
         found = 0.0 if len(scenario.running_types) > 1 else float(work.estimate_us[task])

@@ -8,7 +8,7 @@ OVER = 1 + 1e-8  # demands such as 0.1 do not add up exactly
 
 
 def amounts_are_the_demands(facts: Facts) -> Iterator[str]:
-    """What a task holds is its demand of that unit, or nothing behind the one that it was started with."""
+    """A task holds its demand of the unit, or nothing if it is consolidated behind another one."""
     has_amounts = "amount" in facts.folder.tables["tasks"]
     for hold in facts.folder.holds:
         expected = facts.takes(hold.task, hold.unit)
@@ -29,7 +29,7 @@ def units_can_run_their_tasks(facts: Facts) -> Iterator[str]:
 
 
 def no_unit_over_its_capacity(facts: Facts) -> Iterator[str]:
-    """At no time, unless the policy may over-commit; serving engines take any number of requests."""
+    """No unit is over-committed unless the policy may do so; serving engines take any number of requests."""
     if facts.policy.may_overcommit:
         return
     for unit in (unit for unit in range(facts.n_units) if not facts.is_engine(unit)):
@@ -40,7 +40,7 @@ def no_unit_over_its_capacity(facts: Facts) -> Iterator[str]:
 
 
 def active_time_is_the_union_of_intervals(facts: Facts) -> Iterator[str]:
-    """And the allocated time the sum of share x time; both, over the makespan, the two utilisations."""
+    """Active time is the union of intervals, allocated time the sum of share x time; both give the utilisations."""
     span = facts.makespan
     for unit, row in enumerate(facts.folder.units):
         allocated, active = facts.folder.measured(unit, 0.0, span)

@@ -1,4 +1,4 @@
-"""The tables themselves: each row once, under its columns, and why the run ended."""
+"""The tables themselves: their rows, their columns, and the exit reason."""
 
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ DECLARED = {table.name: table.columns for table in OF_RUNS}
 
 
 def columns_are_as_declared(facts: Facts) -> Iterator[str]:
-    """Known names, types, one length; nothing is missing where nothing may be."""
+    """Columns have known names, types and one length, and values where none may be missing."""
     for name, table in facts.folder.tables.items():
         known = {column.name: column for column in DECLARED[name]}
         if len({len(values) for values in table.values()}) > 1:
@@ -31,7 +31,7 @@ def columns_are_as_declared(facts: Facts) -> Iterator[str]:
 
 
 def every_task_once(facts: Facts) -> Iterator[str]:
-    """One row a task, with what the scenario says of it; its unit is one of the units."""
+    """There is one row per task with its facts from the scenario, and its unit exists."""
     rows, units = facts.folder.tasks, facts.folder.units
     if [row["task"] for row in rows] != list(range(facts.work.n_tasks)):
         yield "the tasks are not those of the workload, each once"
@@ -110,7 +110,7 @@ def exit_reason(facts: Facts) -> Iterator[str]:
         if not left or facts.makespan != facts.scenario.horizon_us:
             yield "HORIZON, but nothing was cut off there"
     elif reason == "STALLED":
-        never = np.isinf(facts.work.operations)  # those that were consolidated with one do not end either
+        never = np.isinf(facts.work.operations)  # neither do those consolidated with one
         endless = [
             row for row in left if row["unit"] >= 0 and (never[row["task"]] or (facts.consolidates and never.any()))
         ]

@@ -112,7 +112,7 @@ class HandClock:
 
 
 class CoreTest:
-    """A core, its clock, and what it has sent to each peer. Peers are plain text."""
+    """A manager's core with its clock and the messages that it has sent. Peers are plain text."""
 
     def __init__(self, folder: Path, text: str = CLUSTER):
         self._folder, self._state = folder, folder / "state"
@@ -122,22 +122,22 @@ class CoreTest:
         self.begin()
 
     def begin(self) -> None:
-        """Start the manager, or start it again after it died without a word."""
+        """Start the manager, or restart it after a crash."""
         cluster = cluster_in(self._state)
         journal = Journal(self._state / "journal")
         self.core = Core(cluster, component(cluster), journal, self.clock, self._state)
-        weakref.finalize(self.core, journal._db.close)  # without a commit, as when a process dies
+        weakref.finalize(self.core, journal._db.close)  # without a commit, as in a crash
         self.turn()
 
     def turn(self, *messages: tuple[str, dict[str, Any]], after_us: float = 1e3) -> list[tuple[str, dict[str, Any]]]:
-        """Move the clock, hand in messages, and return what is sent."""
+        """Move the clock, deliver messages, and return what the core sends."""
         self.clock.us += after_us
         sent = self.core.turn(messages)
         self.core.journal.commit()
         return sent
 
     def agent(self, node: str, epoch: int = 0, **more: Any) -> list[tuple[str, dict[str, Any]]]:
-        """Let an agent say hello, as the peer with the node's name."""
+        """Send an agent's hello from the peer with the node's name."""
         hello = {"op": "agent.hello", "node": node, "epoch": epoch, "ready": [0, 1, 2], **more}
         return self.turn((node, hello))
 
@@ -154,7 +154,7 @@ class CoreTest:
         return self.turn((peer, {"op": "job.submit", "n": self._n, "key": key, "job": job}))
 
     def end(self, node: str, attempt: int, epoch: int = 1, **end: Any) -> list[tuple[str, dict[str, Any]]]:
-        """An attempt's end: of a request with the result 7, of a command with an exit code, or as it is given."""
+        """Send the end of an attempt: of a request with the result 7, of a command with an exit code, or as given."""
         results = [] if {"exit_code", "outcome"} & set(end) else [{"result": content(7)}]
         end = {"outcome": "done", "results": results, "execution_us": 500.0, **end}
         message = {"op": "agent.ended", "ends": [{"attempt": attempt, "epoch": epoch, **end}]}
@@ -168,17 +168,17 @@ class CoreTest:
 
 
 def content(value: Any) -> bytes:
-    """A payload or a result as bytes."""
+    """Return a payload or a result as bytes."""
     return b"".join(parts_of(value))
 
 
 def result_of(answer: dict[str, Any]) -> Any:
-    """The result in an answer."""
+    """Return the result in an answer."""
     return value_of(answer["result"])
 
 
 def only(sent: list[tuple[str, dict[str, Any]]], op: str) -> dict[str, Any]:
-    """The one message of a kind."""
+    """Return the only message with an ``op``."""
     (found,) = every(sent, op)
     return found
 
@@ -188,7 +188,7 @@ def every(sent: list[tuple[str, dict[str, Any]]], op: str) -> list[dict[str, Any
 
 
 class Processes:
-    """Manager and agents as processes, without Ray: the test starts, stops and ends them by their numbers."""
+    """A manager and agents as processes, without Ray; the test starts and ends them."""
 
     def __init__(self, folder: Path, text: str = CLUSTER):
         self.folder = folder / "state"
@@ -214,7 +214,7 @@ class Processes:
         return self._running[name].poll() is not None
 
     def devices(self, node: str) -> list[int]:
-        """The numbers of a node's processes that live."""
+        """Return the ids of a node's live processes."""
         found = []
         for path in (self.folder / "nodes" / node).glob("process-*.json"):
             pid = int(path.stem.partition("-")[2])
@@ -235,7 +235,7 @@ class Processes:
 
 @contextmanager
 def processes(folder: Path, *names: str, text: str = CLUSTER) -> Any:
-    """Processes that end with the block."""
+    """Yield processes that end with the block."""
     cluster = Processes(folder, text)
     try:
         cluster.start(*names)
@@ -255,7 +255,7 @@ def until(condition: Callable[[], Any]) -> Any:
 
 
 async def eventually(condition: Callable[[], Any]) -> Any:
-    """The same, while the event loop goes on."""
+    """Return a function that waits as :func:`until` does while the event loop continues."""
     end_s = time.monotonic() + PATIENCE_S
     while not (value := condition()):
         assert time.monotonic() < end_s, "it did not happen"

@@ -1,4 +1,4 @@
-"""The heuristics of RBSS once more, from the paper's text alone: no engine, no policy, lists and one loop."""
+"""An independent implementation of the RBSS heuristics from the paper's text: lists and one loop, no engine."""
 
 from dataclasses import dataclass, field
 
@@ -36,7 +36,7 @@ class Job:
     estimate: float
     is_for_cpu: bool
     withdraw: float = np.inf
-    finish: float = np.nan  # not known, or it was withdrawn
+    finish: float = np.nan  # unknown, or it was withdrawn
 
     def fits(self, device: Device, share: float = 1.0) -> bool:
         return (self.cores if device.is_cpu else self.sms) * share <= device.size
@@ -65,7 +65,7 @@ class Cluster:
         node.passes = 0
 
     def visit(self, node: Node) -> None:
-        """What one call of SCHEDULE does at a node."""
+        """Do at a node what one call of SCHEDULE does."""
         started = False
         for device in node.free():  # Algorithms 1 and 2
             job = next((job for job in self.queue(device.is_cpu) if job.fits(device)), None)
@@ -81,7 +81,7 @@ class Cluster:
             self.relax(node)
 
     def moving(self, node: Node) -> Job | None:
-        """The accelerator job, from the end of the queue, that is quick enough on the node's CPU."""
+        """Return the accelerator job, from the end of the queue, that is fast enough on the node's CPU."""
         for first in self.queue(False):
             limits = [first.times[device.type] for device in node.accelerators if first.fits(device)]
             if limits:
@@ -104,12 +104,12 @@ class Cluster:
 
 
 def total_us(given: Scenario, heuristic: str) -> float:
-    """When the last job of the scenario ends."""
+    """Return when the last job of the scenario ends."""
     return max(finishes_us(given, heuristic))
 
 
 def finishes_us(given: Scenario, heuristic: str) -> list[float]:
-    """When each job ends; NaN for those that are withdrawn, which comes last at an instant, before they end."""
+    """Return when each job ends; NaN if it is withdrawn before. Withdrawals come last at an instant."""
     cluster, coming = _cluster(given, heuristic), _jobs(given)
     jobs = list(coming)
     devices = [device for node in cluster.nodes for device in (node.cpu, *node.accelerators)]
@@ -139,7 +139,7 @@ def _schedule(cluster: Cluster) -> None:
 
 
 def _withdraw(cluster: Cluster, devices: list[Device]) -> bool:
-    """Whether jobs are withdrawn now."""
+    """Withdraw the jobs that are due now; return whether there were any."""
     n = len(cluster.waiting)
     cluster.waiting = [job for job in cluster.waiting if job.withdraw != cluster.now]
     ended = [device for device in devices if device.job is not None and device.job.withdraw == cluster.now]

@@ -1,4 +1,4 @@
-"""The verdicts of an item from fewer runs: one replication, say, where it has several."""
+"""The verdicts of an item from fewer runs, such as one replication instead of several."""
 
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ def small_data(item: Item, changes: dict[str, Any] | None = None) -> Data:
 
 @cache
 def usual_data(item_id: str) -> Data:
-    """Return the data without changes, which several tests look at."""
+    """Return the unchanged data, which several tests share."""
     return small_data(items()[item_id])
 
 

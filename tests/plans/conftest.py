@@ -36,12 +36,12 @@ def little_plan() -> dict[str, Any]:
 
 @pytest.fixture
 def mapping() -> dict[str, Any]:
-    """The plan, to be changed."""
+    """Return a copy of the plan for a test to change."""
     return little_plan()
 
 
 @pytest.fixture(scope="session")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
-    """The answer to the plan as it is, and its folder."""
+    """Return the answer to the unchanged plan, and its folder."""
     folder = tmp_path_factory.mktemp("planned") / "out"
     return vs.plan(little_plan(), folder, workers=1), folder

@@ -18,12 +18,12 @@ ROUGH = {"high": 1.3, "flat": 1.0, "pref": 1.15, "earliest_finish": 1.05}
 
 @cache
 def normal(*key: int) -> float:
-    """Return a number of the normal distribution, the same for the same key."""
+    """Return a normally distributed number that depends only on the key."""
     return float(np.random.default_rng(key).standard_normal())
 
 
 class SyntheticRuns:
-    """Gives numbers of points as the runs of a plan do; ``price`` adds noise-free costs."""
+    """Returns numbers of points as the runs of a plan do; ``price`` adds costs without noise."""
 
     does_more = True
 
@@ -43,7 +43,7 @@ class SyntheticRuns:
         return ""
 
     def latency(self, point: int) -> float:
-        """The true mean."""
+        """Return the true mean latency of a point."""
         choice, load = self.space.label(point), float(self.known.load[point])
         wait = 40 * load**4 / max(1 - load, 1e-3)
         bumps = 1 + 0.1 * np.sin(choice[CPUS] * 1.7) * np.cos(choice[GPUS] * 2.3)  # more is not always better

@@ -16,13 +16,13 @@ from vinesim.policies.registry import resolve
 CURVE = (10.0, 22.0, 30.0, 36.0, 41.0, 45.0, 52.0, 60.0, 75.0, 90.0, 110.0)
 PLANNED = Limits(units=4, jobs=4, tasks_of_job=2, demands="none", sharing=False, horizons=False)
 BLIND = ("test_pile",)  # to nodes that are down
-TIMES = (1.0, 1.0, 1.0, 2.0**-40, 1e9, 3e-7, 1e150)  # what all times are multiplied with
+TIMES = (1.0, 1.0, 1.0, 2.0**-40, 1e9, 3e-7, 1e150)  # factors on all times
 AMOUNTS = (1.0, 1.0, 2.0**30, 1e-6)  # the same of capacities and demands
-LATE_US = (0.0, 0.0, 0.0, 2.0**45, 1e15 + 0.125)  # what all arrivals are put off by
+LATE_US = (0.0, 0.0, 0.0, 2.0**45, 1e15 + 0.125)  # delays of all arrivals
 
 
 def any_scenario(seed: int, policy: type[Policy], options: dict[str, Any]) -> vs.Scenario:
-    """A small scenario; of one seed always the same."""
+    """Return a small scenario that depends only on the seed, the policy and its options."""
     dice = SeededDice(seed + 2**41)
     if getattr(policy, "plans", False):
         return dressed(dice, seeded_scenario(seed, policy, options, PLANNED))

@@ -70,7 +70,7 @@ def options_of(policy: type[Policy]) -> list[dict[str, Any]]:
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Whether two things are the same to the bit, arrays and what holds arrays too."""
+    """Whether two values are equal bit for bit, including arrays and containers of arrays."""
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, tuple):
@@ -81,13 +81,13 @@ def alike(a: Any, b: Any) -> bool:
 
 
 class Refused(NamedTuple):
-    """What a run said in place of a result."""
+    """The error of a run that gave no result."""
 
     words: str
 
 
 def run(scenario: vs.Scenario, engine: Any) -> vs.Result | Refused:
-    """The result of an engine, or why there is none."""
+    """Return the result of an engine, or the error."""
     try:
         return vs.simulate(scenario, engine=engine)
     except vs.InputError as wrong:
@@ -95,7 +95,7 @@ def run(scenario: vs.Scenario, engine: Any) -> vs.Result | Refused:
 
 
 def contents(result: vs.Result | Refused) -> dict[str, Any]:
-    """All that a result says, but for the engine's name and the time that it took."""
+    """Return everything in a result except the engine's name and wall times."""
     if isinstance(result, Refused):
         return {"refused": result.words}
     tables = {name: getattr(result, name) for name in TABLES}
@@ -106,12 +106,12 @@ def contents(result: vs.Result | Refused) -> dict[str, Any]:
 
 
 def differences(scenario: vs.Scenario) -> list[str]:
-    """What differs between the engines: nothing, if they mean the same."""
+    """Return the differences between the engines; empty if they agree."""
     return unlike(run(scenario, "compiled"), run(scenario, "reference"))
 
 
 def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> list[str]:
-    """What differs between the results of the engines."""
+    """Return the differences between the results of the engines."""
     one, other = contents(compiled), contents(reference)
     if one.keys() != other.keys():
         return [f"compiled {one.get('refused', 'ended')}, reference {other.get('refused', 'ended')}"]
@@ -121,7 +121,7 @@ def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> lis
 
 
 class Checked(NamedTuple):
-    """What one scenario showed."""
+    """The outcome of the check of one scenario."""
 
     options: dict[str, Any]
     end: str  # how the run ended, or "refused"
@@ -130,19 +130,19 @@ class Checked(NamedTuple):
 
     @property
     def all(self) -> list[str]:
-        """All that is wrong."""
+        """All differences and violations."""
         return self.differences + self.violations
 
 
 def check(seed: int, policy: type[Policy]) -> Checked:
-    """Run any scenario of a seed on both engines, compare them, and check what they tell."""
+    """Run any scenario of a seed on both engines, compare them, and check their results."""
     choices = options_of(policy)
     options = choices[seed % len(choices)]
     return checked(any_scenario(seed, policy, options), options)
 
 
 def checked(scenario: vs.Scenario, options: dict[str, Any]) -> Checked:
-    """Run a scenario on both engines, compare them, and check what they tell."""
+    """Run a scenario on both engines, compare them, and check their results."""
     compiled, reference = run(scenario, "compiled"), run(scenario, "reference")
     differ = unlike(compiled, reference)
     if isinstance(compiled, Refused):

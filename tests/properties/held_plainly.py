@@ -1,6 +1,6 @@
-"""Who held what of which unit, and all that follows from it: plain loops over the columns of a result folder, no index.
+"""Who held what of which unit, and everything that follows, in plain loops over the columns of a result folder.
 
-Nothing here is the package's but the reading of Parquet files and of the summary.
+The package is used only to read Parquet files and the summary.
 """
 
 import itertools
@@ -49,13 +49,13 @@ class Folder:
 
     @classmethod
     def read(cls, path):
-        """The files of a folder."""
+        """Read the files of a folder."""
         tables = {file.stem: read_table(file) for file in path.glob("*.parquet") if file.stem in TABLES}
         return cls(path, tables, json.loads((path / "summary.json").read_text()))
 
     @classmethod
     def of(cls, result):
-        """The same without the files."""
+        """Build the contents of a folder from a result, without files."""
         tables = {name: dict(table) for name in TABLES if (table := getattr(result, name)) is not None}
         folder = cls(None, tables, json.loads(to_json(result.summary)))
         folder.failures = result.outcome.failures
@@ -140,13 +140,13 @@ class Folder:
 
 
 def nearest_rank(values, share):
-    """The smallest value with at least that share of the values at or below it."""
+    """Return the smallest value with at least this share of the values at or below it."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * share - 1))]
 
 
 def close(found, expected, slack=1e-9):
-    """Whether two numbers are the same but for rounding."""
+    """Whether two numbers are equal except for rounding."""
     return abs(found - expected) <= slack * max(1.0, abs(expected))
 
 
@@ -189,5 +189,5 @@ class Room:
 
 
 def is_number(value):
-    """Whether a value of a table is there."""
+    """Whether a value of a table is not missing."""
     return value is not None and not np.isnan(value)

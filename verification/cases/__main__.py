@@ -16,7 +16,7 @@ from verification.cases.case import CASES, Case
 
 
 def declared() -> list[Case]:
-    """All cases, by name."""
+    """Return all cases, by name."""
     for module in pkgutil.iter_modules(package.__path__):
         if module.name != "__main__":
             import_module(f"{package.__name__}.{module.name}")
@@ -24,7 +24,7 @@ def declared() -> list[Case]:
 
 
 def seen(one: Case) -> str:
-    """What the case sees in an empty folder, or how it ended."""
+    """Return what the case observes in an empty folder, or how it ended."""
     with tempfile.TemporaryDirectory() as name:
         try:
             return one.ask(Path(name))
@@ -33,12 +33,12 @@ def seen(one: Case) -> str:
 
 
 def processor_s() -> float:
-    """The processor time of this process and of those that it has waited for: a busy machine does not lengthen it."""
+    """Return the processor time of this process and its ended children, which a busy machine does not increase."""
     return sum(os.times()[:4])
 
 
 def main(words: list[str]) -> int:
-    """The exit code: 1 where an answer is wrong."""
+    """Run the cases; return 1 if an answer is wrong."""
     cases = {one.name: one for one in declared()}
     parser = argparse.ArgumentParser(prog="python -m verification.cases", description=package.__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these cases")

@@ -1,4 +1,4 @@
-"""A case: a question with one right answer, and the function that asks it."""
+"""A case: a question with one right answer, and a function that finds VineSim's answer."""
 
 import subprocess
 import sys
@@ -13,12 +13,12 @@ class Case:
 
     name: str
     right: str  # the right answer
-    ask: Callable[[Path], str]  # in an empty folder: what is seen, in the words of ``right``
-    seconds: float  # of processor time; if it takes more, it counts as wrong
+    ask: Callable[[Path], str]  # called with an empty folder; returns an answer in the words of ``right``
+    seconds: float  # seconds of processor time after which the answer counts as wrong
 
 
 CASES: list[Case] = []
-HANGS_S = 600.0  # a command that takes longer hangs, also on a busy machine
+HANGS_S = 600.0  # seconds after which a command counts as hanging, even on a busy machine
 
 
 def case(name: str, right: str, seconds: float = 60.0) -> Callable[[Callable[[Path], str]], Callable[[Path], str]]:
@@ -32,7 +32,7 @@ def case(name: str, right: str, seconds: float = 60.0) -> Callable[[Callable[[Pa
 
 
 def vinesim(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command ``vinesim`` in ``folder``; its exit code and its text."""
+    """Run the command ``vinesim`` in ``folder``; return its exit code and its output."""
     command = [sys.executable, "-m", "vinesim", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANGS_S)
 

@@ -1,4 +1,4 @@
-"""What may become of a damaged file, and how a command's answer is judged."""
+"""The possible outcomes of a damaged file, and how a command's answer is judged."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -20,7 +20,7 @@ DRAFT = re.compile(r"(^|/)\.[^/]*\.(tmp|partial|draft|old)[^/]*$")
 
 
 class Outcome(StrEnum):
-    """What became of an input; all but the first two are failures."""
+    """The outcome of an input; all but the first two are failures."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"  # with exit code 2 and a message

@@ -28,7 +28,7 @@ def damaged_yaml(text: str, random: Random) -> tuple[str, str]:
 
 
 def damaged_json(text: str, random: Random) -> tuple[str, str]:
-    """Return the same of a JSON file."""
+    """Return the text of a JSON file with changes of its structure, and what they are."""
     return _damaged(_tree(json.loads(text)), random, json.dumps)
 
 

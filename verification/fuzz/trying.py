@@ -1,4 +1,4 @@
-"""Try damaged inputs one after the other, and say what became of each."""
+"""Try damaged inputs one after another, and report the outcome of each."""
 
 import re
 import shlex
@@ -23,7 +23,7 @@ RUN_CPU_S = 2.0  # of a run that has begun: it is stopped then, as a long run is
 
 
 class Finding(NamedTuple):
-    """What became of one input."""
+    """The outcome of one input."""
 
     area: str
     number: int

@@ -22,7 +22,7 @@ TABLE = ROOT / "docs" / "mutations.json"
 
 
 def declared() -> list[tuple[str, Mutation]]:
-    """All mutations with their areas; they are numbered from 1 in this order."""
+    """Return all mutations with their areas, numbered from 1 in this order."""
     return [(area, one) for area in AREAS for one in import_module(f"{package.__name__}.{area}").MUTATIONS]
 
 

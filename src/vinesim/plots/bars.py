@@ -13,10 +13,10 @@ from vinesim.plots.style import (
     PLAIN,
     SMALL,
     Look,
+    drawing,
     handles_of,
     hollow_among,
     legend_above,
-    matplotlib,
     name_places,
     stalled_entry,
 )
@@ -55,18 +55,13 @@ def bar_figure(
     look: Look = PLAIN,
 ) -> "Figure":
     """Draw bars grouped by category, each with its value above it; ``scale`` of the y axis is linear or log."""
-    mpl = matplotlib()
     n_bars = len(categories) * len(bars)
     is_crowded = n_bars > CROWDED
-    with mpl.rc_context(look.rc):
-        from matplotlib.figure import Figure
-
-        width = max(PANEL_INCHES[0] * 1.4, (0.22 if is_crowded else 0.45) * n_bars)
-        size = look.size(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25))
-        letters = max((len(_value(value)) for series in bars for value in series.values), default=0)
-        turned = _turned(FREE_SHARE * GROUP_WIDTH * size[0] / n_bars, letters, look)
-        figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots()
+    width = max(PANEL_INCHES[0] * 1.4, (0.22 if is_crowded else 0.45) * n_bars)
+    size = look.size(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25))
+    letters = max((len(_value(value)) for series in bars for value in series.values), default=0)
+    turned = _turned(FREE_SHARE * GROUP_WIDTH * size[0] / n_bars, letters, look)
+    with drawing(look, size) as (figure, (axes,)):
         axes.set_yscale(scale)
         each = GROUP_WIDTH / len(bars)
         for number, series in enumerate(bars):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, PANEL_INCHES, PLAIN, SMALL, matplotlib
+from vinesim.plots.style import COLORS, PANEL_INCHES, PLAIN, SMALL, drawing
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -38,17 +38,12 @@ class DotsPanel:
 
 def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
     """Draw the panels side by side. Neighbours with equal rows share row names; equal x labels share an axis."""
-    mpl = matplotlib()
-    with mpl.rc_context(PLAIN.rc):
-        from matplotlib.figure import Figure
-
-        labels = [[row.label for row in panel.rows] for panel in panels]
-        n_named = 1 + sum(after != before for before, after in pairwise(labels))
-        size = (PANEL_INCHES[0] * len(panels) + 1.3 * n_named, 0.27 * max(map(len, labels)) + 1.2)
-        figure = Figure(figsize=PLAIN.size(*size), layout="constrained")
-        has_marks = any(panel.marks for panel in panels)
-        is_one_axis = len({panel.x_label for panel in panels}) == 1
-        grid = figure.subplots(1, len(panels), sharex=is_one_axis, squeeze=False).ravel()
+    labels = [[row.label for row in panel.rows] for panel in panels]
+    n_named = 1 + sum(after != before for before, after in pairwise(labels))
+    size = (PANEL_INCHES[0] * len(panels) + 1.3 * n_named, 0.27 * max(map(len, labels)) + 1.2)
+    has_marks = any(panel.marks for panel in panels)
+    is_one_axis = len({panel.x_label for panel in panels}) == 1
+    with drawing(PLAIN, size, len(panels), sharex=is_one_axis) as (figure, grid):
         for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
             for place, row in enumerate(panel.rows):
                 heights = place + np.linspace(-SPREAD, SPREAD, len(row.values))

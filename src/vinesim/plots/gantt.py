@@ -18,8 +18,8 @@ from vinesim.plots.style import (
     HATCHES,
     PLAIN,
     Look,
+    drawing,
     legend_above,
-    matplotlib,
     show_dates,
     suffix_problems,
     write,
@@ -90,18 +90,13 @@ def gantt_figure(
     units = result.columns("SELECT unit, unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     arrivals = result.columns("SELECT arrival_us FROM jobs ORDER BY job")["arrival_us"]
     x = times_of_runs(result.clock, since_us, until_us, None, "")
-    mpl = matplotlib()
-    with mpl.rc_context(look.rc):
-        from matplotlib.figure import Figure
-
-        is_grouped = len(units["unit"]) > MAX_ROWS or len(bars["job"]) > MAX_BARS
-        rows = (_groups if is_grouped else _rows)(units, result.processor_types, result.place_names)
-        bars["lane"], bars["n_lanes"] = (np.zeros(0, np.int64),) * 2 if is_grouped else _lanes(bars)
-        lanes_inches = LANE_POINTS / 72 / FILLED * bars["n_lanes"].max(initial=1)
-        row_inches = max(ROW_INCHES, min(lanes_inches, MOST_INCHES / len(rows)))
-        height = max(LEAST_INCHES, row_inches * len(rows) + 1.2)
-        figure = Figure(figsize=look.size(WIDTH_INCHES, height), layout="constrained")
-        axes = figure.subplots()
+    is_grouped = len(units["unit"]) > MAX_ROWS or len(bars["job"]) > MAX_BARS
+    rows = (_groups if is_grouped else _rows)(units, result.processor_types, result.place_names)
+    bars["lane"], bars["n_lanes"] = (np.zeros(0, np.int64),) * 2 if is_grouped else _lanes(bars)
+    lanes_inches = LANE_POINTS / 72 / FILLED * bars["n_lanes"].max(initial=1)
+    row_inches = max(ROW_INCHES, min(lanes_inches, MOST_INCHES / len(rows)))
+    height = max(LEAST_INCHES, row_inches * len(rows) + 1.2)
+    with drawing(look, (WIDTH_INCHES, height)) as (figure, (axes,)):
         span = float(x(since_us)), float(x(until_us))
         if is_grouped:
             load = _load(bars, rows, units["capacity"], np.linspace(since_us, until_us, CELLS + 1))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import PANEL_INCHES, PLAIN, SMALL, Look, matplotlib, name_places
+from vinesim.plots.style import PANEL_INCHES, PLAIN, SMALL, Look, drawing, name_places
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -42,18 +42,13 @@ def heat_figure(
 
     The scale of differences is centred on 0, and those whose interval excludes 0 are bold.
     """
-    mpl = matplotlib()
     values = np.concatenate([panel.values.ravel() for panel in panels])
     largest = float(np.nanmax(np.abs(values))) or 1.0
     low, high = (-largest, largest) if is_difference else (float(np.nanmin(values)), float(np.nanmax(values)))
     colors = DIVERGING if is_difference else SEQUENTIAL
-    with mpl.rc_context(look.rc | {"axes.grid": False}):
-        from matplotlib.figure import Figure
-
-        width, height = 0.78 * len(columns), 0.5 * len(rows)
-        size = (max(width * len(panels) + 2.6, 2 * PANEL_INCHES[0]), height + 1.25)
-        figure = Figure(figsize=look.size(*size), layout="constrained")
-        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False).ravel()
+    width, height = 0.78 * len(columns), 0.5 * len(rows)
+    size = (max(width * len(panels) + 2.6, 2 * PANEL_INCHES[0]), height + 1.25)
+    with drawing(look, size, len(panels), has_grid=False, sharey=True) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             stalled = np.zeros(panel.values.shape, bool) if panel.is_stalled is None else panel.is_stalled
             image = axes.imshow(panel.values, cmap=colors, vmin=low, vmax=high, aspect="auto")

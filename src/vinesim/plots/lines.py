@@ -14,10 +14,10 @@ from vinesim.plots.style import (
     PANEL_INCHES,
     PLAIN,
     Look,
+    drawing,
     handles_of,
     hollow_among,
     legend_above,
-    matplotlib,
     set_scale,
     stalled_entry,
 )
@@ -81,16 +81,11 @@ def line_figure(
     """
     ys = [y] * len(panels) if isinstance(y, Axis) else list(y)
     share_y = share_y and isinstance(y, Axis)
-    mpl = matplotlib()
     labels = list(dict.fromkeys(line.label for panel in panels for line in panel.lines))
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    with mpl.rc_context(look.rc):
-        from matplotlib.figure import Figure
-
-        size = (PANEL_INCHES[0] * max(columns, 1.4), PANEL_INCHES[1] * max(rows, 1.25) + 0.4)
-        figure = Figure(figsize=look.size(*size), layout="constrained")
-        grid = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
+    size = (PANEL_INCHES[0] * max(columns, 1.4), PANEL_INCHES[1] * max(rows, 1.25) + 0.4)
+    with drawing(look, size, columns, rows, sharex=True, sharey=share_y) as (figure, grid):
         for axes, panel, its_y in zip(grid, panels, ys, strict=False):
             for line in panel.lines:
                 _draw(axes, line, labels.index(line.label), look.scale)

@@ -12,10 +12,10 @@ from vinesim.plots.style import (
     PANEL_INCHES,
     PLAIN,
     Look,
+    drawing,
     handles_of,
     hollow_among,
     legend_above,
-    matplotlib,
     set_scale,
     stalled_entry,
 )
@@ -48,13 +48,8 @@ def points_figure(
     panels: Sequence[PointsPanel], x_label: str, *, x_scale: str = "linear", look: Look = PLAIN
 ) -> "Figure":
     """Draw the panels side by side with the same x axis, and one legend above them."""
-    mpl = matplotlib()
-    with mpl.rc_context(look.rc):
-        from matplotlib.figure import Figure
-
-        size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
-        figure = Figure(figsize=look.size(*size), layout="constrained")
-        grid = figure.subplots(1, len(panels), sharex=True, squeeze=False).ravel()
+    size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
+    with drawing(look, size, len(panels), sharex=True) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             for kind, points in enumerate(panel.points):
                 style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5 * look.scale, "alpha": 0.75}

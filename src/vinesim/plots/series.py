@@ -12,9 +12,9 @@ from vinesim.plots.style import (
     PANEL_INCHES,
     PLAIN,
     Look,
+    drawing,
     handles_of,
     legend_above,
-    matplotlib,
     set_scale,
     show_dates,
 )
@@ -54,14 +54,9 @@ def series_figure(
 
     ``limits`` are those of the y axis. With ``has_dates``, x is in days since 1970.
     """
-    mpl = matplotlib()
     labels = list(dict.fromkeys(series.label for panel in panels for series in panel.series))
-    with mpl.rc_context(look.rc):
-        from matplotlib.figure import Figure
-
-        size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
-        figure = Figure(figsize=look.size(*size), layout="constrained")
-        grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False).ravel()
+    size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
+    with drawing(look, size, len(panels), sharex=True, sharey=True) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel.series:
                 kind = labels.index(series.label) % len(COLORS)

@@ -5,7 +5,8 @@ Every series also has its own marker and dash pattern, so that figures can be re
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,28 @@ def matplotlib() -> Any:
     except ModuleNotFoundError:
         raise missing("figures", "matplotlib") from None
     return matplotlib
+
+
+@contextmanager
+def drawing(
+    look: Look,
+    size: tuple[float, float],
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    has_grid: bool = True,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> Iterator[tuple["Figure", np.ndarray]]:
+    """Yield a figure and the axes of its panels, row by row. The look applies to what is drawn inside the context.
+
+    ``size`` is in inches; the look's own takes precedence. ``sharex`` and ``sharey`` are as in Matplotlib.
+    """
+    with matplotlib().rc_context(look.rc | {"axes.grid": has_grid}):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=look.size(*size), layout="constrained")
+        yield figure, figure.subplots(rows, columns, sharex=sharex, sharey=sharey, squeeze=False).ravel()
 
 
 def is_available() -> bool:

@@ -48,7 +48,7 @@ def run_id(
     return of_sections(digests, seed, surroundings(warm_up, content.own_numbers(record)))
 
 
-def surroundings(warm_up: str | Mapping[str, float] | None, own_numbers: Sequence[Any] = ()) -> bytes:
+def surroundings(warm_up: str | Mapping[str, float] | None, own_numbers: Sequence[Any]) -> bytes:
     """Return the digest of everything that all runs of a study share."""
     digest = hashlib.sha256()
     feed(digest, ["vinesim run", code_version(), warm_up, *own_numbers])

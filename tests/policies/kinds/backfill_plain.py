@@ -1,6 +1,6 @@
-"""Backfilling as the papers tell it, on plain lists: equal nodes of some cores, jobs of some cores of one node.
+"""Backfilling as the papers describe it, in plain lists, for jobs on one of several equal nodes with cores.
 
-Whole numbers of time; every job runs for 1 or more. Source: Lifka, 1995; Mu'alem and Feitelson, 2001.
+Times are whole numbers, and every job runs for at least 1. Source: Lifka, 1995; Mu'alem and Feitelson, 2001.
 """
 
 import math
@@ -34,7 +34,7 @@ class Cluster:
         return sum(job.cores for job in self.running if job.unit == unit)
 
     def load(self, unit, time, reservations):
-        """Cores in use at a time after now, by what is expected."""
+        """Return the cores expected to be in use at a later time."""
         running = [j for j in self.running if j.unit == unit and j.expected_end() > time]
         reserved = [cores for u, begin, end, cores in reservations if u == unit and begin <= time < end]
         return sum(job.cores for job in running) + sum(reserved)
@@ -44,13 +44,13 @@ class Cluster:
         return all(self.load(unit, time, reservations) + job.cores <= self.cores for time in changes)
 
     def earliest(self, job, reservations):
-        """(begin, unit): the earliest, on the first unit among equals."""
+        """Return the earliest (begin, unit), on the first unit among equals."""
         ends = [job.expected_end() for job in self.running] + [end for _, _, end, _ in reservations]
         times = sorted({self.now, *(end for end in ends if end > self.now)})
         return next((t, u) for t in times for u in self.units if self.fits(job, u, t, reservations))
 
     def unit_now(self, job, reservations):
-        """The first unit on which the job may start now; None if there is none."""
+        """Return the first unit on which the job may start now; None if there is none."""
         for unit in self.units:
             has_room = self.in_use(unit) + job.cores <= self.cores
             if has_room and self.fits(job, unit, self.now, reservations):
@@ -82,7 +82,7 @@ def easy(cluster, waiting, _):
 
 
 def conservative(cluster, waiting, plan):
-    """The same with a reservation for each; no job runs longer than its estimate here."""
+    """Start the jobs that may start if each has a reservation; no job runs longer than its estimate here."""
     has_moved = True
     while has_moved:
         has_moved = False

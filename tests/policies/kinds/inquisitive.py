@@ -90,7 +90,7 @@ MOST = 1e15
 
 
 def add(mixed: Any, value: float) -> None:
-    """Let a number count: each later one changes what those before have come to."""
+    """Mix a number into a hash, so that the order of numbers matters."""
     found = value + 0.0  # of a bool, too
     if not -MOST < found < MOST:
         found = -7.0
@@ -173,7 +173,7 @@ def ask_of_running(model: Any, state: Any, mixed: Any) -> None:
 
 
 def ask_of_past(model: Any, state: Any, mixed: Any, task: int) -> None:
-    """What only policies that preempt ask."""
+    """Call the queries that only policies that preempt may call."""
     add(mixed, left(model, state, task) + attained_us(model, state, task))
     add(mixed, remaining_us(model, state, task) + is_running(model, state, task))
 

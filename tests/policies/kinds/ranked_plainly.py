@@ -1,4 +1,4 @@
-"""Preemption by rank, in plain loops over all tasks: what the heaps of the rule must agree with."""
+"""Preemption by rank in plain loops over all tasks, as a reference for the rule with heaps."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

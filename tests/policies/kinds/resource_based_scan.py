@@ -19,7 +19,7 @@ RUNS: dict[int, "Memory"] = {}
 
 
 class Memory:
-    """What one run remembers."""
+    """The memory of one run."""
 
     def __init__(self, model, scratch):
         self.scratch = scratch  # kept, so that its address stays its own
@@ -100,7 +100,7 @@ class Room:
 
 
 def together(model, state, task):
-    """The tasks that start with a pending one."""
+    """Return the tasks that start together with a pending one."""
     if not len(model.job_gang) or model.job_gang[model.task_job[task]] == NO_GANG:
         return [task]
     end = model.job_first[model.task_job[task] + 1]
@@ -108,7 +108,7 @@ def together(model, state, task):
 
 
 class Call:
-    """One call of SCHEDULE, as the paper and docs/explanation/rbss.md put it."""
+    """One call of SCHEDULE, as the paper and docs/explanation/rbss.md describe it."""
 
     def __init__(self, model, state, memory, options, heuristic):
         self.model, self.state, self.memory, self.options = model, state, memory, options
@@ -305,12 +305,12 @@ def is_multiple(now, period):
 
 
 def is_over(model, state):
-    """Whether nothing runs and nothing is to arrive."""
+    """Whether nothing runs and nothing will arrive."""
     return not any(state.running) and state.next_job == len(model.job_arrival_us)
 
 
 def note(model, state, view, memory):
-    """What the event tells: estimates of what has arrived, times of what has ended, nodes that are free again."""
+    """Record an event: estimates of arrived tasks, times of ended ones, and nodes that are free again."""
     if view.event in (FINISH, ARRIVAL, OUTAGE):
         memory.futile = 0
     down = {int(model.unit_node[u]) for u in range(len(model.unit_type)) if state.unit_open[u] == 0.0}

@@ -15,7 +15,7 @@ def test_packed_sets(n: int) -> None:
     found = [[has(flat, row * width, node) for node in range(n)] for row in range(3)]
     assert np.array_equal(found, given)
     assert [n_in(row) for row in sets] == given.sum(axis=1).tolist()
-    assert n_in_both(sets[0], flat, 2 * width) == (given[0] & given[2]).sum()
+    assert n_in_both(sets[0], sets[2]) == (given[0] & given[2]).sum()
 
 
 def test_nodes_come_and_go() -> None:

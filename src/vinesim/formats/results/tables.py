@@ -39,6 +39,7 @@ CREATE TEMP VIEW {name} AS SELECT *, arrival_us AS eligible_us FROM kept_{name}
 """  # if no job depends on others
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
+PIECE = 20_000  # rows of a query that are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +80,11 @@ class ResultTables:
         (declared,) = (table for table in TABLES if table.name == name)
         return self.columns(f"SELECT * FROM {name} ORDER BY {declared.key}")  # noqa: S608
 
-    def in_pieces(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a query, ``size`` at a time."""
+    def in_pieces(self, query: str, values: dict[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query in lists of limited length, so that few are in memory."""
         with _readable(self.folder):
             cursor = self.connection.execute(query, values)
-            while rows := cursor.fetchmany(size):
+            while rows := cursor.fetchmany(PIECE):
                 yield rows
 
     @cached_property

@@ -69,7 +69,7 @@ def may_be_ready(s, request, by_us):
             break
         put(s.ready, 0, s.ready_node[first + s.n_passed[0]])
         s.n_passed[0] += 1
-    return n_in_both(s.may, s.ready, 0) >= s.request_least[request]
+    return n_in_both(s.may, s.ready) >= s.request_least[request]
 
 
 def next_end(s, k):

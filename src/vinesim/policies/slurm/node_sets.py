@@ -51,11 +51,11 @@ def n_in(nodes):
     return n
 
 
-def n_in_both(nodes, others, first):
-    """How many nodes a set has that are in another one too."""
+def n_in_both(nodes, others):
+    """Return the number of nodes that two sets have in common."""
     n = 0
     for word in range(nodes.shape[0]):
-        n += ones(nodes[word] & others[first + word])
+        n += ones(nodes[word] & others[word])
     return n
 
 
