@@ -7,9 +7,10 @@ operator for the same types, and what was registered with Numba since.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
+from llvmlite.binding import ffi
 from numba.core import (
     base,
     cgutils,
@@ -50,13 +51,14 @@ class _Lowering(typed_passes.BaseNativeLowering):
         return _Lower
 
 
+LEFT_OUT = (interpreter.peep_hole_delete_with_exit, interpreter.peep_hole_fuse_dict_add_updates)
+
+
 class _Interpreter(interpreter.Interpreter):
-    """Numba's, which does not look through all statements for what a ``with`` leaves behind."""
+    """Numba's, which does not look through all statements for what a ``with`` leaves behind, or for dictionaries."""
 
     def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        return super().post_process(
-            [one for one in peepholes if one is not interpreter.peep_hole_delete_with_exit], func_ir
-        )
+        return super().post_process([one for one in peepholes if one not in LEFT_OUT], func_ir)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -154,7 +156,8 @@ _HASH = hash(Flags())  # it is that of the names, and so always the same
 def asking_once() -> Iterator[None]:
     """Let Numba remember meanwhile the signatures of operators by the types of their arguments: it finds them out for
     each use, and again when that is lowered. And let it look once for what modules have registered with it, not for
-    each function and each array; what it registers itself is still found."""
+    each function and each array; what it registers itself is still found. It asks Python's ``inspect`` about each
+    implementation that it calls, and reports each call of LLVM to its timers: neither is done meanwhile."""
     refreshed = set[type]()
 
     def refresh(whole: Any, self: Any) -> None:
@@ -174,8 +177,16 @@ def asking_once() -> Iterator[None]:
             flags.signatures[key] = whole(self, context, args, kws)
         return flags.signatures[key]
 
+    def has_loc(whole: Any, function: Any) -> bool:
+        if type(function) is not FunctionType or vars(function).keys() & {"__wrapped__", "__signature__"}:
+            return bool(whole(function))
+        code = function.__code__
+        return "loc" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
     with global_compiler_lock:
-        changed = (
+        lock = ffi.lib._lock
+        changed: Any = (
+            (base, "_has_loc", has_loc),
             (base.BaseContext, "refresh", refresh),
             (context.BaseContext, "refresh", refresh),
             (functions.BaseFunction, "get_call_type", get_call_type),
@@ -183,8 +194,10 @@ def asking_once() -> Iterator[None]:
         wholes = [getattr(one, name) for one, name, _ in changed]
         for (one, name, quick), whole in zip(changed, wholes, strict=True):
             setattr(one, name, lambda *given, quick=quick, whole=whole: quick(whole, *given))
+        listeners, lock._cblist = lock._cblist, []
         try:
             yield
         finally:
+            lock._cblist = listeners
             for (one, name, _), whole in zip(changed, wholes, strict=True):
                 setattr(one, name, whole)
