@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.interpreted import interpreted
 from tests.invariants import violations
 from tests.policies.kinds.choosy import Choosy
 from tests.policies.kinds.consolidate import Consolidate
@@ -86,10 +88,12 @@ class Refused(NamedTuple):
     words: str
 
 
-def run(scenario: vs.Scenario, engine: Any) -> vs.Result | Refused:
-    """The result of an engine, or why there is none."""
+def run(scenario: vs.Scenario, engine: str) -> vs.Result | Refused:
+    """The result of an engine, or why there is none; ``interpreted`` is the compiled one without its compiler."""
+    is_interpreted = engine == "interpreted"
     try:
-        return vs.simulate(scenario, engine=engine)
+        with interpreted() if is_interpreted else nullcontext():
+            return vs.simulate(scenario, engine="compiled" if is_interpreted else engine)  # type: ignore[arg-type]
     except vs.InputError as wrong:
         return Refused(str(wrong))
 
@@ -105,9 +109,9 @@ def contents(result: vs.Result | Refused) -> dict[str, Any]:
     return {**outcome, **tables, "summary": repr(summary), "provenance": repr(kept)}
 
 
-def differences(scenario: vs.Scenario) -> list[str]:
-    """What differs between the engines: nothing, if they mean the same."""
-    return unlike(run(scenario, "compiled"), run(scenario, "reference"))
+def differences(scenario: vs.Scenario, engine: str = "compiled") -> list[str]:
+    """What differs between an engine and the reference: nothing, if they mean the same."""
+    return unlike(run(scenario, engine), run(scenario, "reference"))
 
 
 def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> list[str]:
@@ -134,16 +138,16 @@ class Checked(NamedTuple):
         return self.differences + self.violations
 
 
-def check(seed: int, policy: type[Policy]) -> Checked:
+def check(seed: int, policy: type[Policy], engine: str = "compiled") -> Checked:
     """Run any scenario of a seed on both engines, compare them, and check what they tell."""
     choices = options_of(policy)
     options = choices[seed % len(choices)]
-    return checked(any_scenario(seed, policy, options), options)
+    return checked(any_scenario(seed, policy, options), options, engine)
 
 
-def checked(scenario: vs.Scenario, options: dict[str, Any]) -> Checked:
-    """Run a scenario on both engines, compare them, and check what they tell."""
-    compiled, reference = run(scenario, "compiled"), run(scenario, "reference")
+def checked(scenario: vs.Scenario, options: dict[str, Any], engine: str = "compiled") -> Checked:
+    """Run a scenario on an engine and the reference, compare them, and check what they tell."""
+    compiled, reference = run(scenario, engine), run(scenario, "reference")
     differ = unlike(compiled, reference)
     if isinstance(compiled, Refused):
         return Checked(options, "refused", differ, [])
@@ -163,6 +167,13 @@ def shares(n: int) -> dict[str, int]:
         for name, policy in every_policy().items()
     }
     return {name: math.ceil(n * share / sum(weight.values())) for name, share in weight.items()}
+
+
+def mostly_interpreted(names, default):
+    """Parameters (name, engine) of a test: those in ``default`` without a compiler, and all as machine code, slow."""
+    return [(name, "interpreted") for name in default] + [
+        pytest.param(name, "compiled", marks=pytest.mark.slow) for name in names
+    ]
 
 
 def mostly_slow(names, default):
