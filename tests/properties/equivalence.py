@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.interpreted import interpreted
+from tests.interpreted import simulate
 from tests.invariants import violations
 from tests.policies.kinds.choosy import Choosy
 from tests.policies.kinds.consolidate import Consolidate
@@ -89,11 +88,9 @@ class Refused(NamedTuple):
 
 
 def run(scenario: vs.Scenario, engine: str) -> vs.Result | Refused:
-    """The result of an engine, or why there is none; ``interpreted`` is the compiled one without its compiler."""
-    is_interpreted = engine == "interpreted"
+    """The result of an engine, as of ``tests/interpreted.py``, or why there is none."""
     try:
-        with interpreted() if is_interpreted else nullcontext():
-            return vs.simulate(scenario, engine="compiled" if is_interpreted else engine)  # type: ignore[arg-type]
+        return simulate(scenario, engine)
     except vs.InputError as wrong:
         return Refused(str(wrong))
 
