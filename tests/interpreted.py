@@ -15,6 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
+import vinesim as vs
 from vinesim.core import code, loop, loops
 from vinesim.core.features import Features
 from vinesim.core.loops import Loop
@@ -145,3 +146,11 @@ def interpreted() -> Iterator[None]:
             replaced.enter_context(patch.object(module, "Running", PlainRun))
         replaced.enter_context(patch.object(blocks, "block_for", plain_block))
         yield
+
+
+def simulate(scenario: vs.Scenario, engine: str) -> vs.Result:
+    """Run a scenario; ``interpreted`` is the compiled engine without its compiler."""
+    if engine != "interpreted":
+        return vs.simulate(scenario, engine=engine)  # type: ignore[arg-type]
+    with interpreted():
+        return vs.simulate(scenario, engine="compiled")

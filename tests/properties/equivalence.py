@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.interpreted import simulate
 from tests.invariants import violations
 from tests.policies.kinds.choosy import Choosy
 from tests.policies.kinds.consolidate import Consolidate
@@ -87,9 +88,9 @@ class Refused(NamedTuple):
 
 
 def run(scenario: vs.Scenario, engine: Any) -> vs.Result | Refused:
-    """Return the result of an engine, or the error."""
+    """Return the result of an engine, by its name or as in ``tests/interpreted.py``, or the error."""
     try:
-        return vs.simulate(scenario, engine=engine)
+        return simulate(scenario, engine)
     except vs.InputError as wrong:
         return Refused(str(wrong))
 
@@ -105,9 +106,9 @@ def contents(result: vs.Result | Refused) -> dict[str, Any]:
     return {**outcome, **tables, "summary": repr(summary), "provenance": repr(kept)}
 
 
-def differences(scenario: vs.Scenario) -> list[str]:
-    """Return the differences between the engines; empty if they agree."""
-    return unlike(run(scenario, "compiled"), run(scenario, "reference"))
+def differences(scenario: vs.Scenario, engine: str = "compiled") -> list[str]:
+    """Return the differences between an engine and the reference; empty if they agree."""
+    return unlike(run(scenario, engine), run(scenario, "reference"))
 
 
 def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> list[str]:
@@ -134,16 +135,16 @@ class Checked(NamedTuple):
         return self.differences + self.violations
 
 
-def check(seed: int, policy: type[Policy]) -> Checked:
-    """Run any scenario of a seed on both engines, compare them, and check their results."""
+def check(seed: int, policy: type[Policy], engine: str = "compiled") -> Checked:
+    """Run any scenario of a seed on an engine and the reference, compare them, and check their results."""
     choices = options_of(policy)
     options = choices[seed % len(choices)]
-    return checked(any_scenario(seed, policy, options), options)
+    return checked(any_scenario(seed, policy, options), options, engine)
 
 
-def checked(scenario: vs.Scenario, options: dict[str, Any]) -> Checked:
-    """Run a scenario on both engines, compare them, and check their results."""
-    compiled, reference = run(scenario, "compiled"), run(scenario, "reference")
+def checked(scenario: vs.Scenario, options: dict[str, Any], engine: str = "compiled") -> Checked:
+    """Run a scenario on an engine and the reference, compare them, and check their results."""
+    compiled, reference = run(scenario, engine), run(scenario, "reference")
     differ = unlike(compiled, reference)
     if isinstance(compiled, Refused):
         return Checked(options, "refused", differ, [])
@@ -163,6 +164,13 @@ def shares(n: int) -> dict[str, int]:
         for name, policy in every_policy().items()
     }
     return {name: math.ceil(n * share / sum(weight.values())) for name, share in weight.items()}
+
+
+def mostly_interpreted(names, default):
+    """Parameters (name, engine) of a test: those in ``default`` without a compiler, and all as machine code, slow."""
+    return [(name, "interpreted") for name in default] + [
+        pytest.param(name, "compiled", marks=pytest.mark.slow) for name in names
+    ]
 
 
 def mostly_slow(names, default):

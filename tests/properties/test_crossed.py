@@ -5,7 +5,6 @@ import os
 import pytest
 
 from tests.crossed import crossed_scenario
-from tests.interpreted import interpreted
 from tests.properties.equivalence import LIMITS, checked, mostly_slow, options_of, run, unlike, without_plans
 from tests.strategies import Limits
 from vinesim.core import code, loops
@@ -29,8 +28,7 @@ def test_the_engines_agree_and_what_the_tables_say_holds(name, monkeypatch):
     n_done = n_after = 0
     for seed, case in cases(name, N_SCENARIOS):
         monkeypatch.setattr(code, "INLINED_FROM", (0, 1 << 60)[seed % 2])
-        with interpreted():
-            found = checked(case, case.options)
+        found = checked(case, case.options, "interpreted")
         assert found.all == [], seed
         n_done += found.end != "refused"
         n_after += case.workload.after is not None

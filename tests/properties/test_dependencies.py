@@ -45,14 +45,14 @@ def test_every_policy_does_all_that_it_does_without_them(name):
 
 @pytest.mark.parametrize("name", mostly_slow(BOTH, {"high"}))
 @pytest.mark.parametrize(
-    ("early", "shared"),
+    ("early", "shared", "engine"),
     [
-        (False, False),
-        (True, True),
-        *(pytest.param(early, not early, marks=pytest.mark.slow) for early in (False, True)),
+        (False, False, "interpreted"),
+        (True, True, "compiled"),
+        *(pytest.param(early, not early, "compiled", marks=pytest.mark.slow) for early in (False, True)),
     ],
 )
-def test_the_engines_agree(name, early, shared):
+def test_the_engines_agree(name, early, shared, engine):
     """With early ends and outages too, where the policy takes them: ffd, which places in periods and always on
     units that can be shared, does not. These have loops of their own."""
     limits = replace(LIMITS.get(POLICIES[name], Limits()), after=True, early=early, outages=early)
@@ -61,7 +61,7 @@ def test_the_engines_agree(name, early, shared):
         case = seeded_scenario(seed, POLICIES[name], {}, limits)
         if case.workload.after is None or can_be_shared(case) != shared:
             continue
-        compiled = run(case, "compiled")
+        compiled = run(case, engine)
         assert unlike(compiled, run(case, "reference")) == [], seed
         n_compared += not isinstance(compiled, Refused)
     assert n_compared > 2 or (name == "ffd" and (early or not shared))

@@ -7,7 +7,7 @@ import vinesim as vs
 from tests.invariants import violations
 from tests.policies.kinds.restless import Restless
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, mostly_slow, run, unlike, without_plans
+from tests.properties.equivalence import Refused, differences, mostly_interpreted, mostly_slow, run, unlike, without_plans
 from tests.real_nodes import real_scenario, wrong
 from tests.strategies import Limits, seeded_scenario
 from vinesim.model.result import OUTCOMES, WITHDRAWN
@@ -51,13 +51,13 @@ def test_every_policy_starts_a_task_without_an_end_where_only_a_limit_ends_it(ab
     assert n_ran > 20
 
 
-@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))
-def test_the_engines_agree(name):
+@pytest.mark.parametrize(("name", "engine"), mostly_interpreted(POLICIES, ("restless",)))
+def test_the_engines_agree(name, engine):
     policy, options = POLICIES[name]
     n_early = 0
     for seed in range(60):
         case = seeded_scenario(seed, policy, options, LIMITS)
-        compiled = run(case, "compiled")
+        compiled = run(case, engine)
         assert unlike(compiled, run(case, "reference")) == [], seed
         if not isinstance(compiled, Refused):
             assert violations(case, compiled, resolve(policy, options)) == [], seed
@@ -66,15 +66,15 @@ def test_the_engines_agree(name):
     assert n_early > 100
 
 
-@pytest.mark.parametrize("name", mostly_slow(KEEPING, {"easy_backfill", "earliest_completion"}))
-def test_the_engines_agree_where_a_policy_that_keeps_tasks_forgets_those_of_withdrawn_jobs(name):
+@pytest.mark.parametrize(("name", "engine"), mostly_interpreted(KEEPING, ("easy_backfill", "earliest_completion")))
+def test_the_engines_agree_where_a_policy_that_keeps_tasks_forgets_those_of_withdrawn_jobs(name, engine):
     """What starts when is compared with plain lists in tests/policies and tests/papers."""
     n_ended = 0
     for seed in range(70):
         case = seeded_scenario(seed, name, {}, LIMITS)
         if case.workload.withdraw_us is None:
             continue
-        compiled = run(case, "compiled")
+        compiled = run(case, engine)
         assert unlike(compiled, run(case, "reference")) == [], seed
         if not isinstance(compiled, Refused):
             assert violations(case, compiled, resolve(name, {})) == [], seed
@@ -91,7 +91,7 @@ def test_a_policy_learns_of_a_withdrawal_before_a_task_that_ends_at_once_because
     outcome = run(case, "reference").outcome
     due = case.workload.withdraw_us[np.isfinite(case.workload.withdraw_us)]
     assert np.isin(outcome.task_finish_us, due).any()
-    assert unlike(run(case, "compiled"), run(case, "reference")) == []
+    assert differences(case, "interpreted") == []
 
 
 @pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.properties.equivalence import run, unlike
+from tests.properties.equivalence import differences, mostly_interpreted, run, unlike
 from tests.properties.test_request_gangs import wrong
 from tests.real_nodes import real_scenario
 from tests.requests_scenarios import request_scenario, with_gangs
@@ -38,13 +38,13 @@ def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("any_size")
-@pytest.mark.parametrize("on_several", [False, True])
-def test_the_engines_agree(on_several):
+@pytest.mark.parametrize(("on_several", "engine"), [(False, "interpreted"), (True, "compiled")])
+def test_the_engines_agree(on_several, engine):
     choices = all_options(policies()["fcfs"])
     for seed in range(N_SCENARIOS):
         case = request_scenario(seed, "fcfs", choices[seed % len(choices)], gangs=False)
         case = with_gangs(case, seed, early=True) if on_several else case
-        compiled = run(case, "compiled")
+        compiled = run(case, engine)
         assert unlike(compiled, run(case, "reference")) == [], seed
         assert list(wrong(case, compiled)) == [], seed
 
@@ -112,22 +112,21 @@ class BothInOwnOrder(Both):
 
 
 @pytest.mark.usefixtures("any_size")
-@pytest.mark.parametrize("on_several", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_engines_agree_where_a_policy_has_an_order_of_units(on_several):
+@pytest.mark.parametrize(("on_several", "engine"), mostly_interpreted((False, True), (False,)))
+def test_the_engines_agree_where_a_policy_has_an_order_of_units(on_several, engine):
     for seed in range(N_SCENARIOS):
         case = request_scenario(seed, OwnOrder, gangs=False)
         case = with_gangs(case, seed) if on_several else case
-        compiled = run(case, "compiled")
+        compiled = run(case, engine)
         assert unlike(compiled, run(case, "reference")) == [], seed
         assert list(wrong(case, compiled)) == [], seed
 
 
 @pytest.mark.filterwarnings("ignore:network")
-@pytest.mark.parametrize("policy", [Both, pytest.param(BothInOwnOrder, marks=pytest.mark.slow)])
-def test_the_engines_agree_where_a_policy_also_scores_nodes(policy):
+@pytest.mark.parametrize(("policy", "engine"), mostly_interpreted((Both, BothInOwnOrder), (Both,)))
+def test_the_engines_agree_where_a_policy_also_scores_nodes(policy, engine):
     for seed in range(N_SCENARIOS):
-        case = real_scenario(seed, policy)
-        assert unlike(run(case, "compiled"), run(case, "reference")) == [], seed
+        assert differences(real_scenario(seed, policy), engine) == [], seed
 
 
 def test_of_thousands_of_nodes_it_is_the_one_that_a_plain_search_finds():

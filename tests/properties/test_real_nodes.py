@@ -9,7 +9,7 @@ import pytest
 import vinesim as vs
 from tests.invariants import violations
 from tests.policies.kinds.overcommit import Pile
-from tests.properties.equivalence import differences, mostly_slow
+from tests.properties.equivalence import differences, mostly_slow, run
 from tests.real_nodes import is_possible, real_scenario, wrong
 from tests.strategies import with_policy
 from vinesim.model.workload import ANYWHERE, NO_GANG, RACK
@@ -42,10 +42,8 @@ def test_both_engines_give_the_same_tables(name):
 @pytest.mark.parametrize("order", ["once", "xy"])
 def test_the_same_in_any_order_of_the_units(order):
     for seed in range(N_SCENARIOS):
-        assert (
-            differences(vs.Scenario(**{**vars_of(real_scenario(seed)), "policy": "flat", "options": {"order": order}}))
-            == []
-        )
+        case = vs.Scenario(**{**vars_of(real_scenario(seed)), "policy": "flat", "options": {"order": order}})
+        assert differences(case, "interpreted") == []
 
 
 @cache
@@ -110,15 +108,20 @@ def with_companions(seed, policy, has_gangs, has_outages):
 
 
 @pytest.mark.parametrize(
-    ("name", "has_gangs", "has_outages"),
-    [("high", False, False), ("easy_backfill", False, False), ("priority", False, True), ("srtf", True, True)],
+    ("name", "has_gangs", "has_outages", "engine"),
+    [
+        ("high", False, False, "compiled"),
+        ("easy_backfill", False, False, "interpreted"),
+        ("priority", False, True, "compiled"),
+        ("srtf", True, True, "interpreted"),
+    ],
 )
-def test_both_engines_agree_on_companions_of_which_nodes_have_one_several_or_none(name, has_gangs, has_outages):
+def test_both_engines_agree_on_companions_of_which_nodes_have_one_several_or_none(name, has_gangs, has_outages, engine):
     n_held = n_lost = 0
     for seed in range(N_SCENARIOS):
         case = with_companions(seed, name, has_gangs, has_outages)
-        assert differences(case) == [], seed
-        done = vs.simulate(case, engine="compiled").outcome
+        assert differences(case, engine) == [], seed
+        done = run(case, engine).outcome
         n_held += len(done.held.row)
         n_lost += 0 if done.early_held is None else len(done.early_held.row)
     assert n_held > 30 * N_SCENARIOS

@@ -7,9 +7,10 @@ lookups: the signature of an operator for given types, and the functions registe
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
+from llvmlite.binding import ffi
 from numba.core import (
     base,
     cgutils,
@@ -50,13 +51,15 @@ class _Lowering(typed_passes.BaseNativeLowering):
         return _Lower
 
 
+LEFT_OUT = (interpreter.peep_hole_delete_with_exit, interpreter.peep_hole_fuse_dict_add_updates)
+
+
 class _Interpreter(interpreter.Interpreter):
-    """Numba's interpreter, without a search of all statements for the remains of ``with`` blocks."""
+    """Numba's interpreter, without two searches of all statements: for the remains of ``with`` blocks, and for
+    dictionaries that are built in steps."""
 
     def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        return super().post_process(
-            [one for one in peepholes if one is not interpreter.peep_hole_delete_with_exit], func_ir
-        )
+        return super().post_process([one for one in peepholes if one not in LEFT_OUT], func_ir)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -156,11 +159,12 @@ _HASH = hash(Flags())  # Numba's hash covers only the names, so it is constant
 
 @contextmanager
 def asking_once() -> Iterator[None]:
-    """Make Numba cache two lookups inside this context.
+    """Make Numba cache two lookups inside this context, and leave out what only its diagnostics need.
 
-    The first is the signature of an operator for given types, which Numba otherwise finds for each use and again when
-    it lowers that use. The second is what other modules have registered with Numba, which it otherwise searches for
-    each function and each array. Its own registrations are still found.
+    The first lookup is the signature of an operator for given types, which Numba otherwise finds for each use and again
+    when it lowers that use. The second is what other modules have registered with Numba, which it otherwise searches
+    for each function and each array. Its own registrations are still found. Numba also neither inspects the source of
+    each implementation that it calls, nor reports each call of LLVM to its timers.
     """
     refreshed = set[type]()
 
@@ -181,8 +185,16 @@ def asking_once() -> Iterator[None]:
             flags.signatures[key] = whole(self, context, args, kws)
         return flags.signatures[key]
 
+    def has_loc(whole: Any, function: Any) -> bool:
+        if type(function) is not FunctionType or vars(function).keys() & {"__wrapped__", "__signature__"}:
+            return bool(whole(function))
+        code = function.__code__
+        return "loc" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
     with global_compiler_lock:
-        changed = (
+        lock = ffi.lib._lock
+        changed: Any = (
+            (base, "_has_loc", has_loc),
             (base.BaseContext, "refresh", refresh),
             (context.BaseContext, "refresh", refresh),
             (functions.BaseFunction, "get_call_type", get_call_type),
@@ -190,8 +202,10 @@ def asking_once() -> Iterator[None]:
         wholes = [getattr(one, name) for one, name, _ in changed]
         for (one, name, quick), whole in zip(changed, wholes, strict=True):
             setattr(one, name, lambda *given, quick=quick, whole=whole: quick(whole, *given))
+        listeners, lock._cblist = lock._cblist, []
         try:
             yield
         finally:
+            lock._cblist = listeners
             for (one, name, _), whole in zip(changed, wholes, strict=True):
                 setattr(one, name, whole)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.interpreted import simulate
 from tests.small_site import CONF, at, job, write_site
 from vinesim.formats.importers.slurm_site import import_site
 from vinesim.metrics.tables import Tables
@@ -24,7 +25,7 @@ def run(folder: Path, jobs: Sequence[str], conf: str = ONE, engine: str = "refer
     write_site(folder / "site", jobs, conf, **files)
     import_site(folder / "site", folder / "site.parquet")
     scenario = read_scenario(folder / "site.yaml")
-    return vs.simulate(scenario, engine=engine)  # type: ignore[arg-type]
+    return simulate(scenario, engine)
 
 
 def starts_s(result: vs.Result) -> list[float]:
@@ -354,7 +355,7 @@ def test_backfill_plans_twenty_tasks_of_an_array(tmp_path: Path) -> None:
     assert starts_s(run(tmp_path / "21", rows, f"{conf}21\n"))[26] < 5 + 31
 
 
-@pytest.mark.parametrize("engine", ["reference", "compiled"])
+@pytest.mark.parametrize("engine", ["reference", "interpreted"])
 def test_each_job_may_name_several_partitions(tmp_path: Path, engine: str) -> None:
     """So that no job is of one partition alone: the first three have a node of batch each, the last waits for one."""
     rows = [job(i, 0, 100, "-N1 -n4", partition="batch,short", limit=5) for i in range(1, 5)]

@@ -22,12 +22,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 def test_both_loops_give_the_same(name, monkeypatch):
     policy = every_policy()[name]
     options = options_of(policy)
-    cases = [any_scenario(seed, policy, options[seed % len(options)]) for seed in range(4)]
-    monkeypatch.setattr(code, "INLINED_FROM", math.inf)
-    shared = [run(case, "compiled") for case in cases]
-    monkeypatch.setattr(code, "INLINED_FROM", 0)
-    inlined = [run(case, "compiled") for case in cases]
-    assert [unlike(*pair) for pair in zip(inlined, shared, strict=True)] == [[]] * len(cases)
+    cases = [any_scenario(seed, policy, options[seed % len(options)]) for seed in range(12)]
+    for engine, some in (("compiled", cases[2:3]), ("interpreted", cases)):
+        monkeypatch.setattr(code, "INLINED_FROM", math.inf)
+        shared = [run(case, engine) for case in some]
+        monkeypatch.setattr(code, "INLINED_FROM", 0)
+        inlined = [run(case, engine) for case in some]
+        assert [unlike(*pair) for pair in zip(inlined, shared, strict=True)] == [[]] * len(some)
 
 
 @dataclass(frozen=True)

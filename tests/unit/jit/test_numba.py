@@ -14,9 +14,11 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 INSIDE = {
+    "llvmlite.binding.ffi:lib._lock._cblist": None,
     "numba._dispatcher:compute_fingerprint": None,  # it has no signature
     "numba.core.base:BaseContext.install_registry": "self registry",
     "numba.core.base:BaseContext.refresh": "self",
+    "numba.core.base:_has_loc": "fn",
     "numba.core.caching:CompileResultCacheImpl": "py_func",
     "numba.core.caching:FunctionCache._index_key": "self sig codegen",
     "numba.core.caching:FunctionCache.load_overload": "self sig target_context",
@@ -53,6 +55,7 @@ INSIDE = {
     "numba.core.interpreter:Interpreter": "func_id",
     "numba.core.interpreter:Interpreter.post_process": "self peepholes func_ir",
     "numba.core.interpreter:peep_hole_delete_with_exit": "func_ir",
+    "numba.core.interpreter:peep_hole_fuse_dict_add_updates": "func_ir",
     "numba.core.lowering:Lower.alloca_lltype": "self name lltype datamodel",
     "numba.core.lowering:Lower.storevar": "self value name argidx",
     "numba.core.registry:CPUDispatcher.get_call_template": "self args kws",

@@ -1,12 +1,14 @@
 """Kernels that only other kernels call: whether they are inlined, how often they are compiled."""
 
 import operator
+from functools import partial, wraps
 from sys import _getframe
 from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from llvmlite.binding import ffi
 from numba import literally, njit
 from numba.core import analysis, base, postproc
 from numba.core.compiler import Flags
@@ -269,16 +271,31 @@ def test_code_that_others_compile_does_not_learn_from_kernels(monkeypatch):
 
 
 def test_what_is_remembered_while_kernels_are_compiled_is_forgotten_also_after_an_error():
-    changed = BaseFunction.get_call_type, base.BaseContext.refresh, context.BaseContext.refresh
+    def replaced():
+        refreshes = base.BaseContext.refresh, context.BaseContext.refresh
+        return BaseFunction.get_call_type, *refreshes, base._has_loc, ffi.lib._lock._cblist
+
+    changed = replaced()
 
     def fail():
         with asking_once():
-            assert BaseFunction.get_call_type is not changed[0]
+            assert not any(one is other for one, other in zip(replaced(), changed, strict=True))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    assert (BaseFunction.get_call_type, base.BaseContext.refresh, context.BaseContext.refresh) == changed
+    assert replaced() == changed
+
+
+def test_whether_an_implementation_takes_its_place_is_found_out_as_numba_does():
+    def wrapped(context, builder, signature, args): ...
+
+    cases = [lambda context, *, loc=None: None, lambda context, loc: None, lambda context: context.loc]
+    cases += [wraps(wrapped)(cases[0]), partial(cases[0])]
+    expected = [base._has_loc(one) for one in cases]
+    assert set(expected) == {True, False}
+    with asking_once():
+        assert [base._has_loc(one) for one in cases] == expected
 
 
 def test_modules_are_asked_once_for_what_they_have_registered(monkeypatch):
