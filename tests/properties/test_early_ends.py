@@ -7,7 +7,15 @@ import vinesim as vs
 from tests.invariants import violations
 from tests.policies.kinds.restless import Restless
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, differences, mostly_interpreted, mostly_slow, run, unlike, without_plans
+from tests.properties.equivalence import (
+    Refused,
+    differences,
+    mostly_interpreted,
+    mostly_slow,
+    run,
+    unlike,
+    without_plans,
+)
 from tests.real_nodes import real_scenario, wrong
 from tests.strategies import Limits, seeded_scenario
 from vinesim.model.result import OUTCOMES, WITHDRAWN
