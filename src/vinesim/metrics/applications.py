@@ -28,8 +28,8 @@ def measured(
     name: str = "applications",
     start: int = 0,
 ) -> dict[str, Any]:
-    """Return, for each application with requests, their number, the number that missed their deadline, and the latencies
-    of those from the job ``start`` on.
+    """Return, for each application with requests, their number, the number that missed their deadline, and latencies:
+    those of the jobs from ``start`` on.
 
     Over all applications, also return the mean percentage missed, Jain's index of the shares on time, and the number of
     applications with at least 99 % on time. Values are numbers for one run, or arrays [K] for K runs.
