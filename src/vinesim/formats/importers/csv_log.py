@@ -179,7 +179,12 @@ def _check(log: Path, found: Mapping[str, Guess], like: Path | None) -> None:
     datacenter made for the log lacks."""
     meanings = [guess.meaning for guess in found.values()]
     lacking = [
-        ("when jobs arrive", ("arrival_", "period"), "--column NAME=arrival_s, or arrival_date"),
+        (
+            "when jobs arrive",
+            ("arrival_", "period"),
+            "--column NAME=arrival_s, or arrival_date; if the log does not say "
+            "it, add a column arrival_s, with 0 in each line for jobs that all wait from the beginning",
+        ),
         ("how long jobs take", ("time_", "end_", "operations"), "--column NAME=time_s, or end_date"),
     ]
     if set(COUNTS) & set(meanings):
