@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+import vinesim as vs
 from tests.invariants import violations
 from tests.policies.kinds.restless import Restless
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, mostly_slow, run, unlike
+from tests.properties.equivalence import Refused, mostly_slow, run, unlike, without_plans
 from tests.real_nodes import real_scenario, wrong
 from tests.strategies import Limits, seeded_scenario
 from vinesim.model.result import OUTCOMES, WITHDRAWN
@@ -23,6 +24,31 @@ POLICIES = {
 KEEPING = ("drf", "earliest_completion", "easy_backfill", "conservative_backfill", "rb_fifo", "rb_ljf_ba", "rb_ljf_ocl")
 EVER = {"interrupted", "failed", "killed", "withdrawn"}
 ENDS = {name: EVER | {"preempted"} for name in POLICIES} | {"high": EVER, "restless": EVER | {"preempted", "moved"}}
+
+
+@pytest.mark.parametrize("able", [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
+def test_every_policy_starts_a_task_without_an_end_where_only_a_limit_ends_it(able):
+    work = vs.Workload(
+        job_task_type=np.zeros(2),
+        job_first=np.arange(3),
+        arrival_us=np.array([0.0, 1.0]),
+        operations=np.array([np.inf, 4.0]),
+        data_bytes=np.zeros(2),
+        data_rack=np.zeros(2),
+        data_shelf=np.zeros(2),
+        preferred_type=np.full(2, -1),
+        task_types=(vs.TaskType("INT"),),
+        limit_us=np.array([5.0, np.inf]),
+    )
+    center = vs.Datacenter(np.arange(2), np.arange(2), np.zeros(2), (vs.ProcessorType("CPU"), vs.ProcessorType("GPU")))
+    n_ran = 0
+    for name, policy in without_plans().items():
+        found = run(vs.Scenario(center, work, policy=policy, affinity=np.array([able]).T), "reference")
+        if not isinstance(found, Refused):
+            assert (found.exit_reason, found.summary["jobs"]["killed"]) == ("ALL_DONE", 1), name
+            assert found.summary["jobs"]["finished"] == 1, name
+            n_ran += 1
+    assert n_ran > 20
 
 
 @pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from vinesim.model.time import FOREVER_US
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.resource_based.family import ResourceBased
@@ -135,8 +136,9 @@ class Call:
         if model.affinity[p, own_type] <= 0:
             return float("inf")
         if len(model.task_times_us):
-            return model.overhead_us[p, own_type] + model.task_times_us[task, p]
-        return model.overhead_us[p, own_type] + model.task_operations[task] / model.affinity[p, own_type]
+            return min(FOREVER_US, model.overhead_us[p, own_type] + model.task_times_us[task, p])
+        time_us = model.overhead_us[p, own_type] + model.task_operations[task] / model.affinity[p, own_type]
+        return min(FOREVER_US, time_us)
 
     def is_for_cpu(self, task):
         deployed = {p for p in set(self.model.unit_type.tolist()) if self.may_hold(task, p)}

@@ -38,7 +38,8 @@ class EarliestFinish(OnlinePolicy):
                     unit = first_free(model, state, task, processor_type, tier)
                     if unit >= 0:
                         response_us = transfer_us(model, state, task, unit) + execution_us(model, state, task, unit)
-                        if response_us < best_us or (response_us == best_us and unit < best):
+                        is_first = best < 0 or (response_us == best_us and unit < best)  # infinite, without an end
+                        if response_us < best_us or is_first:
                             best, best_us = unit, response_us
             if best >= 0:
                 return start(task, best)

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from vinesim.model.time import FOREVER_US
 from vinesim.state.layout import DROPPED
 from vinesim.state.places import end_of_members, is_member
-from vinesim.state.queries import estimate_us, meets_on_type, time_on_type_us
+from vinesim.state.queries import estimate_us, meets_on_type, task_type, time_on_type_us
 
 
 def n_together(model: Any, state: Any, task: int) -> int:
@@ -32,11 +33,13 @@ def all_meet(model: Any, state: Any, task: int, processor_type: int, share: floa
 
 
 def longest_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Return the time of the longest of them on a type."""
+    """Return the time of the longest of them on a type, at most ``FOREVER_US``; infinite if it cannot run them."""
     us = 0.0
     for member in range(task, end_of_members(model, state, task)):
         if is_member(model, state, task, member):
-            us = max(us, time_on_type_us(model, state, member, processor_type))
+            if model.affinity[processor_type, task_type(model, state, member)] <= 0.0:
+                return float("inf")
+            us = max(us, min(FOREVER_US, time_on_type_us(model, state, member, processor_type)))
     return us
 
 
