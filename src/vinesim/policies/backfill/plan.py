@@ -1,13 +1,13 @@
 """The plan of conservative backfilling: which waiting tasks have reservations, and where they may find an earlier time.
 
-Where tasks hold several units, a plan lives the same life whatever a reservation holds. A form says with its own
-functions how one is found, moved, cancelled and begun:
+Where tasks hold several units, a plan is made and kept in one way, whatever a reservation holds. Each form has its own
+functions for that, which are passed in:
 
 - ``find(model, state, scratch, task, now_us)`` makes a reservation and returns whether there is a time for it.
 - ``move``, with the same arguments, moves one to an earlier time and returns whether there is one.
 - ``cancel(model, state, scratch, task)`` frees what one holds.
 - ``unit_at_once``, like ``find``, returns the unit on which a task may begin now whose time has come, or -1.
-- ``expect_again(model, state, scratch, now_us)`` begins again what is expected of units: what runs, and the plan.
+- ``expect_again(model, state, scratch, now_us)`` computes anew what is expected of units: what runs, and the plan.
 """
 
 from collections.abc import Callable, Mapping
@@ -100,7 +100,7 @@ def next_planned(
 
 
 def forget_plan(scratch: Any) -> None:
-    """Let all tasks look for a time again; what is expected of units has to be begun again."""
+    """Let all tasks look for a time again. What is expected of units has to be computed anew after this."""
     task = first_waiting(scratch)
     while task >= 0:
         scratch.plan[task] = UNPLANNED
