@@ -188,7 +188,7 @@ MUTATIONS = (
         "a quota: a gang counts with its first task only, once it has a place",
         QUOTAS,
         "core/pools.py",
-        "is_gang = GANGS and is_of_gang(model, task) and state.task_unit[task] == PENDING",
+        "is_gang = GANGS and is_of_gang(model, task) and (unit == ANY or state.task_unit[task] == PENDING)",
         "is_gang = False",
         "engine/reference_waits.py",
         "for member, own in place.items():",

@@ -109,8 +109,8 @@ def _feed_module(digest: Any, module: ModuleType, names: tuple[str, ...], seen: 
 
 
 PACKAGE = Path(__file__).parent.parent
-# files of state that kernels are made from
-OF_STATE = ("arrays", "demand", "expected", "layout", "places", "power", "queries", "shortcuts", "skew_heap")
+# files of state that kernels are made from, and what these import
+OF_STATE = ("arrays", "demand", "expected", "layout", "model", "places", "power", "queries", "shortcuts", "skew_heap")
 
 
 def files() -> Iterator[Path]:

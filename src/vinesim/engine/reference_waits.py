@@ -1,5 +1,5 @@
-"""What else a task waits for in the reference engine: the twin of core/pools.py, core/pending.py, core/ledger.py
-and core/laws, in plain Python.
+"""What else a task waits for in the reference engine: the twin of core/pools.py, core/tasks.py, core/ledger.py and
+core/laws, in plain Python.
 
 Beyond a node, quotas and power can run short: quotas count what the running tasks of their accounts hold, and power
 caps limit what the units of a rack, and of the datacenter, draw. A job waits until those before it are over, and a task
