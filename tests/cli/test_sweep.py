@@ -36,6 +36,15 @@ replications: 2
     return tmp_path / "study.yaml"
 
 
+def test_numbers_of_ones_own_do_not_end_a_sweep_whose_first_policy_fails(vinesim, file, tmp_path):
+    (tmp_path / "own.py").write_text("def number(result):\n    return 1.0\n")
+    policies = '["policies.py:Plain", "policies.py:Breaks"]'
+    text = file.read_text().replace(policies, '["policies.py:Breaks", "policies.py:Plain"]')
+    file.write_text(text + "record: [by.size, own.py:number]\n")
+    done = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
+    assert (done.code, "12 runs: 6 done now." in done.out, "6 runs FAILED" in done.out) == (1, True, True)
+
+
 def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
     first = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
     assert first.code == 1

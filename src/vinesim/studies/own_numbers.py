@@ -9,6 +9,7 @@ labels. Its numbers become columns of the sweep, named after the function, follo
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,7 @@ from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY, wrong_axis
 from vinesim.metrics.labels import labels_of
 from vinesim.metrics.numbers import Numbers, flat
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.python_file import line_in, load_file, same_folder, split_file
 from vinesim.model.run_numbers import is_number_or_part
 from vinesim.model.scenario import Scenario
@@ -119,10 +120,13 @@ def _check_labelled(axes: Iterable[str], labels: Table | None) -> None:
 
 
 def check_own_numbers(study: Study) -> None:
-    """Try the functions on the first jobs of the first run, before anything else runs. Raises :class:`InputError`."""
-    if own := OwnNumbers.of_study(study):
+    """Try the functions on the first jobs of the first run, before anything else runs, unless its policy fails: then
+    that run fails, and no other. Raises :class:`InputError`."""
+    if functions(study.record):
+        own = OwnNumbers.of_study(study)
         (first,) = Points(study).runs(0, [0])
-        check_columns(own.tried(scenario_of(study, first)), study.columns)
+        with suppress(PolicyError):
+            check_columns(own.tried(scenario_of(study, first)), study.columns)
 
 
 def _few_jobs(scenario: Scenario) -> Scenario:
