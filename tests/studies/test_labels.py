@@ -1,13 +1,16 @@
 """What the jobs of a sweep are labelled with as an axis: recorded, compared, shown, drawn, reported."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
+from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError
+from vinesim.model.study import OWN_COLUMNS
 from vinesim.plots.sweep_figure import sweep_figure
 from vinesim.plots.wanted import Wanted
 from vinesim.studies.compare import compare
@@ -104,6 +107,13 @@ def test_users_are_compared_with_each_other_and_policies_for_one_user(folder):
     assert compare(swept, "policy", "by.user.bob.latency_us").direction == "lower"
     with pytest.raises(InputError, match=r"record: \[by.account\]"):
         compare(swept, "account", "wait_us")
+
+
+def test_a_sweep_without_a_finished_run_has_no_labels(folder):
+    found = read_sweep(folder)
+    rows = Table({name: found.table[name][:0] for name in (*OWN_COLUMNS, "policy")})
+    with pytest.raises(InputError, match="the sweep: expected finished runs, found none"):
+        compare(replace(found, _rows=rows), "user", "wait_us")
 
 
 def test_a_label_that_no_job_has_is_refused_before_anything_runs(folder):
