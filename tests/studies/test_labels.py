@@ -116,6 +116,13 @@ def test_a_sweep_without_a_finished_run_has_no_labels(folder):
         compare(replace(found, _rows=rows), "user", "wait_us")
 
 
+def test_a_number_that_no_run_has_is_not_drawn(folder):
+    found = read_sweep(folder)
+    rows = Table({**found.table, "own": np.full(found.table.n_rows, np.inf)})
+    with pytest.raises(InputError, match="--y: expected a number that some run has, found own, which none has"):
+        sweep_figure(replace(found, _rows=rows), Wanted(x="policy", y="own"))
+
+
 def test_a_label_that_no_job_has_is_refused_before_anything_runs(folder):
     study = {"scenario": SCENARIO, "record": ["by.account"]}
     with pytest.raises(InputError, match=r"record: expected one of by.user, by.task_type, .*, found by.account"):
