@@ -42,8 +42,8 @@ def wrong_axis(tables: Tables, axis: str, start: str = "") -> Problem | None:
     there = axes(tables)
     if axis in there:
         return None
-    names = [start + name for name in there]
-    return Problem("--by", f"one of {', '.join(names)}", start + axis, did_you_mean(start + axis, names))
+    remedy = did_you_mean(axis, there).replace("mean ", f"mean {start}")
+    return Problem("--by", f"one of {', '.join(start + name for name in there)}", start + axis, remedy)
 
 
 def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:
