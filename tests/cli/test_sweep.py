@@ -36,6 +36,15 @@ replications: 2
     return tmp_path / "study.yaml"
 
 
+def test_numbers_of_ones_own_do_not_end_a_sweep_whose_first_policy_fails(vinesim, file, tmp_path):
+    (tmp_path / "own.py").write_text("def number(result):\n    return 1.0\n")
+    policies = '["policies.py:Plain", "policies.py:Breaks"]'
+    text = file.read_text().replace(policies, '["policies.py:Breaks", "policies.py:Plain"]')
+    file.write_text(text + "record: [by.size, own.py:number]\n")
+    done = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
+    assert (done.code, "12 runs: 6 done now." in done.out, "6 runs FAILED" in done.out) == (1, True, True)
+
+
 def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
     first = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
     assert first.code == 1
@@ -45,10 +54,17 @@ def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
     assert "policy=policies.py:Breaks, arrivals.poisson.mean=5, seed=0: policy high: unit_order must" in first.out
     assert "±" in first.out
     assert max(map(len, first.out.splitlines()[:9])) <= 100
+    missing = "Of 12 runs 6 FAILED; repeating vinesim sweep does them."
+    assert missing in vinesim("show", tmp_path / "out").out
+    known = json.loads(vinesim("show", tmp_path / "out", "--json").out)
+    assert (known["runs"], known["found"], known["missing"], len(known["failures"])) == (12, 6, missing, 6)
+    load = ("--by", "arrivals.poisson.mean", "--of", "makespan_us")
+    assert missing in vinesim("compare", tmp_path / "out", *load).out
     (tmp_path / "mended").touch()
     second = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
     assert (second.code, second.err) == (0, f"vinesim: running the code in {tmp_path / 'policies.py'}\n")
     assert "12 runs: 6 done now, 6 found in the folder." in second.out
+    assert "FAILED" not in vinesim("show", tmp_path / "out").out
     assert f"read_parquet('{tmp_path}/out/runs/*.parquet', union_by_name = true)" in second.out
 
 

@@ -218,7 +218,7 @@ def test_an_axis_of_the_jobs_that_no_point_has_is_an_error_as_in_a_sweep(vinesim
     study.write_text(json.dumps({"scenario": plain, "axes": AXES, "record": ["by.user", "by.size"]}))
     for done in (vinesim("validate", study), vinesim("sweep", study, "--out", folder / "out", "--workers", 1)):
         assert done.code == 2
-        assert "record: expected one of task_type, size, hour, found user" in done.err
+        assert "record: expected one of by.task_type, by.size, by.hour, found by.user\n" in done.err
     assert not (folder / "out").exists()
     study.write_text(json.dumps({"scenario": plain, "axes": AXES, "record": ["by.size"]}))
     assert vinesim("validate", study).code == 0

@@ -1,5 +1,7 @@
 """The search itself, on runs that cost nothing: how good it is, that it is the same each time, and its options."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
 from vinesim.plans import conclusion, sampler
 from vinesim.plans.answer import front
+from vinesim.plans.candidate import difference
 from vinesim.plans.conclusion import End, proof
 from vinesim.plans.guesses import first_guess
 from vinesim.plans.race import race
@@ -123,6 +126,20 @@ def test_the_place_of_a_lucky_point_goes_to_the_best_of_all_that_were_run():
     assert found.best.point == 100
     found.look([100], 20)
     assert found.best.point == 110
+
+
+@pytest.mark.parametrize("first", [100, 110])
+def test_a_point_that_no_seed_changes_is_compared_over_all_seeds_of_the_other(first):
+    """Which may be better with the first seeds only; and the other way round."""
+    for values, expected in (([90, 98, 97] + 17 * [120, 118, 122], 100), ([110, 112, 108] + 17 * [90, 88, 92], 110)):
+        found = with_values({100: [100], 110: values})
+        found.screened = replace(found.screened, is_random=np.arange(len(found.screened.is_random)) != 100)
+        for point in (first, 210 - first, 110):
+            race(found, [point], 20)
+        n = found.candidates[110].n
+        assert (found.candidates[100].n, n > 3, found.best.point) == (1, True, expected)
+        change = difference(found.candidates[100], found.candidates[110])
+        assert change.estimate == pytest.approx(np.mean(values[:n]) - 100.0)
 
 
 def test_samples_end_after_so_many_known_points_in_all(monkeypatch):

@@ -1,13 +1,16 @@
 """What the jobs of a sweep are labelled with as an axis: recorded, compared, shown, drawn, reported."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
+from vinesim.formats.results.table import Table
 from vinesim.model.errors import InputError
+from vinesim.model.study import OWN_COLUMNS
 from vinesim.plots.sweep_figure import sweep_figure
 from vinesim.plots.wanted import Wanted
 from vinesim.studies.compare import compare
@@ -28,6 +31,7 @@ SCENARIO = {
     "datacenter": {"racks": [{"nodes": [{"count": 1, "units": {"CPU": {"cores": 4}}}]}]},
     "workload": {"file": "jobs.csv"},
 }
+CASES = {"cases": {"one": {"policy": "fcfs"}, "two": {"policy": "easy_backfill"}}}
 pytestmark = pytest.mark.filterwarnings("ignore:.* does not look at the column user")
 
 
@@ -105,9 +109,23 @@ def test_users_are_compared_with_each_other_and_policies_for_one_user(folder):
         compare(swept, "account", "wait_us")
 
 
+def test_a_sweep_without_a_finished_run_has_no_labels(folder):
+    found = read_sweep(folder)
+    rows = Table({name: found.table[name][:0] for name in (*OWN_COLUMNS, "policy")})
+    with pytest.raises(InputError, match="the sweep: expected finished runs, found none"):
+        compare(replace(found, _rows=rows), "user", "wait_us")
+
+
+def test_a_number_that_no_run_has_is_not_drawn(folder):
+    found = read_sweep(folder)
+    rows = Table({**found.table, "own": np.full(found.table.n_rows, np.inf)})
+    with pytest.raises(InputError, match="--y: expected a number that some run has, found own, which none has"):
+        sweep_figure(replace(found, _rows=rows), Wanted(x="policy", y="own"))
+
+
 def test_a_label_that_no_job_has_is_refused_before_anything_runs(folder):
     study = {"scenario": SCENARIO, "record": ["by.account"]}
-    with pytest.raises(InputError, match="record: expected one of user, task_type, size, hour, found account"):
+    with pytest.raises(InputError, match=r"record: expected one of by.user, by.task_type, .*, found by.account"):
         vs.sweep(vs.study(study, folder=folder.parent), workers=1)
 
 
@@ -116,6 +134,7 @@ def test_the_command_line_shows_compares_draws_and_reports_them(vinesim, folder,
     assert [point["point"]["user"] for point in json.loads(shown.out)["by"]["user"]] == ["ann", "bob", "eve"] * 2
     assert "mean wait" in vinesim("show", folder, "--by", "user").out
     assert "record: [by.hour]" in vinesim("show", folder, "--by", "hour").err
+    assert "found policy, an axis of the sweep" in vinesim("show", folder, "--by", "policy").err
     assert vinesim("compare", folder, "--by", "user", "--of", "wait_us").code == 0
     figure = tmp_path / "waits.svg"
     drawn = vinesim("plot", folder, "--by", "user", "--x", "policy", "--y", "wait_us", "-o", figure)
@@ -125,6 +144,31 @@ def test_the_command_line_shows_compares_draws_and_reports_them(vinesim, folder,
     assert axes.get_legend_handles_labels()[1] == ["ann", "bob", "eve"]
     assert vinesim("report", folder, "-o", tmp_path / "page.html").code == 0
     assert "By user" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "more", "message"),
+    [
+        (JOBS.replace("20,30,1,bob", "20,30,1,Bob"), {}, "ignoring case, .*, found by.user.Bob and by.user.bob"),
+        (JOBS, {"record": ["by.type"]}, "one of by.user, by.task_type, .* found by.type. Did you mean by.task_type"),
+        (JOBS, {"axes": {"user": CASES}}, "axes: expected names other than those of by.user and .* found user"),
+        (JOBS, {"axes": {"jobs": CASES}}, "axes: expected names other than those of by.user and .* found jobs"),
+    ],
+)
+def test_labels_without_a_column_of_their_own_are_refused(jobs, more, message, tmp_path):
+    (tmp_path / "jobs.csv").write_text(jobs)
+    study = vs.study({"scenario": SCENARIO, "axes": {"policy": ["fcfs"]}, "record": ["by.user"]} | more, tmp_path)
+    with pytest.raises(InputError, match=message):
+        vs.sweep(study, tmp_path / "out", workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_axis_may_be_called_jobs(vinesim, tmp_path):  # noqa: F811
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    text = json.dumps({"scenario": SCENARIO, "axes": {"jobs": CASES}, "record": ["jobs.latency_us"]})
+    (tmp_path / "study.json").write_text(text)
+    done = vinesim("sweep", str(tmp_path / "study.json"), "--out", str(tmp_path / "out"), "--workers", "1")
+    assert (done.code, "one" in done.out, "latency, mean" in done.out) == (0, True, True)
 
 
 def test_a_file_whose_name_begins_like_an_axis_is_a_file():

@@ -57,6 +57,14 @@ def makespan_us(result):
 
 def many_jobs(result):
     return float(len(result.jobs["job"]))
+
+
+def filename(result):
+    return float(len(result.jobs["job"]))
+
+
+def cases(result):
+    return {"a": 1.0, "A": 2.0}
 """
 
 
@@ -90,6 +98,19 @@ def test_they_are_columns_like_any_other(make, tmp_path):
     assert len(compare(read_sweep(tmp_path / "out"), "policy", "longest").rows()) > 0
 
 
+def test_a_number_may_have_the_name_of_a_column_of_the_database(make, tmp_path):
+    for n_found in (0, 6):
+        done = sweep(make("filename"), tmp_path / "out", workers=1)
+        assert (done.n_found, done.table["filename"].tolist()) == (n_found, [30.0] * 6)
+
+
+def test_an_axis_with_the_name_of_a_number_is_refused(make, tmp_path):
+    axes = {"Makespan_us": {"cases": {"one": {"policy": "high"}, "two": {"policy": "flat"}}}}
+    failures = sweep(make(record=["makespan_us"], axes=axes), tmp_path / "out", workers=1).failures
+    assert len(failures) == 6
+    assert "ignoring case, from each other and from axes, found Makespan_us and makespan_us" in failures[0].message
+
+
 def test_only_the_named_numbers_are_kept_next_to_them(make):
     rows = sweep(make("longest", record=["my.py:longest", "makespan_us"]), workers=1).table
     assert list(rows)[-3:] == ["exit_reason", "longest", "makespan_us"]
@@ -103,6 +124,7 @@ def test_only_the_named_numbers_are_kept_next_to_them(make):
         ("nothing", "record: expected file.py:function, found nothing in my.py"),
         ("policy", "record: expected a name that no other number or axis has, found policy"),
         ("makespan_us", "record: expected a name that no other number or axis has, found makespan_us"),
+        ("cases", "record: expected numbers whose names differ, ignoring case, .*, found cases.a and cases.A"),
     ],
 )
 def test_what_is_wrong_is_reported_before_anything_runs(make, tmp_path, name, message):

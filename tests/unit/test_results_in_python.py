@@ -56,6 +56,13 @@ def test_an_empty_table_has_its_columns():
     assert (empty.shape, empty.columns) == ((0, 5), list(COLUMNS))
 
 
+@pytest.mark.parametrize("write", [lambda table, path: table.to_parquet(path), lambda table, _: table.to_polars()])
+def test_columns_that_differ_only_in_case_are_refused(write, tmp_path):
+    table = Table({"project": np.array([1.0]), "Project": np.array([2.0])})
+    with pytest.raises(vs.InputError, match="differ in more than case, found project and Project"):
+        write(table, tmp_path / "table.parquet")
+
+
 def test_a_stream_needs_no_pyarrow():
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"

@@ -61,7 +61,7 @@ def compare(
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.same_workload import same_workload
     from vinesim.studies.sweep import read_sweep
-    from vinesim.studies.sweep_notes import equal_note, notes_of, overload_note, stalled_points
+    from vinesim.studies.sweep_notes import equal_note, missing_note, notes_of, overload_note, stalled_points
 
     given: dict[str, Any] = {"confidence": confidence, "better": better, "correction": correction}
     if other is not None:
@@ -77,6 +77,7 @@ def compare(
     found = compared(swept, by, of, baseline=baseline, **given)
     if as_json:
         notes: dict[str, object] = {
+            "missing": missing_note(swept),
             "stalled": [one._asdict() for one in stalled_points(swept)],
             "overloaded": overload_note(swept),
             "equal_replications": equal_note(swept),

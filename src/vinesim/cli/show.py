@@ -1,11 +1,12 @@
 """``vinesim show``: the numbers of a stored run or sweep, also others than were written, without running anything."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from vinesim.cli.terminal import output
+from vinesim.cli.terminal import output, say
 from vinesim.model.errors import InputError, Problem
 
 
@@ -83,12 +84,14 @@ def _sweep(
     from vinesim.studies.labels import by_label, check_recorded
     from vinesim.studies.repriced import repriced
     from vinesim.studies.sweep import read_sweep
+    from vinesim.studies.sweep_notes import missing_note, stalled_note, stalled_points
 
     if given := [name for name, values in others.items() if values]:
         remedy = "Run one point with `vinesim run DIR --point N --out RUN`, and ask that."
         expected = "the folder of a run, which has tables"
         raise InputError([Problem(name, expected, "that of a sweep, which has numbers only", remedy) for name in given])
-    swept = read_sweep(folder)
+    stored = read_sweep(folder)
+    swept = replace(stored, n_found=stored.table.n_rows, _rows=stored.table)
     check_recorded(swept, by)
     found = repriced(swept, changed_study(swept.study, changes)) if changes else swept
     labelled = {axis: by_label(found, axis) for axis in by}
@@ -99,6 +102,9 @@ def _sweep(
     print_points(found)
     for one in labelled.values():
         print_points(one)
+    for note in (missing_note(swept), stalled_note(stalled_points(swept))):
+        if note:
+            say(note)
     print_error(record_of(found.study))
 
 

@@ -15,8 +15,9 @@ from vinesim.model.result import ExitReason
 from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.backtest_record import error_note, record_of
 from vinesim.studies.points import plain
+from vinesim.studies.rows import number_columns
 from vinesim.studies.same_workload import same_workload
-from vinesim.studies.sweep_notes import NOISE, equal_note, overload_note, stalled_head, stalled_points
+from vinesim.studies.sweep_notes import NOISE, equal_note, missing_note, overload_note, stalled_head, stalled_points
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Failure, Sweep
@@ -78,6 +79,7 @@ def as_document(sweep: "Sweep") -> dict[str, Any]:
     return {
         "runs": sweep.n_runs,
         "found": sweep.n_found,
+        "missing": missing_note(sweep),
         "failures": [dict(vars(failure)) for failure in sweep.failures],
         "stalled": [one._asdict() for one in stalled_points(sweep)],
         "overloaded": overload_note(sweep),
@@ -89,7 +91,6 @@ def as_document(sweep: "Sweep") -> dict[str, Any]:
 
 
 def _points(sweep: "Sweep") -> list[dict[str, Any]]:
-    from vinesim.studies.rows import number_columns
     from vinesim.studies.statistics import summarize_points
 
     table, axes = sweep.table, list(sweep.study.columns)
@@ -182,7 +183,7 @@ def _main(sweep: "Sweep") -> list[str]:
     A word of ``record`` stands for all numbers that begin with it; unless some of them are shown anyway, the first few
     are.
     """
-    if "jobs" in sweep.table:  # of each label
+    if "jobs" in number_columns(sweep.table, sweep.study.columns):  # of each label
         return [name for name in OF_LABELS if name in sweep.table]
     wanted = [sweep.study.until.of] if sweep.study.until is not None else []
     for word in (word for word in sweep.study.record if not word.startswith(BY)):  # `show --by` has those
@@ -228,6 +229,7 @@ def _print_failures(console: Any, failures: "tuple[Failure, ...]") -> None:
     console.print(f"{len(failures):,} runs FAILED; repeat the command to try them again:")
     for failure in failures[:MAX_FAILURES]:
         point = ", ".join(word for word in (named(failure.point), f"seed={failure.seed}") if word)
-        console.print(f"  {point}: {failure.message}")
+        message = ": ".join(map(str.strip, failure.message.splitlines()))  # a policy's has its line of code
+        console.print(f"  {point}: {message}")
     if len(failures) > MAX_FAILURES:
         console.print(f"  ... and {len(failures) - MAX_FAILURES:,} more")

@@ -13,6 +13,7 @@ import numpy as np
 
 from vinesim.formats.results.table import Table
 from vinesim.formats.source.clock import Clock
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.gaps import gaps_us
 from vinesim.metrics.latency import quantiles
 from vinesim.metrics.serving import between_tokens_us, in_time
@@ -35,10 +36,14 @@ def axes(tables: Tables) -> list[str]:
     return [name for name in tables["labels"] or () if name != "job"] + list(OWN)
 
 
-def wrong_axis(tables: Tables, axis: str) -> Problem | None:
-    """Return a problem if a run has no such axis, otherwise None. Only the table of labels is needed."""
+def wrong_axis(tables: Tables, axis: str, start: str = "") -> Problem | None:
+    """Return a problem if a run has no such axis, otherwise None; ``start`` stands before each name in its words. Only
+    the table of labels is needed."""
     there = axes(tables)
-    return None if axis in there else Problem("--by", f"one of {', '.join(there)}", axis)
+    if axis in there:
+        return None
+    remedy = did_you_mean(axis, there).replace("mean ", f"mean {start}")
+    return Problem("--by", f"one of {', '.join(start + name for name in there)}", start + axis, remedy)
 
 
 def by(tables: Tables, summary: Mapping[str, Any], axis: str) -> Table:

@@ -127,17 +127,17 @@ class Board:
     def judge(self, point: int, replications: range, n_looks: float, error_share: float = 1.0) -> Candidate:
         """Judge a point by these replications; ``error_share`` is the part of the error that this judgement may use."""
         n = len(replications)
-        if why := self.runs.why(point, replications):
-            return Candidate(point, n, why=why)
-        values = self.runs.values(point, replications, self.plan.names)
         is_random, known = bool(self.screened.is_random[point]), self.screened.known[point]
+        if why := self.runs.why(point, replications):
+            return Candidate(point, n, why=why, is_fixed=not is_random)
+        values = self.runs.values(point, replications, self.plan.names)
         n_looks = n_looks / error_share
         judgements = tuple(
             judged(limit, values[limit.number], n_looks, is_random and limit.number not in known)
             for limit in self.plan.limits
         )
         goals = [goal.sign * np.broadcast_to(goal.expression.value(values), (n,)) for goal in self.plan.objectives]
-        return Candidate(point, n, judgements, np.array(goals, np.float64))
+        return Candidate(point, n, judgements, np.array(goals, np.float64), is_fixed=not is_random)
 
     def _compare(self, candidate: Candidate) -> None:
         """Note a new best point."""
@@ -146,7 +146,7 @@ class Board:
             self.best = None
             contenders = [candidate, *sorted(self.candidates.values(), key=_order)]
         for one in filter(self._may_be_best, contenders):
-            if self.best is None or replaces(one, self.best):
+            if self.best is None or replaces(one, self.best, min(COMPARED, self.plan.looks[-1])):
                 self.best = one
         if self.best is not None and (best is None or best.point != self.best.point):
             self.course.append(Step(self.runs.n_asked, self.stage, self.best.value(), self.best.point))
@@ -211,9 +211,13 @@ def _order(candidate: Candidate) -> tuple[float, int]:
     return candidate.value(), candidate.point
 
 
-def replaces(one: Candidate, other: Candidate) -> bool:
-    """Whether a candidate takes the place of the best one: better, and not only by the chance of a few runs."""
-    if not (one.is_random or other.is_random) or one.n >= min(other.n, COMPARED):
+def replaces(one: Candidate, other: Candidate, most: int) -> bool:
+    """Whether a candidate takes the place of the best one: better, and not only by the chance of fewer runs than the
+    best one has, or than ``most``. One that no seed changes also does if the best one may be better by such chance."""
+    if one.is_fixed and other.is_random and other.n < most:
+        return not difference(one, other).high < 0
+    n_enough = most if other.is_fixed else min(other.n, most)
+    if one.is_fixed or not (one.is_random or other.is_random) or one.n >= n_enough:
         return is_better(one, other)
     return difference(other, one).high < 0
 

@@ -16,7 +16,8 @@ class Candidate:
     """A point after ``n`` replications.
 
     ``objectives`` [K, n] are the objectives' values with the sign that makes less better; ``why`` says why no limit can
-    hold: a run that failed, stalled or did not finish.
+    hold: a run that failed, stalled or did not finish. ``is_fixed``: the seed decides nothing, so that one replication
+    stands for all.
     """
 
     point: int
@@ -24,6 +25,7 @@ class Candidate:
     judgements: tuple[Judgement, ...] = ()
     objectives: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     why: str = ""
+    is_fixed: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -64,18 +66,26 @@ class Candidate:
         return max((math.inf if math.isnan(j.doubt) else j.doubt for j in self.judgements), default=0.0)
 
 
+def paired(one: Candidate, other: Candidate) -> tuple[np.ndarray, np.ndarray]:
+    """Return the objectives [K, n] of two points over the replications that both have (same seeds)."""
+    n = min((each.n for each in (one, other) if not each.is_fixed), default=1)
+    first, second = (
+        np.repeat(each.objectives[:, :1], n, axis=1) if each.is_fixed else each.objectives[:, :n]
+        for each in (one, other)
+    )
+    return first, second
+
+
 def difference(one: Candidate, other: Candidate, k: int = 0, confidence: float = 0.95) -> Interval:
     """Return how much greater an objective is at ``other``, over the replications that both have (same seeds).
 
     What only rounding tells apart is the same: the order of units decides in which order energies are added up.
     """
-    n = min(one.n, other.n)
-    before, after = one.objectives[k, :n], other.objectives[k, :n]
+    before, after = (values[k] for values in paired(one, other))
     is_same = np.isfinite(before) & np.isclose(before, after, rtol=SAME, atol=0.0)
     return mean_interval(np.where(is_same, 0.0, after - before), confidence)
 
 
 def are_same(one: Candidate, other: Candidate) -> bool:
     """Whether two points have equal objectives, up to rounding, in all replications that both have."""
-    n = min(one.n, other.n)
-    return bool(np.isclose(one.objectives[:, :n], other.objectives[:, :n], rtol=SAME, atol=0.0).all())
+    return bool(np.isclose(*paired(one, other), rtol=SAME, atol=0.0).all())

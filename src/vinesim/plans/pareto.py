@@ -12,7 +12,7 @@ import numpy as np
 
 from vinesim.plans.answer import front
 from vinesim.plans.board import Board
-from vinesim.plans.candidate import Candidate
+from vinesim.plans.candidate import Candidate, paired
 from vinesim.plans.surface import Surface
 from vinesim.plans.verdicts import Verdict
 
@@ -155,14 +155,8 @@ def _undecided(board: Board) -> list[int]:
 
 def is_beaten(board: Board, candidate: Candidate) -> bool:
     """Whether a point on the front is as good in all objectives, judged by the means over the same seeds."""
-    return any(
-        all(
-            other.objectives[k, : candidate.n].mean() <= candidate.objectives[k, : other.n].mean()
-            for k in range(len(board.plan.objectives))
-        )
-        for other in front(board)
-        if other.point != candidate.point
-    )
+    both = (paired(other, candidate) for other in front(board) if other.point != candidate.point)
+    return any((first.mean(axis=1) <= second.mean(axis=1)).all() for first, second in both)
 
 
 def _front_points(board: Board) -> set[int]:

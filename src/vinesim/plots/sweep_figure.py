@@ -114,7 +114,8 @@ def _roles(sweep: Sweep, table: Table, wanted: Wanted) -> _Roles:
     """Return the roles of columns: by default, the first numeric axis is x, and the next axis gives the lines."""
     columns = list(sweep.study.columns)
     y = wanted.y or DEFAULT
-    numbers_of(table, y)
+    if not np.isfinite(numbers_of(table, y)).any():
+        raise InputError([Problem("--y", "a number that some run has", f"{y}, which none has")])
     named = [name for name in (wanted.by, wanted.panel) if name is not None]
     check_columns(table, [wanted.x] if wanted.x else [], "--x")
     problems = [

@@ -4,11 +4,14 @@ import warnings
 from dataclasses import replace
 
 from vinesim.formats.study.file import scenario_source
+from vinesim.metrics.by import BY
 from vinesim.metrics.warm_up import check_leaves_jobs
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.model.study import Study
 from vinesim.policies.documents import PolicyCheck, scenario_from
+from vinesim.report.breakdown import COLUMNS
 from vinesim.studies.expand import expand
+from vinesim.studies.labels import axes_of_jobs
 from vinesim.studies.own_numbers import check_axes, check_own_numbers, functions
 from vinesim.studies.run import named
 
@@ -22,10 +25,12 @@ def check_points(study: Study, *, check_policy: PolicyCheck | None = None) -> in
     :class:`InputError`: problems at all points are reported as they are, others with their first point. The check stops
     after 20 problems or 200 wrong points.
     """
+    _check_names(study)
     check = check_policy or PolicyCheck()
     points = expand(replace(study, replications=1, until=None))
     wrong: dict[Problem, list[str]] = {}  # problem -> the points that have it
     texts: dict[str, list[str]] = {}
+    known: dict[str, str] = {}  # columns by their lower case
     n_checked, n_wrong = 0, 0
     for run in points:
         n_checked += 1
@@ -34,7 +39,7 @@ def check_points(study: Study, *, check_policy: PolicyCheck | None = None) -> in
             words: list[str] = []
             scenario = scenario_from(source, study.folder, check_policy=check, tell=words.append)
             check_leaves_jobs(study.warm_up, scenario.workload.n_jobs, study.warm_up_at)
-            check_axes(study.record, scenario)
+            check_axes(study.record, scenario, known)
             for text in words:
                 texts.setdefault(text, []).append(named(run.point))
         except InputError as error:
@@ -52,6 +57,16 @@ def check_points(study: Study, *, check_policy: PolicyCheck | None = None) -> in
     for text, at in texts.items():
         warnings.warn(_at(at, len(at) == n_checked) + text, InputWarning, stacklevel=2)
     return len(points)
+
+
+def _check_names(study: Study) -> None:
+    """Raise :class:`InputError` for axes that have the names of what ``show --by`` puts next to them."""
+    recorded = axes_of_jobs(study.record)
+    taken = {*recorded, *COLUMNS} if recorded else set()
+    if wrong := [name for name in study.columns if name in taken]:
+        expected = f"names other than those of {', '.join(BY + axis for axis in recorded)} and of its numbers"
+        remedy = "Give the axis another name, with cases:."
+        raise InputError([Problem(("axes",), expected, name, remedy) for name in wrong])
 
 
 def _at(points: list[str], is_everywhere: bool) -> str:

@@ -97,9 +97,10 @@ def compare(
         raise InputError([Problem(("better",), "lower or higher", repr(better))])
     if correction not in get_args(Correction):
         raise InputError([Problem(("correction",), " or ".join(get_args(Correction)), repr(correction))])
-    table, others = _table_and_other_axes(sweep, by, axes)
-    if not len(table) or not table.n_rows:
+    rows = sweep if isinstance(sweep, Table) else sweep.table
+    if not len(rows) or not rows.n_rows:
         raise InputError([Problem("the sweep", "finished runs", "none")])
+    table, others = _table_and_other_axes(sweep, by, axes)
     check_columns(table, [by, *others, "seed"], "by")
     values = numbers_of(table, of)
     direction = direction_of(of) if better is None else better

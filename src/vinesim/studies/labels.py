@@ -40,10 +40,16 @@ def axes_of_jobs(record: Iterable[str]) -> list[str]:
 
 def check_recorded(sweep: "Sweep", axes: list[str]) -> None:
     """Raise :class:`InputError` with every axis of the jobs that a sweep did not record."""
-    there = axes_of_jobs(sweep.study.record)
+    there, own = axes_of_jobs(sweep.study.record), sweep.study.columns
     expected = f"one of {', '.join(there)}" if there else "an axis of the jobs that the study records"
-    if wrong := [axis for axis in axes if axis not in there]:
-        raise InputError([Problem("--by", expected, axis, how_to_record(axis)) for axis in wrong])
+    if problems := [
+        Problem("--by", expected, f"{axis}, an axis of the sweep", f"Its labels have rows without --by {axis}.")
+        if axis in own
+        else Problem("--by", expected, axis, how_to_record(axis))
+        for axis in axes
+        if axis not in there
+    ]:
+        raise InputError(problems)
 
 
 def how_to_record(axis: str) -> str:

@@ -9,6 +9,7 @@ labels. Its numbers become columns of the sweep, named after the function, follo
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,7 @@ from vinesim.formats.results.table import Table
 from vinesim.metrics.by import BY, wrong_axis
 from vinesim.metrics.labels import labels_of
 from vinesim.metrics.numbers import Numbers, flat
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.python_file import line_in, load_file, same_folder, split_file
 from vinesim.model.run_numbers import is_number_or_part
 from vinesim.model.scenario import Scenario
@@ -28,6 +29,7 @@ from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.result import Result
 from vinesim.studies.expand import Points
 from vinesim.studies.labels import axes_of_jobs
+from vinesim.studies.rows import check_columns
 from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.select_jobs import select_jobs
 
@@ -75,8 +77,9 @@ class OwnNumbers:
     def of(self, result: Result) -> Numbers:
         """Return the numbers of a result by name. Raises :class:`InputError`, with the line of the function's file."""
         found: Numbers = {}
+        _check_labelled(self._axes, result.labels)
         for axis in self._axes:
-            found |= dict(_numbers(BY + axis, _rows_by(result, axis)))
+            found |= dict(_numbers(BY + axis, result.by(axis)))
         for name, (path, function) in self._functions.items():
             try:
                 with same_folder():
@@ -99,26 +102,31 @@ def functions(record: Iterable[str]) -> list[str]:
     return [name for name in record if split_file(name)[0]]
 
 
-def check_axes(record: Iterable[str], scenario: Scenario) -> None:
-    """Raise :class:`InputError` that lists every axis in a ``record`` that the jobs of a scenario lack."""
-    tables = {"labels": labels_of(scenario.workload)}
-    if problems := [found for axis in axes_of_jobs(record) if (found := wrong_axis(tables, axis))]:
+def check_axes(record: Iterable[str], scenario: Scenario, known: dict[str, str]) -> None:
+    """Raise :class:`InputError` that lists every axis in a ``record`` that the jobs of a scenario lack, or else every
+    label that differs from another only in case, also from those ``known`` of other points, to which it adds."""
+    if not (axes := axes_of_jobs(record)):
+        return
+    labels = labels_of(scenario.workload)
+    _check_labelled(axes, labels)
+    of = {axis: {*labels[axis].tolist()} - {None, ""} for axis in axes if labels and axis in labels}
+    check_columns(sorted(f"{BY}{axis}.{label}" for axis in of for label in of[axis]), known=known)
+
+
+def _check_labelled(axes: Iterable[str], labels: Table | None) -> None:
+    """Raise :class:`InputError` that lists every axis that the jobs lack."""
+    if problems := [found for axis in axes if (found := wrong_axis({"labels": labels}, axis, BY))]:
         raise InputError([replace(problem, at=("record",)) for problem in problems])
 
 
 def check_own_numbers(study: Study) -> None:
-    """Try the functions on the first jobs of the first run, before anything else runs. Raises :class:`InputError`."""
-    if own := OwnNumbers.of_study(study):
+    """Try the functions on the first jobs of the first run, before anything else runs, unless its policy fails: then
+    that run fails, and no other. Raises :class:`InputError`."""
+    if functions(study.record):
+        own = OwnNumbers.of_study(study)
         (first,) = Points(study).runs(0, [0])
-        own.tried(scenario_of(study, first))
-
-
-def _rows_by(result: Result, axis: str) -> Table:
-    """Return a row for each label of the jobs. Raises :class:`InputError` for an axis that they lack."""
-    try:
-        return result.by(axis)
-    except InputError as error:
-        raise InputError([replace(problem, at=("record",)) for problem in error.problems]) from error
+        with suppress(PolicyError):
+            check_columns(own.tried(scenario_of(study, first)), study.columns)
 
 
 def _few_jobs(scenario: Scenario) -> Scenario:

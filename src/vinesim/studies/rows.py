@@ -9,6 +9,7 @@ import numpy as np
 from vinesim.formats.results.table import Table
 from vinesim.formats.source.database import pattern_of, reading
 from vinesim.metrics.numbers import Numbers
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS
 from vinesim.studies.layout import Kinds, stored_label
 from vinesim.studies.run import Run
@@ -46,6 +47,23 @@ def _labels(labels: Sequence[Any], kind: type) -> np.ndarray:
     return np.array([stored_label(label, kind) for label in labels], object)
 
 
+def check_columns(names: Iterable[str], axes: Iterable[str] = (), known: dict[str, str] | None = None) -> None:
+    """Raise :class:`InputError` for numbers that differ only in case, from each other or from an axis, or have the name
+    of an axis: a Parquet file has one column for both. ``known`` has the numbers of other points by their lower case;
+    these are added to it."""
+    found = {} if known is None else known
+    taken = {name.lower(): name for name in (*OWN_COLUMNS, *axes)}
+    expected, remedy = "numbers whose names differ, ignoring case, from each other and from axes", "Rename one."
+    problems = []
+    for name in names:
+        lower = name.lower()
+        other = taken.get(lower) or found.setdefault(lower, name)
+        if other != name or lower in taken:
+            problems.append(Problem(("record",), expected, f"{other} and {name}", remedy))
+    if problems:
+        raise InputError(problems)
+
+
 def read_rows(files: Sequence[Path]) -> Table:
     """Return the rows of these files in the order of the study; a run in several files appears once.
 
@@ -61,7 +79,7 @@ def stored_ids(files: Sequence[Path]) -> dict[str, set[str]]:
     """Return the ids of the runs in each file, by the file's name."""
     found: dict[str, set[str]] = {file.name: set() for file in files}
     if files:
-        rows = _query("SELECT run_id, parse_filename(filename) AS file FROM rows", files)
+        rows = _query('SELECT run_id, parse_filename("run_id.file") AS file FROM rows', files)
         for run_id, file in zip(rows["run_id"].tolist(), rows["file"].tolist(), strict=True):
             found[file].add(run_id)
     return found
@@ -93,8 +111,8 @@ def stored_numbers(files: Sequence[Path], axes: Iterable[str]) -> dict[str, Numb
 
 
 def _query(query: str, files: Sequence[Path]) -> dict[str, np.ndarray]:
-    source = "FROM read_parquet(?, union_by_name = true, filename = true)"
-    text = query.replace("FROM rows", source).replace("SELECT *", "SELECT * EXCLUDE filename")
+    source = "FROM read_parquet(?, union_by_name = true, filename = 'run_id.file')"  # a name that nothing else has
+    text = query.replace("FROM rows", source).replace("SELECT *", 'SELECT * EXCLUDE "run_id.file"')
     with reading(files[0].parent, "Parquet files of a sweep") as connection:
         return connection.execute(text, [[*map(pattern_of, files)]]).fetchnumpy()
 

@@ -1,4 +1,4 @@
-"""Notes that a reader of a sweep's numbers needs: stalled runs, overload, equal workloads, the model's error."""
+"""Notes that a reader of a sweep's numbers needs: missing and stalled runs, overload, equal workloads, model error."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,6 +44,16 @@ def stalled_points(sweep: Sweep) -> list[Stalled]:
         if n:
             found.append(Stalled(dict(zip(axes, labels, strict=True)), n, len(rows)))
     return found
+
+
+def missing_note(sweep: Sweep) -> str | None:
+    """Return a note about runs that failed or are not done; None if the sweep has the numbers of all its runs."""
+    n_failed = len(sweep.failures)
+    n_left = sweep.n_runs - n_failed - len(set(sweep.table["run_id"].tolist()))
+    parts = [f"{n_failed:,} FAILED"] * (n_failed > 0) + [f"{n_left:,} are not done"] * (n_left > 0)
+    if not parts:
+        return None
+    return f"Of {sweep.n_runs:,} runs {' and '.join(parts)}; repeating vinesim sweep does them."
 
 
 def stalled_head(points: Sequence[Stalled]) -> str:
@@ -99,8 +109,8 @@ def equal_words(is_equal: np.ndarray) -> str | None:
 
 def notes_of(sweep: Sweep) -> list[str]:
     """Return the notes that a reader of comparisons within a sweep needs."""
-    stalled = stalled_note(stalled_points(sweep))
-    notes = (stalled, overload_note(sweep), equal_note(sweep), same_workload(sweep.study), error_note(sweep.study))
+    gaps = (missing_note(sweep), stalled_note(stalled_points(sweep)))
+    notes = (*gaps, overload_note(sweep), equal_note(sweep), same_workload(sweep.study), error_note(sweep.study))
     return [said for said in notes if said]
 
 

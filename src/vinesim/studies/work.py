@@ -33,6 +33,7 @@ from vinesim.studies.journal import Journal, read_journals
 from vinesim.studies.layout import Layout
 from vinesim.studies.own_numbers import OwnNumbers, selection
 from vinesim.studies.parts import write_chunk
+from vinesim.studies.rows import check_columns
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
 
@@ -198,6 +199,7 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
         record=study.record,
         warm_up=study.warm_up,
     )
+    check_columns(found, study.columns)
     columns = {name: values.tolist() for name, values in found.items()}
     yield {run.run_id: {name: column[k] for name, column in columns.items()} for k, run in enumerate(block.runs)}
 
@@ -207,7 +209,9 @@ def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None 
     scenario = policies.put_into(scenario or scenario_of(study, run))
     with same_folder():
         result = simulate(scenario, warm_up=study.warm_up)
-    return numbers(result.measured, selection(study.record)) | policies.own.of(result)
+    found = numbers(result.measured, selection(study.record)) | policies.own.of(result)
+    check_columns(found, study.columns)
+    return found
 
 
 class Policies:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.source.database import QueryError, connected, file_of, name_of, pattern_of, reading, text_of
+from vinesim.model.errors import InputError, Problem
 
 
 def write_table(
@@ -19,7 +20,7 @@ def write_table(
     """Write columns of equal length as one Parquet file. NaN, and None in a column of objects, become NULL.
 
     ``threads`` limits the threads that DuckDB uses; None means all. ``metadata`` holds named texts for the file's
-    footer. Raises OSError if the file cannot be written.
+    footer. Raises OSError if the file cannot be written, and :class:`InputError` for names that differ only in case.
     """
     options = "FORMAT parquet, COMPRESSION zstd"
     if metadata:
@@ -36,13 +37,22 @@ def write_table(
 
 
 def arrow_stream(columns: Mapping[str, np.ndarray], requested_schema: Any = None) -> Any:
-    """Return columns of equal length as an Arrow stream in a PyCapsule, with NULL for what is missing."""
+    """Return columns of equal length as an Arrow stream in a PyCapsule, with NULL for what is missing.
+
+    Raises :class:`InputError` for names that differ only in case.
+    """
     connection = connected()  # not closed here, because the stream reads from it later
     connection.register("columns", _whole(columns))
     return connection.arrow_stream(_query_of(columns), requested_schema)
 
 
 def _whole(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns as DuckDB takes them. Raises :class:`InputError` for names that it takes as one."""
+    known: dict[str, str] = {}
+    for name in columns:
+        if (other := known.setdefault(name.lower(), name)) != name:
+            expected = "columns whose names differ in more than case"
+            raise InputError([Problem("the table", expected, f"{other} and {name}", "Rename one.")])
     return {name: np.ascontiguousarray(values) for name, values in columns.items()}
 
 
