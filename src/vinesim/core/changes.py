@@ -168,10 +168,6 @@ def withdraw(model, state, job):
 # What a policy may ask: tasks that left before they were done
 
 
-def first_interrupted(model, state):
-    return next_cut(state, np.int64(0))
-
-
 def next_interrupted(model, state, task):
     return next_cut(state, np.int64(task) + 1)
 

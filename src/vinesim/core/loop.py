@@ -26,6 +26,7 @@ from vinesim.core.laws import batching
 from vinesim.core.rooms import forget_found
 from vinesim.jit.intrinsics import not_negative
 from vinesim.jit.reference import by_reference
+from vinesim.state import queries
 from vinesim.state.layout import (
     ARRIVAL,
     AT_HORIZON,
@@ -145,7 +146,7 @@ def ask(model, state, view, must_ask):
     while must_ask or (
         run.n_pending > 0
         and (asks_when_full or run.n_with_room > 0)
-        and (PREEMPTS or not QUOTAS or tasks.oldest_pending(model, state) >= 0)
+        and (PREEMPTS or not QUOTAS or queries.oldest_pending(model, state) >= 0)
     ):
         must_ask = has_clock
         forget_found(state)

@@ -17,7 +17,7 @@ from vinesim.core import changed_nodes, gang_members, ledger
 from vinesim.core.bits import at_or_after
 from vinesim.core.changed_nodes import BLOCK, set_in_row
 from vinesim.core.features import CAPS, COUNTS_TASKS, called
-from vinesim.core.tasks import is_allowed, is_of_gang, next_attached, node_tasks
+from vinesim.core.tasks import is_allowed, is_of_gang, next_attached
 from vinesim.jit.intrinsics import not_negative
 from vinesim.state import queries
 from vinesim.state.layout import OF_REQUEST, PENDING, UNFIT
@@ -39,7 +39,7 @@ def after_node(model, unit):
 def count_tasks(model, state, node):
     """Count the tasks on a node again."""
     node = not_negative(node)
-    first, end, n_tasks = model.node_first[node], model.node_first[node + 1], node_tasks(model, state, node)
+    first, end, n_tasks = model.node_first[node], model.node_first[node + 1], queries.node_tasks(model, state, node)
     for p in range(model.affinity.shape[0]):
         unit = at_or_after(state.free, state.free_1, state.free_2, p, first)
         number = -n_tasks if unit >= 0 and unit < end else np.int64(UNFIT)
@@ -77,7 +77,7 @@ def unit_of_all(model, state, task, p, first_on):
     unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, np.int64(0)))
     while unit >= 0:
         begin, end = np.int64(model.node_first[model.unit_node[unit]]), after_node(model, unit)
-        n = node_tasks(model, state, model.unit_node[unit])
+        n = queries.node_tasks(model, state, model.unit_node[unit])
         if best < 0 or n < fewest:
             found = first_on(model, state, task, p, begin, end)
             if found >= 0:

@@ -42,11 +42,6 @@ def fits_called(model, state, task, unit):
     return queries.fits(model, state, task, unit)
 
 
-def can_start(model, state, task, unit):
-    p = not_negative(np.int64(state.unit[unit].type))
-    return model.affinity[p, task_type(model, state, task)] > 0.0 and queries.fits(model, state, task, unit)
-
-
 def is_in_room(model, state, task, unit):
     """Whether there is room for a task on a unit; not checked again if a query has just found it."""
     run = state.run[0]

@@ -49,14 +49,6 @@ def task_type(model, state, task):
     return not_negative(model.group_task_type[group(model, state, task)])
 
 
-def preferred_type(model, state, task):
-    return np.int64(model.group_preferred[group(model, state, task)])
-
-
-def application(model, state, task):
-    return np.int64(model.group_application[group(model, state, task)])
-
-
 def data_node(model, state, task):
     if DISAGGREGATED and is_prefilled(state, task):
         return np.int64(model.unit_node[state.task_prefilled[task]])
@@ -228,10 +220,6 @@ def n_arrived(model, state):
     return np.int64(state.run[0].n_entered if AFTER else state.run[0].n_arrived)
 
 
-def arrived_task(model, state, position):
-    return np.int64(state.arrived[position] if AFTER else position)
-
-
 def arrive(model, state):
     """ARRIVAL: the tasks of the next job, or the first one of a gang, become pending. Returns the job."""
     run = state.run[0]
@@ -313,10 +301,6 @@ def let_go(model, state, job):
 
 def n_pending(model, state):
     return np.int64(state.run[0].n_pending)
-
-
-def oldest_pending(model, state):
-    return next_pending(model, state, -1)
 
 
 def next_pending(model, state, task):
@@ -461,10 +445,6 @@ def next_running(model, state, task=-1):
     return np.int64(at_or_after(state.running, state.running_1, state.running_2, 0, task + 1))
 
 
-def unit_of(model, state, task):
-    return np.int64(state.task_unit[task])
-
-
 def attained_us(model, state, task):
     so_far = state.task_attained_us[task]
     if is_running(model, state, task):
@@ -476,15 +456,8 @@ def unit_tasks(model, state, unit):
     return np.int64(state.unit[unit].tasks)
 
 
-def node_tasks(model, state, node):
-    n = np.int64(0)
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
-        n += state.unit[unit].tasks
-    return n
-
-
 def is_allowed(model, state, task, unit):
-    a = application(model, state, task)
+    a = queries.application(model, state, task)
     if a < 0 or a >= model.application_max_consolidated.shape[0]:
         return True
     return contains(model.application_units, a, unit)

@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,6 @@ from vinesim.policies.demands import check_policy as check_between
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 from vinesim.state.clock import stuck_period, surely_out_of_time
-from vinesim.state.demand_classes import classes_of, unmet
-from vinesim.state.partitions import over_quota
 from vinesim.workloads.registry import known_generator
 
 CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
@@ -142,14 +139,7 @@ def _check_names(source: YamlSource, path: tuple[str, ...], own: Any, given: Any
 def _check_demands(scenario: Scenario) -> None:
     """Raise :class:`InputError` for tasks that hold several units, or companions, that no node ever has together,
     or more than their quotas allow, and for gangs that are larger than the datacenter."""
-    work = scenario.workload
-    if work.has_vectors:
-        remedy = "Ask for less, or add a node that has it."
-        classes = classes_of(scenario)
-        problems = unmet(classes, scenario) or over_quota(scenario, classes)
-        if problems:
-            raise InputError([replace(problem, remedy=problem.remedy or remedy) for problem in problems])
-    if work.gang_within is not None:
+    if scenario.workload.has_vectors or scenario.workload.gang_within is not None:
         build_model(scenario)
 
 

@@ -40,7 +40,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     """
     parts = Parts(scenario, groups, unit_order)
     model = Model(parts)
-    assert parts.classes is None or scenario.workload.has_vectors  # raises what is wrong with them
+    assert parts.quotas is None or scenario.workload.has_vectors  # raises what is wrong with them, and with classes
     if scenario.workload.gang_within is not None:
         check_gangs(model)
     if problems := over_caps(model) if scenario.datacenter.has_power_caps else []:
@@ -307,7 +307,7 @@ class Parts:
             expected = "applications without gangs, where tasks hold several units or name the types of their units"
             raise InputError([Problem(("applications",), expected, "a gang_size above 1")])
         classes = classes_of(scenario)
-        if problems := unmet(classes, scenario) or over_quota(scenario, classes):
+        if problems := unmet(classes, scenario):
             raise InputError(problems)
         return classes
 
@@ -318,9 +318,13 @@ class Parts:
 
     @cached_property
     def quotas(self) -> Quotas | None:
+        """The quotas, None without partitions. Raises :class:`InputError` for jobs that hold more than they allow."""
         if self.classes is None or self.scenario.workload.partition is None:
             return None
-        return quotas_of(self.scenario, self.classes)
+        quotas = quotas_of(self.scenario, self.classes)
+        if problems := over_quota(self.scenario, self.classes, quotas):
+            raise InputError(problems)
+        return quotas
 
     @cached_property
     def _requests_on_nodes(self) -> np.ndarray | None:

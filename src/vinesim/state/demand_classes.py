@@ -201,7 +201,7 @@ def shares_speed(center: Datacenter, processor_type: int) -> bool:
 def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
     """Find the classes that no node can ever hold, each by its first task, and companions that cannot be shared."""
     work, center = scenario.workload, scenario.datacenter
-    names = [p.name for p in center.processor_types]
+    names, ask_for_less = [p.name for p in center.processor_types], "Ask for less, or add a node that has it."
     problems = []
     for p in np.flatnonzero(classes.companion.any(axis=0)):
         if shares_speed(center, int(p)):
@@ -219,11 +219,11 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
             lacking, amount = missing[0]
             name, most = names[lacking], largest.get(lacking)
             has = f"no unit of {name}" if most is None else f"{amount_words(name, most)} on the largest"
-            where = ("workload", "companions", name, task)
-            problems.append(Problem(where, f"no more than a unit{of} has", f"{amount_words(name, amount)}, {has}"))
+            where, found = ("workload", "companions", name, task), f"{amount_words(name, amount)}, {has}"
+            problems.append(Problem(where, f"no more than a unit{of} has", found, ask_for_less))
         else:
             expected = f"a node{of} that has all it holds"
-            found, remedy = _words(classes, t, work, names), _to_hold_several(classes, t, center)
+            found, remedy = _words(classes, t, work, names), _to_hold_several(classes, t, center) or ask_for_less
             problems.append(Problem(("workload", "task", int(task)), expected, found, remedy))
     return problems
 

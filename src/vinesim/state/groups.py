@@ -62,7 +62,7 @@ def number_groups(
         "demand": lambda: demands(work) if classes is None else None,
         "requests": lambda: requests,
         "gang": lambda: gang_codes(work, classes, requests),
-        "account": lambda: None if quotas is None else of_tasks(quotas.job_account + 1),
+        "account": lambda: None if quotas is None else of_tasks(quotas.columns["job_account"] + 1),
         "admission": lambda: of_tasks(admission) if len(admission) else None,
     }
     made = [make() for name, make in columns.items() if name in by]

@@ -21,23 +21,11 @@ from vinesim.state.layout import OVERFULL
 
 
 class Quotas(NamedTuple):
-    """A accounts, C quotas, K sets of processor types that quotas count, H sets that the partitions of a cohort share.
+    """The quotas of a scenario; those of each partition come first."""
 
-    Those of each partition come first.
-    """
-
-    job_account: np.ndarray  # [J] int32, -1: none
-    quotas_of: list[list[int]]  # [A] by account
-    partition: np.ndarray  # [C] int32: whose it is, as in job_partition; 0 = of a user
-    nominal: np.ndarray  # [C] float64
-    kept: np.ndarray  # [C] float64: what others never use of it
-    limit: np.ndarray  # [C] float64: with what the cohort can lend at most
-    cohort: np.ndarray  # [C] int32: of H, -1 = none
-    lent: np.ndarray  # [H] float64: what its partitions lend if they use nothing
-    counted: np.ndarray  # [C] int32: of K
-    types: np.ndarray  # [K, P] bool
-    words: list[str]  # [C]
-    least: np.ndarray  # [T, K] float64: the least that a task of each class holds of them
+    columns: dict[str, np.ndarray]  # of the model: state/arrays.py
+    of_account: list[list[int]]  # by account
+    words: list[str]  # by quota
 
 
 def quotas_of(scenario: Scenario, classes: DemandClasses) -> Quotas:
@@ -90,20 +78,24 @@ def quotas_of(scenario: Scenario, classes: DemandClasses) -> Quotas:
     cohort = np.array(cohort_of, np.int32)
     lent = np.bincount(cohort[cohort >= 0], (nominal - kept)[cohort >= 0], len(cohorts))
     limit[cohort >= 0] = np.minimum(limit, kept + np.append(lent, 0.0)[cohort])[cohort >= 0]
-    return Quotas(
-        job_account=job_account,
-        quotas_of=of_account,
-        partition=whose.astype(np.int32),
-        nominal=nominal,
-        kept=kept,
-        limit=limit,
-        cohort=cohort,
-        lent=lent,
-        counted=np.array([sets[types] for _, _, types in number], np.int32),
-        types=count_types,
-        words=words,
-        least=_least(scenario, classes, count_types),
-    )
+    n_each = np.bincount(cohort[cohort >= 0], minlength=len(cohorts))
+    columns: dict[str, np.ndarray] = {
+        "job_account": job_account,
+        "account_first": np.cumsum([0, *map(len, of_account)]).astype(np.int32),
+        "account_quota": np.array([quota for own in of_account for quota in own], np.int32),
+        "quota_partition": whose.astype(np.int32),
+        "quota_nominal": nominal,
+        "quota_kept": kept,
+        "quota_limit": limit,
+        "quota_counts": np.array([sets[types] for _, _, types in number], np.int32),
+        "quota_cohort": cohort,
+        "cohort_first": np.cumsum([0, *n_each]).astype(np.int32),
+        "cohort_quota": np.argsort(cohort, kind="stable")[len(cohort) - sum(n_each) :].astype(np.int32),
+        "cohort_lent": lent,
+        "counted_type": count_types,
+        "class_least": _least(scenario, classes, count_types),
+    }
+    return Quotas(columns, of_account, words)
 
 
 def _least(scenario: Scenario, classes: DemandClasses, types: np.ndarray) -> np.ndarray:
@@ -122,23 +114,20 @@ def _least(scenario: Scenario, classes: DemandClasses, types: np.ndarray) -> np.
     return found + classes.companion @ types.T.astype(np.float64)
 
 
-def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
+def over_quota(scenario: Scenario, classes: DemandClasses, quotas: Quotas) -> list[Problem]:
     """Find jobs that hold more than a quota allows even if they are alone."""
-    work = scenario.workload
-    if work.partition is None:
-        return []
-    quotas, problems = quotas_of(scenario, classes), []
+    work, columns, problems = scenario.workload, quotas.columns, []
     names = [p.name for p in scenario.datacenter.processor_types]
     is_gang = np.zeros(work.n_jobs, bool) if work.gang_within is None else gangs_of(work) != NO_GANG
-    counted = [(account, quota) for account, own in enumerate(quotas.quotas_of) for quota in own]
-    for k in range(len(quotas.types)):
-        alone = quotas.least[classes.of_task, k]
+    counted = [(account, quota) for account, own in enumerate(quotas.of_account) for quota in own]
+    for k, types in enumerate(columns["counted_type"]):
+        alone = columns["class_least"][classes.of_task, k]
         together = np.add.reduceat(alone, work.job_first[:-1])
         needed = np.where(is_gang, together, np.maximum.reduceat(alone, work.job_first[:-1]))
-        name = "|".join(np.array(names)[quotas.types[k]])
+        name = "|".join(np.array(names)[types])
         for account, quota in counted:
-            most = quotas.limit[quota] if quotas.counted[quota] == k else np.inf
-            for job in np.flatnonzero((quotas.job_account == account) & (needed > most * OVERFULL))[:5]:
+            most = columns["quota_limit"][quota] if columns["quota_counts"][quota] == k else np.inf
+            for job in np.flatnonzero((columns["job_account"] == account) & (needed > most * OVERFULL))[:5]:
                 expected = f"at most {amount_words(name, most)}, {quotas.words[quota]}"
                 found, remedy = amount_words(name, float(needed[job])), "Ask for less, or raise the quota."
                 problems.append(Problem(("workload", "task", int(work.job_first[job])), expected, found, remedy))
@@ -150,25 +139,11 @@ def partition_columns(
 ) -> dict[str, np.ndarray]:
     """Return the columns of the model about partitions and quotas; the places are those of its nodes."""
     names = {one.cohort: at for at, one in enumerate(scenario.partitions) if one.cohort is not None}
-    n_each = np.bincount(quotas.cohort[quotas.cohort >= 0], minlength=len(quotas.lent))
     rows = [np.ones(len(node_rack), bool), *(one.has(node_rack, node_shelf) for one in scenario.partitions)]
     return {
+        **quotas.columns,
         "job_partition": scenario.job_partition + np.int32(1),
         "partition_node": np.array(rows),
-        "job_account": quotas.job_account,
-        "account_first": np.cumsum([0, *map(len, quotas.quotas_of)]).astype(np.int32),
-        "account_quota": np.array([quota for own in quotas.quotas_of for quota in own], np.int32),
-        "quota_partition": quotas.partition,
-        "quota_nominal": quotas.nominal,
-        "quota_kept": quotas.kept,
-        "quota_limit": quotas.limit,
-        "quota_counts": quotas.counted,
-        "quota_cohort": quotas.cohort,
-        "cohort_first": np.cumsum([0, *n_each]).astype(np.int32),
-        "cohort_quota": np.argsort(quotas.cohort, kind="stable")[len(quotas.cohort) - sum(n_each) :].astype(np.int32),
-        "cohort_lent": quotas.lent,
         "partition_cohort": np.array([-1, *(names.get(one.cohort or "", -1) for one in scenario.partitions)], np.int32),
         "partition_weight": np.array([1.0, *(one.weight for one in scenario.partitions)]),
-        "counted_type": quotas.types,
-        "class_least": quotas.least,
     }

@@ -144,7 +144,7 @@ def task_type(model: Any, state: Any, task: int) -> int:
 
 def preferred_type(model: Any, state: Any, task: int) -> int:
     """Return a task's preferred processor type. The policy's groups must name ``preferred_type``."""
-    return model.group_preferred[state.group_of(task)]
+    return model.group_preferred[group(model, state, task)]
 
 
 def arrival_us(model: Any, state: Any, task: int) -> float:
@@ -164,7 +164,7 @@ def deadline_us(model: Any, state: Any, task: int) -> float:
 
 def application(model: Any, state: Any, task: int) -> int:
     """Return a task's application, -1 if it has none. The policy's groups must name ``application``."""
-    return model.group_application[state.group_of(task)]
+    return model.group_application[group(model, state, task)]
 
 
 def operations(model: Any, state: Any, task: int) -> float:
@@ -306,7 +306,7 @@ def is_up(model: Any, state: Any, unit: int) -> bool:
 def first_interrupted(model: Any, state: Any) -> int:
     """Return the first task that the outages of an OUTAGE event interrupted; it is pending again. -1 if there is
     none."""
-    return state.interrupted[0] if state.interrupted else -1
+    return next_interrupted(model, state, -1)
 
 
 def next_interrupted(model: Any, state: Any, task: int) -> int:
@@ -669,7 +669,10 @@ def tokens_found(model: Any, state: Any, task: int, unit: int) -> int:
 
 def node_tasks(model: Any, state: Any, node: int) -> int:
     """Return how many tasks run on the units of a node; consolidated tasks count as one."""
-    return sum(len(state.running[unit]) for unit in range(model.node_first[node], model.node_first[node + 1]))
+    n = 0
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        n += unit_tasks(model, state, unit)
+    return n
 
 
 def least_busy(model: Any, state: Any, task: int, processor_type: int) -> int:
