@@ -7,6 +7,7 @@ import pytest
 
 import vinesim as vs
 from tests.backfill_exhaustively import Job, counting_conservative, counting_easy, judge, places
+from tests.interpreted import simulate
 from vinesim.model.workload import ANYWHERE, NO_PARTITION, NODE, RACK
 
 KINDS = ("one core", "equal", "racks", "cores", "memory")
@@ -220,6 +221,29 @@ def test_a_slot_is_free_again_when_its_task_of_a_gang_ends():
     assert of_conservative(estimates=[[5, 5], [10, 10], [5, 5], [6]]) == [0, 3, 13, 7]
     assert of_conservative(estimates=[[3, 3], [10, 4], [5, 5], [6]]) == [0, 3, 13, 7]
     assert of_conservative(estimates=[[5, 5], [10, 4], [5, 5], [6]]) == [0, 3, 13, 7]
+
+
+@pytest.mark.parametrize("among", [NODE, ANYWHERE])
+@pytest.mark.parametrize("first_us", [0, 1])
+def test_a_gang_whose_tasks_end_at_different_times_starts_next_to_what_follows_its_first_end(among, first_us):
+    """On one node of three units, the job of one task reserves the unit that the gang frees first."""
+    first = np.array([0, 3, 6, 7])
+    work = vs.Workload(
+        np.zeros(3, int),
+        first,
+        [0.0, 1.0, 2.0],
+        np.array([10.0, 10.0, 10.0, 8.0, 1.0, 8.0, 1.0]),
+        *np.zeros((3, 7)),
+        np.full(7, -1),
+        estimate_us=np.array([10.0, 10.0, 10.0, 8.0, first_us, 8.0, 1.0]),
+        gang_within=[NODE, among, NODE],
+        task_types=(vs.TaskType("T"),),
+    )
+    center = vs.Datacenter([0] * 3, [0] * 3, [0] * 3, (vs.ProcessorType("CPU"),))
+    network = vs.Network(None, None, None, 0.0)
+    case = vs.Scenario(center, work, "conservative_backfill", affinity=[[1.0]], network=network)
+    found = [simulate(case, engine) for engine in ("reference", "interpreted")]
+    assert found[0].tasks["init_us"].tolist() == found[1].tasks["init_us"].tolist() == [0.0] * 3 + [10.0] * 3 + [11.0]
 
 
 @pytest.mark.parametrize("name", COUNTED)

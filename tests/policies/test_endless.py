@@ -5,6 +5,8 @@ import pytest
 
 import vinesim as vs
 from vinesim.model.accounting import Accounting
+from vinesim.model.application import Application
+from vinesim.model.workload import ANYWHERE
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import policies
 
@@ -60,3 +62,53 @@ def test_a_batch_policy_places_a_service_whose_energy_counts_until_the_run_ends(
     assert service_j - asleep_j <= periods["bound_j"] <= periods["energy_j"]
     if reading == "run_time":
         assert service_j <= periods["optimum_j"] <= periods["energy_j"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "words"),
+    [
+        (
+            "earliest_completion",
+            {"demand": [2.0, 1.0]},
+            "that it requests and is as large as its demand of 2",
+        ),
+        ("easy_backfill", {"partition": [0, 0], "partition_names": ("small",)}, "requests and is in its partition"),
+        ("easy_backfill", {"gang": True}, "with task 1 of its gang: no unit provides the 9 of cores that it requests"),
+        ("pref", {"preferred_type": [2, 2]}, "which prefers NONE: the datacenter has none"),
+        ("rb_fifo", {"preferred_type": [2, 2], "requests": {"cores": [9.0, 1.0]}}, "no unit provides the 9 of cores"),
+        (
+            "fcfs",
+            {"application": [0], "requests": None},
+            "no unit is in its partition and is on a node with the data of its application",
+        ),
+    ],
+)
+def test_the_reason_of_a_stalled_run_names_what_no_unit_has_together(policy, more, words):
+    kinds = (("BIG", 1.0, 8.0), ("SMALL", 4.0, 4.0), ("NONE", 1.0, 1.0))
+    types = tuple(vs.ProcessorType(name, capacity=size, attributes={"cores": n}) for name, size, n in kinds)
+    gang, data = more.pop("gang", False), "application" in more
+    if data:
+        more |= {"application_names": ("A",), "partition": [0], "partition_names": ("small",)}
+    n_jobs = 1 if gang or data else 2
+    columns = {"requests": {"cores": [6.0, 9.0 if gang else 1.0]}, "preferred_type": [-1, -1]} | more
+    if gang:
+        columns["gang_within"] = [ANYWHERE]
+    work = vs.Workload(
+        job_task_type=np.zeros(n_jobs, int),
+        job_first=[0, 2] if n_jobs == 1 else [0, 1, 2],
+        arrival_us=[0.0] * n_jobs,
+        operations=[1.0, 1.0],
+        data_bytes=[0.0, 0.0],
+        data_rack=[0, 0],
+        data_shelf=[0, 0],
+        task_types=(vs.TaskType("T"),),
+        **columns,
+    )
+    center = vs.Datacenter([0, 1], [0, 0], [0, 1], types)
+    applications = (Application("A", 5.0, nodes=((0, 0),)),) if data else ()
+    partitions = (vs.Partition("small", [(0, 1)]),) if "partition" in more else ()
+    affinity = [[1.0]] * 3
+    case = vs.Scenario(center, work, policy, affinity=affinity, applications=applications, partitions=partitions)
+    done = vs.simulate(case, engine="reference")
+    assert done.exit_reason == "STALLED"
+    assert words in done.outcome.reason

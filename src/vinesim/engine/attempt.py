@@ -139,12 +139,12 @@ class Attempt:
             if why == AT_HORIZON:
                 return ExitReason.HORIZON, ""
             if why == NO_EVENTS:
-                return why_over(scenario, model, run)
+                return why_over(scenario, model, run, self.policy)
             if why == AT_PAUSE and clock is not None:
                 if clock.next_us >= scenario.horizon_us:
                     return ExitReason.HORIZON, ""  # what is placed now would not run
                 if not clock.tick():
-                    return why_over(scenario, model, run)
+                    return why_over(scenario, model, run, self.policy)
             took = time.perf_counter() - begun
             is_watched = is_watched or (clock is None and took >= BRIEF_S)
             chunk = max(fewest, min(1 << 30, int(chunk * min(growth, max(0.25, CHUNK_S / max(took, 1e-9))))))

@@ -1,20 +1,20 @@
 """What is kept of a run after its engine has stopped, and the log of its segments that ended early."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vinesim.engine.periods import PeriodClock
 from vinesim.engine.run import Run
-from vinesim.model.arrays import distinct
 from vinesim.model.power_caps import MW_PER_W
 from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome, Serving
 from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state.demand import amounts
-from vinesim.state.layout import DROPPED, PENDING, has_shared_speed
+from vinesim.state.layout import DROPPED, OVERFULL, PENDING, has_shared_speed
 from vinesim.state.model import Model, classes_of_tasks
 
 
@@ -135,23 +135,24 @@ def may_share_units(model: Model, may_overcommit: bool) -> bool:
     return has_shared_speed(model) or len(model.task_demand) > 0 or may_overcommit
 
 
-def why_over(scenario: Scenario, model: Model, run: Run) -> tuple[ExitReason, str]:
+def why_over(scenario: Scenario, model: Model, run: Run, policy: Policy) -> tuple[ExitReason, str]:
     """Return why a run ends that has no events left although tasks are not done, and more in words."""
     if run.n_pending == 0:
         n_left = scenario.workload.n_tasks - run.n_done
         verbs = "run or wait for others that do" if len(model.job_predecessors) else "run"
         return ExitReason.ENDLESS, f"{n_left} tasks {verbs}, and none of them ever ends"
-    return ExitReason.STALLED, why_stalled(scenario, model, run)
+    return ExitReason.STALLED, why_stalled(scenario, model, run, policy)
 
 
-def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
+def why_stalled(scenario: Scenario, model: Model, run: Run, policy: Policy) -> str:
     """Say in words which tasks are left, and what the first of them waits for."""
     pending = run.pending()
     task = int(pending[0])
     work, types = scenario.workload, scenario.datacenter.processor_types
-    type_name = work.task_types[int(work.job_task_type[model.task_job[task]])].name
-    wanted = int(work.preferred_type[task])
+    job = int(model.task_job[task])
+    type_name = work.task_types[int(work.job_task_type[job])].name
     text = f"{len(pending)} tasks are pending and nothing runs; the first is task {task} ({type_name})"
+    wanted = int(work.preferred_type[task]) if "preferred_type" in groups_of(policy) else -1
     if wanted >= 0 and not (model.unit_type == wanted).any():
         return f"{text}, which prefers {types[wanted].name}: the datacenter has none"
     own = int(classes_of_tasks(model, pending[:1])[0])
@@ -159,14 +160,54 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
         return f"{text}, which prefers {types[wanted].name}: its affinity to {type_name} is 0"
     if wanted >= 0 and model.affinity[wanted, own] <= 0:
         return f"{text}, which prefers {types[wanted].name}: no node has all that it would hold there"
-    able = model.affinity[:, own] > 0
-    for name, requested in (work.requests or {}).items():
-        deployed = [types[p].attributes.get(name, math.inf) for p in distinct(model.unit_type) if able[p]]
-        if requested[task] > max(deployed):
-            return f"{text}, which requests {requested[task]:g} of {name}: no unit that can run it provides that"
+    is_gang = work.gang_within is not None and work.gang_within[job] != NO_GANG
+    for member in range(task, int(work.job_first[job + 1]) if is_gang else task + 1):
+        lacking = what_no_unit_has(scenario, model, member, policy)
+        if lacking:
+            return f"{text}{f', with task {member} of its gang' * (member != task)}: no unit {lacking}"
     if scenario.datacenter.has_power_caps:
         return f"{text}: the power caps leave too little for it, or the policy starts it on none of the idle units"
     return f"{text}: the policy starts it on none of the idle units"
+
+
+def groups_of(policy: Policy) -> tuple[str, ...]:
+    """What the policy distinguishes tasks by, besides their type."""
+    return policy.groups if isinstance(policy, OnlinePolicy) else ()
+
+
+def what_no_unit_has(scenario: Scenario, model: Model, task: int, policy: Policy) -> str:
+    """Say in words what a task needs that no unit has, or has together; nothing if one has all of it."""
+    needs = list(_needs(scenario, model, task, policy))
+    if np.all([units for _, units in needs], axis=0).any():
+        return ""
+    for i in reversed(range(len(needs))):  # only those without which a unit would remain
+        fewer = needs[:i] + needs[i + 1 :]
+        if fewer and not np.all([units for _, units in fewer], axis=0).any():
+            needs = fewer
+    return " and ".join(words for words, _ in needs)
+
+
+def _needs(scenario: Scenario, model: Model, task: int, policy: Policy) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield what a unit must do for a task, in words, and [U] which units do it."""
+    work, types, job = scenario.workload, scenario.datacenter.processor_types, int(model.task_job[task])
+    own = classes_of_tasks(model, np.array([task]))[0]
+    yield "can run it", scenario.affinity[model.unit_type, model.class_task_type[own]] > 0
+    for name, requested in (work.requests or {}).items():
+        provided = np.array([one.attributes.get(name, math.inf) for one in types])[model.unit_type]
+        yield f"provides the {requested[task]:g} of {name} that it requests", provided >= requested[task]
+    if len(model.task_demand) and not policy.may_overcommit:
+        amount = amounts(np.full(len(model.unit_type), model.task_demand[task]), model.unit_capacity)
+        yield f"is as large as its demand of {model.task_demand[task]:g}", amount <= model.unit_capacity * OVERFULL
+    if len(model.job_partition):
+        nodes = model.partition_node[model.job_partition[job]]
+        yield "is in its partition", nodes[model.unit_node]
+    if "application" in groups_of(policy) and work.application is not None:
+        application = int(work.application[job])
+        if 0 <= application < len(model.application_units):
+            units = np.arange(len(model.unit_type))
+            bits = model.application_units[application, units >> 6] >> (units & 63).astype(np.uint64)
+            yield "is on a node with the data of its application", (bits & np.uint64(1)).astype(bool)
+    yield "is on a node that has all that it would hold there", model.affinity[model.unit_type, own] > 0
 
 
 def may_end_early(scenario: Scenario, policy: OnlinePolicy) -> bool:

@@ -44,8 +44,8 @@ class ConservativeBackfillOfNodes(Backfill):
     time has come, where it fits next to them. If something ends earlier or later than expected, tasks move to earlier
     times, one by one, in order of arrival, until none can. A reservation whose time has passed because something runs
     longer than expected is made again. So are all of them, in order of arrival, when a node goes down or comes up, or
-    if nothing runs and nothing can start. A task for which its quotas leave no room is passed over and reserves
-    nothing, as in Slurm.
+    if nothing runs and nothing can start; if that does not help, the first that can begin starts before the others are
+    planned. A task for which its quotas leave no room is passed over and reserves nothing, as in Slurm.
     """
 
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {

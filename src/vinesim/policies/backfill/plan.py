@@ -85,14 +85,14 @@ def next_planned(
     """Bring the plan up to date. Returns the first task whose reservation begins now and that fits, and its unit; -1,
     -1 if there is none."""
     scratch, now_us, task, unit = view.scratch, view.now_us, -1, -1
-    for attempt in range(2):
-        if attempt == 1:
+    for attempt in range(3):
+        if attempt > 0:
             forget_plan(scratch)
             expect_again(model, state, scratch, now_us)
             scratch.has_changed[0] = 1
         if scratch.has_changed[0] == 1:
             forget_missed(model, state, scratch, now_us, cancel)
-            settle(model, state, scratch, now_us, find, move)
+            settle(model, state, scratch, now_us, find, move, attempt == 2)
         task, unit = next_begin(model, state, scratch, now_us, cancel, unit_at_once)
         if task >= 0 or scratch.change_first[0] > 0:
             break  # else nothing runs, so no event would come when a reservation begins
@@ -120,9 +120,16 @@ def forget_missed(model: Any, state: Any, scratch: Any, now_us: float, cancel: C
 
 
 def settle(
-    model: Any, state: Any, scratch: Any, now_us: float, find: Callable[..., bool], move: Callable[..., bool]
+    model: Any,
+    state: Any,
+    scratch: Any,
+    now_us: float,
+    find: Callable[..., bool],
+    move: Callable[..., bool],
+    until_now: bool,
 ) -> None:
-    """Make and move reservations until every waiting task has one and none could begin earlier."""
+    """Make and move reservations until every waiting task has one and none could begin earlier; with ``until_now``,
+    up to the first that begins now: next to what follows the first ends of its gang, it may find no place again."""
     has_moved = True
     while has_moved:
         has_moved = False
@@ -132,6 +139,9 @@ def settle(
             if scratch.plan[task] == UNPLANNED and is_within_quotas(model, state, task):
                 if find(model, state, scratch, task, now_us):
                     scratch.plan[task] = PLANNED
+                    if until_now and scratch.begin_us[task] <= now_us:
+                        restore_capacities(model, state, scratch)
+                        return
                 elif is_start_local(model):  # else a cap or a quota may be all that it lacks
                     scratch.plan[task] = NOWHERE
             elif scratch.plan[task] == PLANNED and scratch.may_move[0] != NOT and scratch.begin_us[task] > now_us:
