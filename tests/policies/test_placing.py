@@ -73,7 +73,7 @@ def test_what_no_server_provides_waits_and_the_reason_names_it():
     reported = vs.simulate(case(types, [(0, 5, 10, {"ram": 2.0}), (0, 5, 10, {"ram": 4.0})], "bf"), engine="reference")
     assert reported.exit_reason == "STALLED"
     assert reported.tasks["unit"].tolist() == [0, -1]
-    assert "requests 4 of ram" in reported.provenance["reason"]
+    assert "no unit provides the 4 of ram that it requests" in reported.provenance["reason"]
 
 
 def test_a_resource_that_is_not_of_a_servers_kind_does_not_count():

@@ -96,16 +96,6 @@ def test_a_task_that_is_too_large_for_its_fastest_kind_is_for_the_other(name, fa
     assert found.tasks["unit"].tolist() == [1 - fastest, fastest]
 
 
-@NAMES
-@pytest.mark.parametrize("fastest", [0, 1])
-def test_a_task_is_for_the_kind_that_provides_what_it_requests(name, fastest):
-    requested = [(6, 0), (4, 0)] if fastest == 0 else [(0, 9), (0, 5)]
-    case = cluster(4, [7], [(i, 3, 3, *amounts) for i, amounts in enumerate(requested)], name)
-    times = np.where(np.arange(2) == fastest, 1.0, 3.0) * np.ones((2, 1))
-    found = vs.simulate(with_work(case, times_us=times), engine="reference")
-    assert found.tasks["unit"].tolist() == [1 - fastest, fastest]
-
-
 def test_without_aging_and_with_requests_that_fit_avoidance_is_longest_first():
     n_differing = 0
     for seed in range(N_SCENARIOS):

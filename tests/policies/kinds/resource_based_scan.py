@@ -141,9 +141,7 @@ class Call:
         return min(FOREVER_US, time_us)
 
     def is_for_cpu(self, task):
-        units = dict(zip(self.model.unit_type.tolist(), range(len(self.model.unit_type)), strict=True))  # by type
-        deployed = {p for p in units if self.may_hold(task, p) and self.time(task, p) < float("inf")}
-        deployed = {p for p in deployed if self.can_be(task, units[p])} or deployed
+        deployed = {p for p in set(self.model.unit_type.tolist()) if self.may_hold(task, p)}
         on_cpu = min((self.time(task, p) for p in deployed if self.model.type_is_cpu[p]), default=float("inf"))
         on_other = min((self.time(task, p) for p in deployed if not self.model.type_is_cpu[p]), default=float("inf"))
         return on_cpu <= on_other if self.options.kind.best else on_other == float("inf")

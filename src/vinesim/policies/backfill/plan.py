@@ -7,7 +7,7 @@ functions for that, which are passed in:
 - ``move``, with the same arguments, moves one to an earlier time and returns whether there is one.
 - ``cancel(model, state, scratch, task)`` frees what one holds.
 - ``unit_at_once``, like ``find``, returns the unit on which a task may begin now whose time has come, or -1.
-- ``expect_again(model, state, scratch, now_us)`` computes anew what is expected of units: what runs, and the plan.
+- ``expect_again(model, state, scratch, now_us)`` computes again what is expected of units: what runs, and the plan.
 """
 
 from collections.abc import Callable, Mapping
@@ -100,7 +100,7 @@ def next_planned(
 
 
 def forget_plan(scratch: Any) -> None:
-    """Let all tasks look for a time again. What is expected of units has to be computed anew after this."""
+    """Let all tasks look for a time again. What is expected of units has to be computed again after this."""
     task = first_waiting(scratch)
     while task >= 0:
         scratch.plan[task] = UNPLANNED

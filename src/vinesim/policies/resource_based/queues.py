@@ -13,7 +13,7 @@ from vinesim.policies.resource_based.flags import (
     STRICT,
     TO_MOVE,
 )
-from vinesim.policies.resource_based.together import all_meet, any_is_empty, longest_estimate_us, longest_us
+from vinesim.policies.resource_based.together import any_is_empty, longest_estimate_us, longest_us
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import OVERFULL, PENDING
 from vinesim.state.queries import arrival_us, job_of, n_arrived, task_type
@@ -25,17 +25,16 @@ def group_of(model: Any, task: int) -> int:
     return int(model.task_group[task]) if len(model.task_group) else 0
 
 
-def fastest_us(model: Any, state: Any, task: int, on_cpu: bool, provides: bool) -> float:
-    """Return the task's shortest time on a deployed CPU, or accelerator, of the types that can hold it with its gang
-    and, with ``provides``, have what it requests; infinite if there are none."""
+def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
+    """Return the task's shortest time on a deployed CPU, or accelerator, of the types that can hold it with its gang;
+    infinite if there are none."""
     best_us = float("inf")
     own_type = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
         p = int(model.ranking[own_type, i])
         if p < 0:
             break
-        is_able = model.type_is_cpu[p] == on_cpu and may_hold(model, state, task, p)
-        if is_able and (not provides or all_meet(model, state, task, p)):
+        if model.type_is_cpu[p] == on_cpu and may_hold(model, state, task, p):
             best_us = min(best_us, longest_us(model, state, task, p))
     return best_us
 
@@ -83,11 +82,8 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
     if scratch.held[task] == 0:
         scratch.estimate[task] = estimate_on_entry(model, state, view, task)
         scratch.order_key[task] = place_in_order(model, state, scratch, task, order)
-        scratch.cpu_us[task] = fastest_us(model, state, task, True, True)
-        accelerator_us = fastest_us(model, state, task, False, True)
-        if scratch.cpu_us[task] == accelerator_us == float("inf"):  # only a relaxed request fits a device
-            scratch.cpu_us[task] = fastest_us(model, state, task, True, False)
-            accelerator_us = fastest_us(model, state, task, False, False)
+        scratch.cpu_us[task] = fastest_us(model, state, task, True)
+        accelerator_us = fastest_us(model, state, task, False)
         is_faster = accelerator_us < scratch.cpu_us[task]
         scratch.for_accelerator[task] = is_faster if view.options.kind.best else accelerator_us < float("inf")
     wanted = int(IN_ORDER)
