@@ -13,9 +13,9 @@ from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome, S
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import OnlinePolicy, Policy
-from vinesim.state.demand import amounts
+from vinesim.state.demand import amounts, comparable
 from vinesim.state.layout import DROPPED, OVERFULL, PENDING, has_shared_speed
-from vinesim.state.model import Model, classes_of_tasks
+from vinesim.state.model import Model, classes_of_tasks, demands_of_tasks
 
 
 class Ended(NamedTuple):
@@ -161,13 +161,21 @@ def why_stalled(scenario: Scenario, model: Model, run: Run, policy: Policy) -> s
     if wanted >= 0 and model.affinity[wanted, own] <= 0:
         return f"{text}, which prefers {types[wanted].name}: no node has all that it would hold there"
     is_gang = work.gang_within is not None and work.gang_within[job] != NO_GANG
-    for member in range(task, int(work.job_first[job + 1]) if is_gang else task + 1):
+    for member in _kinds_among(scenario, model, np.arange(task, work.job_first[job + 1] if is_gang else task + 1)):
         lacking = what_no_unit_has(scenario, model, member, policy)
         if lacking:
             return f"{text}{f', with task {member} of its gang' * (member != task)}: no unit {lacking}"
     if scenario.datacenter.has_power_caps:
         return f"{text}: the power caps leave too little for it, or the policy starts it on none of the idle units"
     return f"{text}: the policy starts it on none of the idle units"
+
+
+def _kinds_among(scenario: Scenario, model: Model, tasks: np.ndarray) -> list[int]:
+    """Return the first of the tasks of each kind: they need the same."""
+    demand, requests = comparable(demands_of_tasks(model, tasks)), (scenario.workload.requests or {}).values()
+    needed = np.stack([classes_of_tasks(model, tasks), demand, *(requested[tasks] for requested in requests)])
+    firsts: np.ndarray = np.unique(needed, axis=1, return_index=True)[1]
+    return tasks[np.sort(firsts)].tolist()
 
 
 def groups_of(policy: Policy) -> tuple[str, ...]:
@@ -204,9 +212,9 @@ def _needs(scenario: Scenario, model: Model, task: int, policy: Policy) -> Itera
     if "application" in groups_of(policy) and work.application is not None:
         application = int(work.application[job])
         if 0 <= application < len(model.application_units):
-            units = np.arange(len(model.unit_type))
-            bits = model.application_units[application, units >> 6] >> (units & 63).astype(np.uint64)
-            yield "is on a node with the data of its application", (bits & np.uint64(1)).astype(bool)
+            bits = model.application_units[application].view(np.uint8)
+            units = np.unpackbits(bits, count=len(model.unit_type), bitorder="little")
+            yield "is on a node with the data of its application", units.astype(bool)
     yield "is on a node that has all that it would hold there", model.affinity[model.unit_type, own] > 0
 
 
